@@ -197,7 +197,8 @@ lk_memory_state lk_memory_budget_state(const lk_memory_budget *self) {
                            .bytes = __atomic_load_n(&self->bytes, __ATOMIC_RELAXED),
                            .peak = __atomic_load_n(&self->peak, __ATOMIC_RELAXED),
                            .refusals = __atomic_load_n(&self->refusals, __ATOMIC_RELAXED),
-                           .refused = __atomic_load_n(&self->refused, __ATOMIC_RELAXED)};
+                           .refused = __atomic_load_n(&self->refused, __ATOMIC_RELAXED),
+                           .spare = __atomic_load_n(&self->spare_bytes, __ATOMIC_RELAXED)};
 }
 
 lk_memory_refusal lk_memory_refusal_last(void) {

@@ -47,6 +47,7 @@ void lk_memory_budget_set_limit(lk_memory_budget *budget, uint64_t limit);
 
 typedef struct lk_memory_state {
   uint64_t limit, bytes, peak, refusals, refused;
+  uint64_t spare; /* of `bytes`: spare blocks */
 } lk_memory_state;
 lk_memory_state lk_memory_budget_state(const lk_memory_budget *budget);
 

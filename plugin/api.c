@@ -106,6 +106,9 @@ static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stat
   stats.memory_limit_bytes = memory.limit;
   stats.memory_refusals = memory.refusals;
   stats.memory_refused_bytes = memory.refused;
+  stats.memory_spare_bytes = memory.spare;
+  const bool is_apart = context->weights_allocator.user != context->allocator.user;
+  stats.memory_weights_bytes = is_apart ? 0 : weights.bytes;
   return lk_struct_write(out, &stats, sizeof stats, "statistics", error);
 }
 

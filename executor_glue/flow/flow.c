@@ -434,10 +434,48 @@ uint64_t lk_flow_builds(const lk_flow *flow) {
   return sum;
 }
 
-const char *lk_flow_implementation(lk_flow *flow, size_t node) {
-  if (flow->single != NULL) return lk_graph_executor_implementation(flow->single, node);
-  if (node >= flow->graph->n_nodes) return "";
-  const lk_stage *stage = &flow->stages[flow->node_stage[node]];
-  if (stage->executor == NULL) return "";
-  return lk_graph_executor_implementation(stage->executor, (size_t)flow->node_index[node]);
+/* The graph executor that binds a node, and the node's number in its graph; NULL: the node runs
+ * alone. */
+static lk_graph_executor *executor_of(const lk_flow *flow, size_t *inout_node) {
+  if (flow->single != NULL) return flow->single;
+  const size_t node = *inout_node;
+  *inout_node = (size_t)flow->node_index[node];
+  return flow->stages[flow->node_stage[node]].executor;
+}
+
+const char *lk_flow_implementation(const lk_flow *flow, size_t node) {
+  lk_graph_executor *executor = executor_of(flow, &node);
+  return executor != NULL ? lk_graph_executor_implementation(executor, node) : "";
+}
+
+lk_node_stats lk_flow_node_stats(const lk_flow *flow, size_t node) {
+  const lk_graph_executor *executor = executor_of(flow, &node);
+  if (executor == NULL) return (lk_node_stats){.struct_size = sizeof(lk_node_stats)};
+  return lk_graph_executor_node_stats(executor, node);
+}
+
+/* lk_flow_visit_sizes, for one executor after the other. */
+typedef struct size_visit {
+  lk_size_fn visit;
+  void *arg;
+  uint64_t lost;
+  lk_status status;
+  lk_error *error;
+} size_visit;
+
+static void visit_sizes(lk_graph_executor *executor, void *arg) {
+  size_visit *self = arg;
+  uint64_t lost = 0;
+  if (self->status != LK_OK) return;
+  self->status =
+      lk_graph_executor_visit_sizes(executor, self->visit, self->arg, &lost, self->error);
+  self->lost += lost;
+}
+
+lk_status lk_flow_visit_sizes(const lk_flow *flow, lk_size_fn visit, void *arg, uint64_t *out_lost,
+                              lk_error *error) {
+  size_visit self = {visit, arg, 0, LK_OK, error};
+  for_each(flow, visit_sizes, &self);
+  *out_lost = self.lost;
+  return self.status;
 }

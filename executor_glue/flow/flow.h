@@ -21,4 +21,8 @@ lk_status lk_flow_run(lk_flow *flow, const lk_graph_run *run, lk_error *error);
 /* As of graph executors: the sums over all stages and bodies, but for the number of runs. */
 void lk_flow_stats(lk_flow *flow, lk_session_stats *stats);
 uint64_t lk_flow_builds(const lk_flow *flow);
-const char *lk_flow_implementation(lk_flow *flow, size_t node);
+/* `node`: one of the graph's. */
+const char *lk_flow_implementation(const lk_flow *flow, size_t node);
+lk_node_stats lk_flow_node_stats(const lk_flow *flow, size_t node);
+lk_status lk_flow_visit_sizes(const lk_flow *flow, lk_size_fn visit, void *arg, uint64_t *out_lost,
+                              lk_error *error);

@@ -3,6 +3,7 @@
 #include "executor_glue/run/build_run_plan.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "executor_glue/run/bind_node.h"
 #include "executor_glue/run/dependencies.h"
@@ -71,10 +72,17 @@ static lk_status bind_sources(lk_plan_builder *builder, lk_error *error) {
 }
 
 static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
+  const bool is_timed = builder->desc->is_kept;
   find_uses(builder);
   LK_RETURN_NOT_OK(bind_sources(builder, error));
+  uint64_t begin = is_timed ? lk_now_ns() : 0;
   for (size_t i = 0; i < builder->program->graph->n_nodes; i++) {
-    if (builder->alive[i]) LK_RETURN_NOT_OK(lk_bind_node(builder, (int32_t)i, error));
+    if (!builder->alive[i]) continue;
+    LK_RETURN_NOT_OK(lk_bind_node(builder, (int32_t)i, error));
+    if (!is_timed) continue;
+    const uint64_t end = lk_now_ns();
+    lk_node_counts_add(builder->desc->node_counts, i, end - begin);
+    begin = end;
   }
   return LK_OK;
 }

@@ -20,8 +20,14 @@ cleanup:
   return status;
 }
 
+void lk_execution_frame_count_runs(lk_execution_frame *frame) {
+  if (frame->size != NULL) lk_size_record_add_runs(frame->size, frame->runs);
+  frame->runs = 0;
+}
+
 void lk_execution_frame_destroy(const lk_program *program, lk_execution_frame *frame) {
   if (frame == NULL) return;
+  lk_execution_frame_count_runs(frame);
   program->api->frame_destroy(frame->frame);
   lk_ready_queue_destroy(frame->ready_queue);
   lk_free(program->allocator, (void *)frame->pointers);
@@ -62,6 +68,8 @@ lk_status lk_execution_frame_attach(lk_execution_frame *frame, const lk_run_plan
 }
 
 void lk_execution_frame_detach(const lk_program *program, lk_execution_frame *frame) {
+  lk_execution_frame_count_runs(frame);
+  frame->size = NULL;
   program->api->frame_reset(frame->frame);
   lk_ready_queue_destroy(frame->ready_queue);
   frame->ready_queue = NULL;

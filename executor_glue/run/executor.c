@@ -18,6 +18,7 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
                                    lk_graph_executor **out_executor, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = api->context_allocator(context);
+  const char *name = options->name != NULL ? options->name : "run";
   *out_executor = NULL;
   lk_graph_executor *made = lk_calloc_lines(allocator, sizeof *made);
   if (made == NULL) return lk_fail_memory(error, "a graph executor", sizeof *made);
@@ -27,9 +28,11 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
   made->workers = options->workers > 0 ? options->workers : 1;
   lk_run_limit_create(&made->limit, options->max_runs, options->fail_busy);
   LK_TRY(lk_program_create(api, context, executor, graph, &made->program, error));
-  LK_TRY(lk_frame_pool_create(made->program, &made->pool, error));
-  LK_TRY(create_key(made, options->name != NULL ? options->name : "run", error));
+  LK_TRY(lk_size_log_create(allocator, name, &made->sizes, error));
+  LK_TRY(lk_frame_pool_create(made->program, made->sizes, &made->pool, error));
+  LK_TRY(create_key(made, name, error));
   LK_TRY(lk_implementation_names_create(allocator, graph->n_nodes, &made->implementations, error));
+  LK_TRY(lk_node_counts_create(allocator, graph->n_nodes, &made->node_counts, error));
   *out_executor = made;
   made = NULL;
 
@@ -51,6 +54,8 @@ void lk_graph_executor_destroy(lk_graph_executor *executor) {
   }
   lk_program_destroy(executor->program);
   lk_implementation_names_destroy(executor->implementations);
+  lk_node_counts_destroy(executor->node_counts);
+  lk_size_log_destroy(executor->sizes);
   lk_run_limit_destroy(&executor->limit);
   lk_free(executor->allocator, executor);
 }
@@ -71,4 +76,51 @@ uint64_t lk_graph_executor_builds(const lk_graph_executor *executor) {
 const char *lk_graph_executor_implementation(lk_graph_executor *executor, size_t node) {
   if (node >= executor->program->graph->n_nodes) return "";
   return lk_implementation_names_get(executor->implementations, node);
+}
+
+lk_node_stats lk_graph_executor_node_stats(const lk_graph_executor *executor, size_t node) {
+  return lk_node_counts_get(executor->node_counts, node);
+}
+
+/* lk_graph_executor_visit_sizes, for a list that knows no names. */
+typedef struct size_visit {
+  lk_size_fn visit;
+  void *arg;
+  const char **names; /* of the inputs, and behind them of those known by value */
+  uint32_t n_inputs;
+} size_visit;
+
+static void visit_named(void *arg, const lk_session_size *size) {
+  const size_visit *self = arg;
+  lk_session_size named = *size;
+  named.input_names = self->names;
+  named.value_names = self->names + self->n_inputs;
+  self->visit(self->arg, &named);
+}
+
+static void fill_names(const lk_program *program, const char **names) {
+  const lk_graph *graph = program->graph;
+  const char **value_name = names + graph->n_inputs;
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    names[i] = graph->values[graph->inputs[i]].name;
+    if (program->by_value[i]) *value_name++ = names[i];
+  }
+  *value_name = "";
+}
+
+lk_status lk_graph_executor_visit_sizes(lk_graph_executor *executor, lk_size_fn visit, void *arg,
+                                        uint64_t *out_lost, lk_error *error) {
+  const lk_program *program = executor->program;
+  const size_t n_names = program->graph->n_inputs + program->n_by_value + 1;
+  size_visit self = {visit, arg, lk_calloc(executor->allocator, n_names, sizeof *self.names),
+                     (uint32_t)program->graph->n_inputs};
+  if (self.names == NULL) {
+    return lk_fail_memory(error, "a list of sizes", n_names * sizeof *self.names);
+  }
+  fill_names(program, self.names);
+  lk_frame_pool_count_runs(executor->pool);
+  *out_lost = lk_size_log_lost(executor->sizes);
+  const lk_status status = lk_size_log_visit(executor->sizes, visit_named, &self, error);
+  lk_free(executor->allocator, self.names);
+  return status;
 }

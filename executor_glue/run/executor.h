@@ -87,3 +87,8 @@ uint64_t lk_graph_executor_builds(const lk_graph_executor *executor);
 /* The implementation that node `node` used in its newest bind; "" before; lives as long as the
  * executor. */
 const char *lk_graph_executor_implementation(lk_graph_executor *executor, size_t node);
+/* What `node` has cost so far; it must be one of the graph's. */
+lk_node_stats lk_graph_executor_node_stats(const lk_graph_executor *executor, size_t node);
+/* Shows the sizes that were seen, as lk_session_api has it. */
+lk_status lk_graph_executor_visit_sizes(lk_graph_executor *executor, lk_size_fn visit, void *arg,
+                                        uint64_t *out_lost, lk_error *error);

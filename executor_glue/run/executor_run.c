@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/run/build_run_plan.h"
@@ -58,6 +59,11 @@ static lk_status check_stop(lk_invocation *invocation, lk_error *error) {
 
 /* ---- the run plan: built, or found ---- */
 
+/* Of those that are part of the key: the last one is which outputs are wanted. */
+static uint32_t n_values(const lk_invocation *invocation) {
+  return invocation->executor->program->n_by_value + (invocation->wants_all ? 0 : 1);
+}
+
 static lk_status build_entry(lk_invocation *invocation, bool cached, lk_plan_entry **out_entry,
                              lk_error *error) {
   lk_status status = LK_OK;
@@ -66,7 +72,8 @@ static lk_status build_entry(lk_invocation *invocation, bool cached, lk_plan_ent
                                  .wanted = invocation->wanted,
                                  .workers = executor->workers,
                                  .is_kept = executor->run_plans,
-                                 .implementations = executor->implementations};
+                                 .implementations = executor->implementations,
+                                 .node_counts = executor->node_counts};
   lk_run_plan *plan = NULL;
   *out_entry = NULL;
   invocation->has_built = true;
@@ -84,10 +91,33 @@ static void destroy_entry(void *value, void *user) {
   lk_plan_entry_destroy(value);
 }
 
+/* Notes that `entry` was built for the sizes of this run. */
+static lk_status note_size(const lk_invocation *invocation, lk_plan_entry *entry, uint64_t begin_ns,
+                           lk_error *error) {
+  const lk_program *program = invocation->executor->program;
+  const lk_size_build build = {.inputs = invocation->descs,
+                               .values = invocation->values,
+                               .n_inputs = (uint32_t)program->graph->n_inputs,
+                               .n_values = n_values(invocation),
+                               .begin_ns = begin_ns,
+                               .end_ns = lk_now_ns(),
+                               .bytes = lk_plan_entry_plan(entry)->bytes};
+  lk_size_record *size = NULL;
+  LK_RETURN_NOT_OK(lk_size_log_add(invocation->executor->sizes, &build, &size, error));
+  lk_plan_entry_set_size(entry, size);
+  return LK_OK;
+}
+
 static lk_status build_cached(void *arg, lk_built *out, lk_error *error) {
   lk_invocation *invocation = arg;
   lk_plan_entry *entry = NULL;
+  const uint64_t begin = lk_now_ns();
   LK_RETURN_NOT_OK(build_entry(invocation, true, &entry, error));
+  const lk_status status = note_size(invocation, entry, begin, error);
+  if (status != LK_OK) {
+    lk_plan_entry_destroy(entry);
+    return status;
+  }
   atomic_fetch_add(&invocation->executor->builds, 1);
   *out = (lk_built){
       .value = entry, .bytes = lk_plan_entry_plan(entry)->bytes, .destroy = destroy_entry};
@@ -104,7 +134,7 @@ static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
 
   const lk_key_desc desc = {.struct_size = sizeof desc,
                             .n_tensors = (uint32_t)program->graph->n_inputs,
-                            .n_values = program->n_by_value + (invocation->wants_all ? 0 : 1),
+                            .n_values = n_values(invocation),
                             .tensors = invocation->descs,
                             .values = invocation->values};
   LK_RETURN_NOT_OK(api->get_or_create_like(program->context, program->executor, executor->run_key,
@@ -189,6 +219,7 @@ static lk_status execute_leased(lk_invocation *invocation, const lk_lease *lease
                                   .step_threads = step_threads(invocation),
                                   .profile = invocation->profile};
   const lk_status status = lk_execute(&execution, error);
+  if (status == LK_OK) lk_execution_frame_add_run(lease->frame);
   if (plan->schedule != NULL && threads > 1) {
     lk_tally_add(&invocation->executor->counts, LK_COUNT_PARALLEL);
   }

@@ -6,7 +6,9 @@
 #include "base/tally.h"
 #include "executor_glue/run/frame_pool.h"
 #include "executor_glue/run/implementation_names.h"
+#include "executor_glue/run/node_counts.h"
 #include "executor_glue/run/run_limit.h"
+#include "executor_glue/run/size_log.h"
 
 /* What a graph executor counts in each run. */
 enum {
@@ -26,5 +28,7 @@ struct lk_graph_executor {
   lk_key *run_key;  /* what the keys of its run plans have in common */
   atomic_uint_least64_t builds;
   lk_implementation_names *implementations;
+  lk_node_counts *node_counts;
+  lk_size_log *sizes;
   lk_tally counts; /* apart from what is above, which most runs only read */
 };

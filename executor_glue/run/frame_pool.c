@@ -22,7 +22,8 @@ struct lk_frame_pool {
   const lk_program *program; /* until the pool is destroyed */
   const lk_allocator *allocator;
   uint32_t max_idle;
-  lk_arena_store *arenas; /* until then too */
+  lk_size_log *sizes; /* until then too, as the next one */
+  lk_arena_store *arenas;
   atomic_uint_least64_t n_frames_alive;
   lk_fork_entry fork;
   pthread_mutex_t mutex; /* guards everything below, and the lists of all entries */
@@ -41,6 +42,7 @@ struct lk_plan_entry {
   lk_frame_pool *pool;
   lk_plan_entry *next, *previous;
   lk_run_plan *plan; /* NULL once the pool is destroyed */
+  lk_size_record *size;
   lk_execution_frame *idle;
   uint32_t n_frames; /* attached to its plan: idle ones, and those on loan */
   bool cached;
@@ -96,8 +98,8 @@ static void forget_other_threads(void *object) {
   (void)pthread_cond_init(&pool->idle, NULL);
 }
 
-lk_status lk_frame_pool_create(const lk_program *program, lk_frame_pool **out_pool,
-                               lk_error *error) {
+lk_status lk_frame_pool_create(const lk_program *program, lk_size_log *sizes,
+                               lk_frame_pool **out_pool, lk_error *error) {
   *out_pool = NULL;
   lk_arena_store *arenas = NULL;
   LK_RETURN_NOT_OK(lk_arena_store_open(program->api, program->context, &arenas, error));
@@ -106,6 +108,7 @@ lk_status lk_frame_pool_create(const lk_program *program, lk_frame_pool **out_po
     lk_arena_store_close(arenas);
     return lk_fail_memory(error, "a pool of frames", sizeof *pool);
   }
+  pool->sizes = sizes;
   pool->arenas = arenas;
   pool->program = program;
   pool->allocator = program->allocator;
@@ -193,10 +196,12 @@ void lk_frame_pool_destroy(lk_frame_pool *pool) {
     lk_plan_entry *entry = pool->holders != NULL ? pool->holders : pool->others;
     unlink_entry(entry);
     lk_run_plan *plan = entry->plan;
+    lk_size_record *size = entry->size;
     lk_execution_frame *frames = take_idle(entry);
-    entry->plan = NULL;
+    entry->plan = NULL; /* the cache may free the entry as soon as the lock is given back */
     pthread_mutex_unlock(&pool->mutex);
     free_frames(pool, frames, false);
+    lk_size_log_release(pool->sizes, size);
     lk_run_plan_destroy(plan);
     pthread_mutex_lock(&pool->mutex);
   }
@@ -249,6 +254,7 @@ void lk_plan_entry_destroy(lk_plan_entry *entry) {
     /* Nothing is cached any more: memory of activations is not kept either. */
     if (is_last) lk_arena_store_trim(pool->arenas);
     free_frames(pool, frames, !entry->cached);
+    lk_size_log_release(pool->sizes, entry->size);
     lk_run_plan_destroy(plan);
     pthread_mutex_lock(&pool->mutex);
     if (--pool->ending == 0) pthread_cond_broadcast(&pool->idle);
@@ -260,6 +266,21 @@ void lk_plan_entry_destroy(lk_plan_entry *entry) {
 
 const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry) {
   return entry->plan;
+}
+
+void lk_plan_entry_set_size(lk_plan_entry *entry, lk_size_record *size) {
+  entry->size = size;
+}
+
+void lk_frame_pool_count_runs(lk_frame_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  for (lk_plan_entry *entry = pool->holders; entry != NULL; entry = entry->next) {
+    entry->idle = take_idle(entry);
+    for (lk_execution_frame *frame = entry->idle; frame != NULL; frame = frame->next) {
+      lk_execution_frame_count_runs(frame);
+    }
+  }
+  pthread_mutex_unlock(&pool->mutex);
 }
 
 /* ---- leases ---- */
@@ -321,6 +342,7 @@ lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, lk_error *
   if (lease.frame == NULL) LK_TRY(make_frame(pool, &lease.frame, error));
   if (what != FOUND_ATTACHED) {
     LK_TRY(lk_execution_frame_attach(lease.frame, entry->plan, error));
+    lease.frame->size = entry->size;
   }
   *out_lease = lease;
 

@@ -22,13 +22,17 @@ typedef struct lk_lease {
   lk_arena *arena; /* NULL: the run plan needs none */
 } lk_lease;
 
-lk_status lk_frame_pool_create(const lk_program *program, lk_frame_pool **out_pool,
-                               lk_error *error);
+/* `sizes` gets back the records of entries that end; it must outlive the pool's destruction. */
+lk_status lk_frame_pool_create(const lk_program *program, lk_size_log *sizes,
+                               lk_frame_pool **out_pool, lk_error *error);
 /* Frees everything but the shells of entries that the cache still holds. No run may be on. NULL is
  * allowed. */
 void lk_frame_pool_destroy(lk_frame_pool *pool);
 /* `*out_arena_bytes`: of the context. */
 void lk_frame_pool_stats(lk_frame_pool *pool, uint64_t *out_frames, uint64_t *out_arena_bytes);
+
+/* Hands over to the records of sizes what idle frames have counted. */
+void lk_frame_pool_count_runs(lk_frame_pool *pool);
 
 /* Takes over the run plan on success. Frames of an entry that is not cached go back to the pool
  * when it is destroyed, and serve the next one. */
@@ -36,6 +40,8 @@ lk_status lk_plan_entry_create(lk_frame_pool *pool, lk_run_plan *plan, bool cach
                                lk_plan_entry **out_entry, lk_error *error);
 void lk_plan_entry_destroy(lk_plan_entry *entry); /* NULL is allowed */
 const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry);
+/* Where the runs of its plan are counted; before the first one. NULL is allowed. */
+void lk_plan_entry_set_size(lk_plan_entry *entry, lk_size_record *size);
 
 /* Borrows a frame that is attached to the entry's run plan, and an arena. */
 lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, lk_error *error);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "executor_glue/run/implementation_names.h"
+#include "executor_glue/run/node_counts.h"
 #include "executor_glue/run/program.h"
 #include "executor_glue/run/schedule.h"
 
@@ -68,6 +69,7 @@ typedef struct lk_run_plan_desc {
   uint32_t workers;        /* 1: the steps run in their order; more: in parallel, if it is faster */
   bool is_kept;            /* for more than one run: then its plans are its own; else the cache's */
   lk_implementation_names *implementations; /* told that of each node that is bound */
+  lk_node_counts *node_counts;              /* told how long that took, where is_kept */
 } lk_run_plan_desc;
 
 void lk_run_plan_destroy(lk_run_plan *plan); /* NULL is allowed */

@@ -70,7 +70,7 @@ static const char *metadata_value(const lk_session *session, const char *key) {
   return NULL;
 }
 
-static lk_status get_stats(lk_session *session, lk_session_stats *out, lk_error *error) {
+lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error) {
   lk_session_stats stats = {.struct_size = sizeof stats,
                             .nodes_in_file = session->graph->n_nodes_in_file,
                             .nodes = session->graph->n_nodes,
@@ -85,13 +85,17 @@ static uint32_t node_count(const lk_session *session) {
   return (uint32_t)session->graph->n_nodes;
 }
 
+static lk_status check_node(const lk_session *session, uint32_t index, lk_error *error) {
+  const size_t count = session->graph->n_nodes;
+  if (index < count) return LK_OK;
+  return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe node %" PRIu32 ": the model has %zu",
+                 index, count);
+}
+
 static lk_status node_info(const lk_session *session, uint32_t index, lk_session_node *out,
                            lk_error *error) {
   const lk_graph *graph = session->graph;
-  if (index >= graph->n_nodes) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe node %" PRIu32 ": the model has %zu",
-                   index, graph->n_nodes);
-  }
+  LK_RETURN_NOT_OK(check_node(session, index, error));
   const lk_node *node = &graph->nodes[index];
   lk_session_node info = {.struct_size = sizeof info,
                           .op_type = node->op_type,
@@ -104,6 +108,21 @@ static lk_status node_info(const lk_session *session, uint32_t index, lk_session
     if (node->outputs[i] != LK_NO_VALUE) info.output_name = graph->values[node->outputs[i]].name;
   }
   return lk_struct_write(out, &info, sizeof info, "lk_session_node", error);
+}
+
+static lk_status node_stats(const lk_session *session, uint32_t index, lk_node_stats *out,
+                            lk_error *error) {
+  LK_RETURN_NOT_OK(check_node(session, index, error));
+  const lk_node_stats stats = lk_flow_node_stats(session->flow, index);
+  return lk_struct_write(out, &stats, sizeof stats, "lk_node_stats", error);
+}
+
+static lk_status sizes_visit(lk_session *session, lk_size_fn visit, void *arg, uint64_t *out_lost,
+                             lk_error *error) {
+  uint64_t lost = 0;
+  LK_RETURN_NOT_OK(lk_flow_visit_sizes(session->flow, visit, arg, &lost, error));
+  if (out_lost != NULL) *out_lost = lost;
+  return LK_OK;
 }
 
 static uint32_t pass_count(const lk_session *session) {
@@ -150,7 +169,7 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .metadata_value = metadata_value,
       .run = lk_session_run,
       .outputs_release = lk_session_outputs_release,
-      .stats = get_stats,
+      .stats = lk_session_get_stats,
       .node_count = node_count,
       .node_info = node_info,
       .pass_count = pass_count,
@@ -162,6 +181,10 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .profile_clear = lk_profile_clear,
       .profile_info = lk_profile_info_get,
       .profile_entry = lk_profile_entry_get,
+      .node_stats = node_stats,
+      .sizes_visit = sizes_visit,
+      .report = lk_session_report,
+      .report_release = lk_session_report_release,
   };
   return version == LK_SESSION_API_VERSION ? &api : NULL;
 }

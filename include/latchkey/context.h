@@ -71,10 +71,15 @@ typedef enum lk_kind {
   LK_KIND_COUNT = 3
 } lk_kind;
 
+/* Times are counted by how long they are: bucket i has those that are less than 2^i us and in no
+ * bucket before it, the last one the rest. */
+#define LK_TIME_BUCKETS 24
+
 typedef struct lk_kind_stats {
   uint64_t hits, misses, builds, failed_builds, waits, evictions;
-  uint64_t entries, bytes; /* now */
-  uint64_t build_ns;       /* total; nested builds are counted in each */
+  uint64_t entries, bytes;               /* now */
+  uint64_t build_ns;                     /* total; nested builds are counted in each */
+  uint64_t build_times[LK_TIME_BUCKETS]; /* of builds, failed ones too */
 } lk_kind_stats;
 
 typedef struct lk_stats {
@@ -92,6 +97,9 @@ typedef struct lk_stats {
   uint64_t memory_limit_bytes;
   uint64_t memory_refusals;      /* blocks that did not fit */
   uint64_t memory_refused_bytes; /* the last of them */
+  /* Of memory_bytes: packed weights, unless they are to be apart; freed blocks that wait for the
+   * next run. */
+  uint64_t memory_weights_bytes, memory_spare_bytes;
 } lk_stats;
 
 #ifdef __cplusplus

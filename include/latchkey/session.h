@@ -157,6 +157,40 @@ typedef struct lk_session_node {
   const char *implementation; /* of the newest bind, as lk_plan_info has it; "" before that */
 } lk_session_node;
 
+/* How often a node was bound to a size, which is when a run plan is built, and how long that took;
+ * with what is computed then, such as shapes. Where no run plans are kept, nothing is counted. */
+typedef struct lk_node_stats {
+  size_t struct_size;
+  uint64_t binds;
+  uint64_t bind_ns, longest_bind_ns;
+  uint64_t bind_times[LK_TIME_BUCKETS];
+} lk_node_stats;
+
+/* A size: what a run plan was built for, and what became of it. Valid during the visit. */
+typedef struct lk_session_size {
+  size_t struct_size;
+  /* "run" is the whole model. Where shapes follow from data the model is run in parts, which have
+   * the names of their run plans' keys, and inputs of their own. */
+  const char *part;
+  const lk_tensor_desc *inputs; /* [n_inputs], in the part's order */
+  /* [n_values]: those inputs whose values shapes depend on, in the same order; and where not all
+   * outputs were wanted, one more: a bit for each that was. */
+  const lk_tensor *values;
+  const char *const *input_names; /* [n_inputs] */
+  const char *const *value_names; /* [n_values]; "": which outputs were wanted */
+  uint32_t n_inputs, n_values;
+  uint64_t builds; /* more than one: the run plan was evicted or dropped, and needed again; or each
+                      thread has its own */
+  uint64_t build_ns, longest_build_ns;
+  uint64_t last_build_ns; /* when the last one ended: CLOCK_MONOTONIC */
+  uint64_t runs;          /* but for some of those that are on, and up to 63 of each loop */
+  uint64_t bytes;         /* of the run plan */
+  uint32_t run_plans;     /* that exist now */
+  uint32_t reserved;
+} lk_session_size;
+
+typedef void (*lk_size_fn)(void *arg, const lk_session_size *size);
+
 /* A pass over the graph. Borrowed. */
 typedef struct lk_session_pass {
   size_t struct_size;
@@ -236,6 +270,20 @@ typedef struct lk_session_api {
   /* In the order in which the steps ran first. LK_OUT_OF_RANGE: there is no such entry. */
   lk_status (*profile_entry)(const lk_profile *profile, uint32_t index, lk_profile_entry *out,
                              lk_error *error);
+
+  /* What node `index` has cost so far. LK_OUT_OF_RANGE: there is no such node. */
+  lk_status (*node_stats)(const lk_session *session, uint32_t index, lk_node_stats *out,
+                          lk_error *error);
+  /* Shows the sizes that were seen, those that were built first at first, up to 4096 of each part;
+   * `*out_lost` (may be NULL) is how many are not among them. `visit` runs without a lock, and may
+   * run the session. LK_OUT_OF_MEMORY. */
+  lk_status (*sizes_visit)(lk_session *session, lk_size_fn visit, void *arg, uint64_t *out_lost,
+                           lk_error *error);
+  /* All that is counted, of the session, its context and the process, as JSON in ASCII, with a NUL:
+   * docs/statistics.md is the schema. report_release frees it, before the session is closed.
+   * LK_OUT_OF_MEMORY. */
+  lk_status (*report)(lk_session *session, char **out_text, lk_error *error);
+  void (*report_release)(lk_session *session, char *text); /* NULL is allowed */
 } lk_session_api;
 
 LK_EXPORT const lk_session_api *lk_get_session_api(uint32_t version);

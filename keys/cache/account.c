@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/time_bucket.h"
 #include "keys/cache/clock.h"
 
 void lk_account_init(lk_account *account, lk_clock_owner owner, uint64_t entries, uint64_t bytes) {
@@ -29,7 +30,9 @@ static void count(lk_account *account, uint32_t kind, lk_event event, uint64_t b
                                 [LK_EVENT_BUILD] = &stats->builds,
                                 [LK_EVENT_FAILED] = &stats->failed_builds};
   (*counters[event])++;
+  if (event != LK_EVENT_BUILD && event != LK_EVENT_FAILED) return;
   stats->build_ns += build_ns;
+  stats->build_times[lk_time_bucket(build_ns)]++;
 }
 
 void lk_count(lk_cache *cache, lk_quota *quota, uint32_t kind, lk_event event, uint64_t build_ns,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -182,6 +183,23 @@ class Session:
         fields = (name for name, _ in ffi.typeof("lk_session_stats").fields)
         own = {name: getattr(stats, name) for name in fields if name != "struct_size"}
         return {**self.context.stats(), "session": own}
+
+    def statistics(self) -> dict[str, Any]:
+        """All that is counted, of the session, its context and the process, from the lists of
+        nodes and of sizes to who has the memory: docs/statistics.md has the names.
+
+        It may be called while other threads run the session, which it does not hold up.
+        """
+        text_out, error = ffi.new("char **"), ffi.new("lk_error *")
+        handle = self._handle()  # it keeps the session open, whoever closes it meanwhile
+        native = lib.lk_py_session_get(handle)
+        status = self._api.report(native, text_out, error)
+        if status:
+            fail(status, error)
+        try:
+            return json.loads(ffi.string(text_out[0]))
+        finally:
+            self._api.report_release(native, text_out[0])
 
     def clone(self) -> Session:
         """Another session of the same model, with the same context and options.

@@ -6,10 +6,15 @@
 
 #include "tests/plugin/named_values.h"
 
+extern "C" {
+#include "base/time_bucket.h"
+}
+
 namespace {
 
 using namespace lk;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 struct Event {
@@ -108,6 +113,9 @@ protected:
                                     &sum.failed_builds, &sum.evictions, &sum.entries};
       ++*counters[event.event]; // entries: those that were dropped
       sum.build_ns += event.build_ns;
+      if (event.event == LK_EVENT_BUILD || event.event == LK_EVENT_FAILED) {
+        sum.build_times[lk_time_bucket(event.build_ns)]++;
+      }
       if (event.event == LK_EVENT_BUILD) sum.bytes += event.bytes;
       if (event.event == LK_EVENT_EVICT || event.event == LK_EVENT_DROP) sum.bytes -= event.bytes;
     }
@@ -124,6 +132,7 @@ protected:
       EXPECT_EQ(sums[kind].failed_builds, now.kind[kind].failed_builds);
       EXPECT_EQ(sums[kind].evictions, now.kind[kind].evictions);
       EXPECT_EQ(sums[kind].build_ns, now.kind[kind].build_ns);
+      EXPECT_THAT(now.kind[kind].build_times, ElementsAreArray(sums[kind].build_times));
     }
   }
 

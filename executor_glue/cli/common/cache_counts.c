@@ -15,6 +15,9 @@ static void add(lk_kind_stats *sum, const lk_kind_stats *from, const lk_kind_sta
   sum->entries += to->entries;
   sum->bytes += to->bytes;
   sum->build_ns += to->build_ns - from->build_ns;
+  for (uint32_t i = 0; i < LK_TIME_BUCKETS; i++) {
+    sum->build_times[i] += to->build_times[i] - from->build_times[i];
+  }
 }
 
 lk_kind_stats cache_counts_of(const lk_stats *before, const lk_stats *after, uint32_t kind) {

@@ -1,0 +1,123 @@
+/* What a context and the process count. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/names.h"
+#include "base/status.h"
+#include "executor_glue/report/json.h"
+#include "executor_glue/report/report.h"
+
+json_t *lk_report_begin(const lk_api *api) {
+  lk_threads_stats threads = {.struct_size = sizeof threads};
+  lk_json report = lk_json_begin(), process = lk_json_begin();
+  if (api->threads_stats(&threads, NULL) != LK_OK) process.failed = true;
+  lk_json_set(&process, "processors", json_integer(threads.processors));
+  lk_json_set(&process, "running", json_integer(threads.running));
+  lk_json_set(&process, "peak", json_integer(threads.peak));
+  lk_json_set(&process, "waiting", json_integer(threads.waiting));
+  lk_json_set(&process, "waits", lk_json_number(threads.waits));
+  lk_json_set(&report, "schema", json_string("latchkey-statistics-1"));
+  lk_json_set(&report, "version", json_string(api->version_text()));
+  lk_json_set(&report, "time_ns", lk_json_number(lk_now_ns()));
+  lk_json_set(&report, "process", lk_json_end(&process));
+  return lk_json_end(&report);
+}
+
+static json_t *kind_json(const lk_kind_stats *kind) {
+  lk_json json = lk_json_begin();
+  lk_json_set(&json, "hits", lk_json_number(kind->hits));
+  lk_json_set(&json, "misses", lk_json_number(kind->misses));
+  lk_json_set(&json, "builds", lk_json_number(kind->builds));
+  lk_json_set(&json, "failed_builds", lk_json_number(kind->failed_builds));
+  lk_json_set(&json, "waits", lk_json_number(kind->waits));
+  lk_json_set(&json, "evictions", lk_json_number(kind->evictions));
+  lk_json_set(&json, "entries", lk_json_number(kind->entries));
+  lk_json_set(&json, "bytes", lk_json_number(kind->bytes));
+  lk_json_set(&json, "build_ns", lk_json_number(kind->build_ns));
+  lk_json_set(&json, "build_times", lk_json_numbers(kind->build_times, LK_TIME_BUCKETS));
+  return lk_json_end(&json);
+}
+
+static json_t *cache_json(const lk_stats *stats) {
+  lk_json json = lk_json_begin(), kinds = lk_json_begin();
+  for (uint32_t i = 0; i < LK_KIND_COUNT; i++) {
+    lk_json_set(&kinds, lk_kind_name(i), kind_json(&stats->kind[i]));
+  }
+  lk_json_set(&json, "kinds", lk_json_end(&kinds));
+  lk_json_set(&json, "entries", lk_json_number(stats->entries));
+  lk_json_set(&json, "bytes", lk_json_number(stats->bytes));
+  lk_json_set(&json, "peak_bytes", lk_json_number(stats->peak_bytes));
+  lk_json_set(&json, "unlinked_bytes", lk_json_number(stats->unlinked_bytes));
+  lk_json_set(&json, "capacity_entries", lk_json_number(stats->capacity_entries));
+  lk_json_set(&json, "capacity_bytes", lk_json_number(stats->capacity_bytes));
+  lk_json_set(&json, "reorders", lk_json_number(stats->reorders));
+  return lk_json_end(&json);
+}
+
+static json_t *weights_json(const lk_stats *stats) {
+  lk_json json = lk_json_begin();
+  lk_json_set(&json, "entries", lk_json_number(stats->weights_entries));
+  lk_json_set(&json, "bytes", lk_json_number(stats->weights_bytes));
+  lk_json_set(&json, "packed", lk_json_number(stats->weights_packed));
+  lk_json_set(&json, "shared", lk_json_number(stats->weights_shared));
+  lk_json_set(&json, "capacity_bytes", lk_json_number(stats->weights_capacity_bytes));
+  return lk_json_end(&json);
+}
+
+/* Who has it. The counts are read one after the other, so under load the parts may be a little more
+ * than the whole: then there are no others. */
+static json_t *owners_json(const lk_stats *stats, uint64_t arena_bytes) {
+  const uint64_t cache = stats->bytes + stats->unlinked_bytes;
+  const uint64_t known =
+      cache + stats->memory_weights_bytes + stats->memory_spare_bytes + arena_bytes;
+  lk_json json = lk_json_begin();
+  lk_json_set(&json, "cache", lk_json_number(cache));
+  lk_json_set(&json, "weights", lk_json_number(stats->memory_weights_bytes));
+  lk_json_set(&json, "arenas", lk_json_number(arena_bytes));
+  lk_json_set(&json, "spare", lk_json_number(stats->memory_spare_bytes));
+  lk_json_set(&json, "other",
+              lk_json_number(stats->memory_bytes > known ? stats->memory_bytes - known : 0));
+  return lk_json_end(&json);
+}
+
+static json_t *memory_json(const lk_stats *stats, uint64_t arena_bytes) {
+  lk_json json = lk_json_begin();
+  lk_json_set(&json, "bytes", lk_json_number(stats->memory_bytes));
+  lk_json_set(&json, "peak_bytes", lk_json_number(stats->memory_peak_bytes));
+  lk_json_set(&json, "limit_bytes", lk_json_number(stats->memory_limit_bytes));
+  lk_json_set(&json, "refusals", lk_json_number(stats->memory_refusals));
+  lk_json_set(&json, "refused_bytes", lk_json_number(stats->memory_refused_bytes));
+  lk_json_set(&json, "allocations", lk_json_number(stats->allocations));
+  lk_json_set(&json, "owners", owners_json(stats, arena_bytes));
+  return lk_json_end(&json);
+}
+
+json_t *lk_report_context(const lk_api *api, lk_context *context, uint64_t arena_bytes) {
+  lk_stats stats = {.struct_size = sizeof stats};
+  lk_json json = lk_json_begin();
+  if (api->cache_stats(context, NULL, &stats, NULL) != LK_OK) json.failed = true;
+  lk_json_set(&json, "cache_mode",
+              json_string(lk_cache_mode_name(api->context_cache_mode(context))));
+  lk_json_set(&json, "threads", json_integer(api->context_threads(context)));
+  lk_json_set(&json, "cache", cache_json(&stats));
+  lk_json_set(&json, "weights", weights_json(&stats));
+  lk_json_set(&json, "memory", memory_json(&stats, arena_bytes));
+  return lk_json_end(&json);
+}
+
+lk_status lk_report_text(const lk_allocator *allocator, json_t *report, char **out_text,
+                         lk_error *error) {
+  const size_t flags = JSON_COMPACT | JSON_ENSURE_ASCII;
+  *out_text = NULL;
+  const size_t length = report != NULL ? json_dumpb(report, NULL, 0, flags) : 0;
+  char *text = length > 0 ? lk_alloc(allocator, length + 1) : NULL;
+  if (text != NULL && json_dumpb(report, text, length, flags) == length) {
+    text[length] = '\0';
+    *out_text = text;
+    text = NULL;
+  }
+  lk_free(allocator, text);
+  json_decref(report);
+  return *out_text != NULL ? LK_OK : lk_fail_memory(error, "a report", length);
+}

@@ -1,0 +1,225 @@
+/* Nodes, kinds of operators, and sizes. */
+#include <math.h>
+#include <string.h>
+
+#include "base/tensor.h"
+#include "executor_glue/report/json.h"
+#include "executor_glue/report/report.h"
+
+/* ---- nodes ---- */
+
+static void set_binds(lk_json *json, const lk_node_stats *stats) {
+  lk_json_set(json, "binds", lk_json_number(stats->binds));
+  lk_json_set(json, "bind_ns", lk_json_number(stats->bind_ns));
+  lk_json_set(json, "longest_bind_ns", lk_json_number(stats->longest_bind_ns));
+  lk_json_set(json, "bind_times", lk_json_numbers(stats->bind_times, LK_TIME_BUCKETS));
+}
+
+static json_t *node_json(const lk_report_source *source, size_t index) {
+  const lk_node *node = &source->graph->nodes[index];
+  const lk_node_stats stats = source->node_stats(source->self, index);
+  lk_json json = lk_json_begin();
+  lk_json_set(&json, "op_type", lk_json_text(node->op_type));
+  lk_json_set(&json, "domain", lk_json_text(node->domain));
+  lk_json_set(&json, "name", lk_json_text(node->name));
+  lk_json_set(&json, "output_name",
+              lk_json_text(lk_node_describe(source->graph, node, NULL).output_name));
+  lk_json_set(&json, "fused", lk_json_text(node->fused));
+  lk_json_set(&json, "implementation", lk_json_text(source->implementation(source->self, index)));
+  set_binds(&json, &stats);
+  return lk_json_end(&json);
+}
+
+static json_t *nodes_json(const lk_report_source *source) {
+  json_t *nodes = json_array();
+  bool fits = nodes != NULL;
+  for (size_t i = 0; fits && i < source->graph->n_nodes; i++) {
+    fits = lk_json_append(nodes, node_json(source, i));
+  }
+  if (fits) return nodes;
+  json_decref(nodes);
+  return NULL;
+}
+
+/* ---- kinds of operators ---- */
+
+static bool is_same_kind(const lk_node *a, const lk_node *b) {
+  return strcmp(a->op_type, b->op_type) == 0 && strcmp(a->domain, b->domain) == 0;
+}
+
+static void add_binds(lk_node_stats *sum, const lk_node_stats *one) {
+  sum->binds += one->binds;
+  sum->bind_ns += one->bind_ns;
+  if (one->longest_bind_ns > sum->longest_bind_ns) sum->longest_bind_ns = one->longest_bind_ns;
+  for (uint32_t i = 0; i < LK_TIME_BUCKETS; i++) sum->bind_times[i] += one->bind_times[i];
+}
+
+/* How many nodes run on an implementation. */
+static bool count_implementation(json_t *counts, const char *name) {
+  json_t *key = lk_json_text(name);
+  if (key == NULL) return false;
+  const char *text = json_string_value(key);
+  const json_int_t count = json_integer_value(json_object_get(counts, text));
+  const bool fits = json_object_set_new(counts, text, json_integer(count + 1)) == 0;
+  json_decref(key);
+  return fits;
+}
+
+/* The kind of node `first`, with all nodes of it, which come from there on. */
+static json_t *operator_json(const lk_report_source *source, size_t first) {
+  const lk_node *nodes = source->graph->nodes;
+  lk_node_stats sum = {0};
+  lk_json json = lk_json_begin(), implementations = lk_json_begin();
+  json_int_t count = 0;
+  for (size_t i = first; i < source->graph->n_nodes; i++) {
+    if (!is_same_kind(&nodes[i], &nodes[first])) continue;
+    const lk_node_stats stats = source->node_stats(source->self, i);
+    const char *name = source->implementation(source->self, i);
+    add_binds(&sum, &stats);
+    count++;
+    if (name[0] == '\0') continue;
+    if (!count_implementation(implementations.object, name)) implementations.failed = true;
+  }
+  lk_json_set(&json, "op_type", lk_json_text(nodes[first].op_type));
+  lk_json_set(&json, "domain", lk_json_text(nodes[first].domain));
+  lk_json_set(&json, "nodes", json_integer(count));
+  lk_json_set(&json, "implementations", lk_json_end(&implementations));
+  set_binds(&json, &sum);
+  return lk_json_end(&json);
+}
+
+static json_t *operators_json(const lk_report_source *source) {
+  const lk_node *nodes = source->graph->nodes;
+  json_t *operators = json_array();
+  bool fits = operators != NULL;
+  for (size_t i = 0; fits && i < source->graph->n_nodes; i++) {
+    size_t first = 0;
+    while (!is_same_kind(&nodes[first], &nodes[i])) first++;
+    if (first == i) fits = lk_json_append(operators, operator_json(source, i));
+  }
+  if (fits) return operators;
+  json_decref(operators);
+  return NULL;
+}
+
+/* ---- sizes ---- */
+
+/* Elements of a value that are shown. */
+enum { MOST_ELEMENTS = 64 };
+
+/* Not a number and infinities are null: JSON has none. */
+static json_t *real_json(double number) {
+  return isfinite(number) ? json_real(number) : json_null();
+}
+
+static json_t *element_json(const lk_tensor *value, int64_t index) {
+  const size_t size = lk_dtype_size(value->desc.dtype);
+  union {
+    uint64_t bits;
+    float f32;
+    double f64;
+    _Float16 f16;
+    uint32_t bf16;
+    int8_t i8;
+    int16_t i16;
+    int32_t i32;
+    int64_t i64;
+  } element = {0};
+  memcpy(&element, (const char *)value->data + (size_t)index * size, size);
+  switch (value->desc.dtype) {
+  case LK_F32:
+    return real_json((double)element.f32);
+  case LK_F64:
+    return real_json(element.f64);
+  case LK_F16:
+    return real_json((double)element.f16);
+  case LK_BF16:
+    element.bf16 <<= 16;
+    return real_json((double)element.f32);
+  case LK_I8:
+    return json_integer(element.i8);
+  case LK_I16:
+    return json_integer(element.i16);
+  case LK_I32:
+    return json_integer(element.i32);
+  case LK_I64:
+    return json_integer(element.i64);
+  case LK_BOOL:
+    return json_boolean(element.bits != 0);
+  default:
+    return lk_json_number(element.bits);
+  }
+}
+
+static json_t *desc_json(const char *name, const lk_tensor_desc *desc, const lk_tensor *value) {
+  lk_json json = lk_json_begin();
+  json_t *shape = json_array();
+  bool fits = shape != NULL;
+  for (uint32_t i = 0; fits && i < desc->rank; i++) {
+    fits = lk_json_append(shape, json_integer(desc->dims[i]));
+  }
+  lk_json_set(&json, "name", lk_json_text(name));
+  lk_json_set(&json, "dtype", json_string(lk_dtype_name(desc->dtype)));
+  if (!fits) json.failed = true;
+  lk_json_set(&json, "shape", shape);
+  if (value == NULL) return lk_json_end(&json);
+  json_t *data = json_array();
+  const int64_t count = lk_elements(desc) < MOST_ELEMENTS ? lk_elements(desc) : MOST_ELEMENTS;
+  fits = data != NULL;
+  for (int64_t i = 0; fits && i < count; i++) {
+    fits = lk_json_append(data, element_json(value, i));
+  }
+  if (!fits) json.failed = true;
+  lk_json_set(&json, "data", data);
+  return lk_json_end(&json);
+}
+
+static json_t *size_json(const lk_session_size *size) {
+  lk_json json = lk_json_begin();
+  json_t *inputs = json_array(), *values = json_array();
+  bool fits = inputs != NULL && values != NULL;
+  for (uint32_t i = 0; fits && i < size->n_inputs; i++) {
+    fits = lk_json_append(inputs, desc_json(size->input_names[i], &size->inputs[i], NULL));
+  }
+  for (uint32_t i = 0; fits && i < size->n_values; i++) {
+    fits = lk_json_append(values,
+                          desc_json(size->value_names[i], &size->values[i].desc, &size->values[i]));
+  }
+  if (!fits) json.failed = true;
+  lk_json_set(&json, "part", lk_json_text(size->part));
+  lk_json_set(&json, "inputs", inputs);
+  lk_json_set(&json, "values", values);
+  lk_json_set(&json, "builds", lk_json_number(size->builds));
+  lk_json_set(&json, "build_ns", lk_json_number(size->build_ns));
+  lk_json_set(&json, "longest_build_ns", lk_json_number(size->longest_build_ns));
+  lk_json_set(&json, "last_build_ns", lk_json_number(size->last_build_ns));
+  lk_json_set(&json, "runs", lk_json_number(size->runs));
+  lk_json_set(&json, "bytes", lk_json_number(size->bytes));
+  lk_json_set(&json, "run_plans", json_integer(size->run_plans));
+  return lk_json_end(&json);
+}
+
+typedef struct size_list {
+  json_t *sizes;
+  bool fits;
+} size_list;
+
+static void add_size(void *arg, const lk_session_size *size) {
+  size_list *list = arg;
+  if (list->fits) list->fits = lk_json_append(list->sizes, size_json(size));
+}
+
+/* ---- together ---- */
+
+bool lk_report_graph(json_t *object, const lk_report_source *source) {
+  lk_json json = {object, object == NULL};
+  json_t *sizes = json_array();
+  size_list list = {sizes, sizes != NULL};
+  uint64_t lost = 0;
+  if (source->visit_sizes(source->self, add_size, &list, &lost, NULL) != LK_OK) list.fits = false;
+  lk_json_set(&json, "nodes", nodes_json(source));
+  lk_json_set(&json, "operators", operators_json(source));
+  lk_json_set(&json, "sizes", sizes);
+  lk_json_set(&json, "sizes_lost", lk_json_number(lost));
+  return !json.failed && list.fits;
+}

@@ -1,0 +1,33 @@
+/* Statistics as JSON. docs/statistics.md is the schema.
+ *
+ * Numbers have the names that they have in the structs of the ABI. Each function returns NULL where
+ * memory is short. They may be called while runs are on.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "executor_glue/graph/graph.h"
+
+/* What every report begins with: schema, library, time, process. */
+json_t *lk_report_begin(const lk_api *api);
+/* "cache", "weights", "memory", and how the context was set up. `arena_bytes`: of the context. */
+json_t *lk_report_context(const lk_api *api, lk_context *context, uint64_t arena_bytes);
+
+/* Who runs a graph, and what it counts. */
+typedef struct lk_report_source {
+  const lk_graph *graph;
+  void *self;
+  const char *(*implementation)(void *self, size_t node);
+  lk_node_stats (*node_stats)(void *self, size_t node);
+  lk_status (*visit_sizes)(void *self, lk_size_fn visit, void *arg, uint64_t *out_lost,
+                           lk_error *error);
+} lk_report_source;
+
+/* "nodes", "operators", "sizes" and "sizes_lost", into `object`. False: memory is short. */
+bool lk_report_graph(json_t *object, const lk_report_source *source);
+
+/* The report as text of `allocator`, in ASCII, with a NUL. Takes over `report`; NULL, as all who
+ * make one return where memory is short, is LK_OUT_OF_MEMORY. */
+lk_status lk_report_text(const lk_allocator *allocator, json_t *report, char **out_text,
+                         lk_error *error);

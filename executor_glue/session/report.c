@@ -1,0 +1,55 @@
+/* All that a session counts, as JSON. */
+#include "executor_glue/report/report.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "executor_glue/report/json.h"
+#include "executor_glue/session/session.h"
+
+static const char *source_implementation(void *self, size_t node) {
+  return lk_flow_implementation(self, node);
+}
+
+static lk_node_stats source_node_stats(void *self, size_t node) {
+  return lk_flow_node_stats(self, node);
+}
+
+static lk_status source_visit_sizes(void *self, lk_size_fn visit, void *arg, uint64_t *out_lost,
+                                    lk_error *error) {
+  return lk_flow_visit_sizes(self, visit, arg, out_lost, error);
+}
+
+static json_t *session_json(lk_session *session, const lk_session_stats *stats) {
+  const lk_report_source source = {.graph = session->graph,
+                                   .self = session->flow,
+                                   .implementation = source_implementation,
+                                   .node_stats = source_node_stats,
+                                   .visit_sizes = source_visit_sizes};
+  lk_json json = lk_json_begin();
+  lk_json_set(&json, "nodes_in_file", lk_json_number(stats->nodes_in_file));
+  lk_json_set(&json, "constants", lk_json_number(stats->constants));
+  lk_json_set(&json, "weights_bytes", lk_json_number(stats->weights_bytes));
+  lk_json_set(&json, "load_ns", lk_json_number(stats->load_ns));
+  lk_json_set(&json, "runs", lk_json_number(stats->runs));
+  lk_json_set(&json, "parallel_runs", lk_json_number(stats->parallel_runs));
+  lk_json_set(&json, "run_plan_hits", lk_json_number(stats->run_plan_hits));
+  lk_json_set(&json, "run_plan_builds", lk_json_number(stats->run_plan_builds));
+  lk_json_set(&json, "waits", lk_json_number(stats->waits));
+  lk_json_set(&json, "frames", lk_json_number(stats->frames));
+  if (!lk_report_graph(json.object, &source)) json.failed = true;
+  return lk_json_end(&json);
+}
+
+lk_status lk_session_report(lk_session *session, char **out_text, lk_error *error) {
+  lk_session_stats stats = {.struct_size = sizeof stats};
+  *out_text = NULL;
+  LK_RETURN_NOT_OK(lk_session_get_stats(session, &stats, error));
+  lk_json json = {lk_report_begin(session->api), false};
+  lk_json_set(&json, "context",
+              lk_report_context(session->api, session->context, stats.arena_bytes));
+  lk_json_set(&json, "session", session_json(session, &stats));
+  return lk_report_text(session->allocator, lk_json_end(&json), out_text, error);
+}
+
+void lk_session_report_release(lk_session *session, char *text) {
+  lk_free(session->allocator, text);
+}
