@@ -41,15 +41,27 @@ static lk_status place_output(void *arg, uint32_t index, const lk_tensor_desc *d
   return lk_ort_check(to->ort, ort_GetTensorMutableData(api)(value, out_data), what, error);
 }
 
+static bool take_kept(lk_ort_subgraph *subgraph) {
+  return !atomic_load_explicit(&subgraph->is_kept_taken, memory_order_relaxed) &&
+         !atomic_exchange_explicit(&subgraph->is_kept_taken, true, memory_order_acquire);
+}
+
+static void give_kept(lk_ort_subgraph *subgraph) {
+  atomic_store_explicit(&subgraph->is_kept_taken, false, memory_order_release);
+}
+
+void lk_ort_subgraph_count_runs(lk_ort_subgraph *subgraph) {
+  if (!take_kept(subgraph)) return;
+  lk_kept_run_count_runs(subgraph->kept);
+  give_kept(subgraph);
+}
+
 static lk_status run_graph(lk_ort_subgraph *subgraph, const lk_graph_run *run, lk_error *error) {
   lk_graph_executor *executor = subgraph->graph_executor;
-  if (atomic_load_explicit(&subgraph->is_kept_taken, memory_order_relaxed) ||
-      atomic_exchange_explicit(&subgraph->is_kept_taken, true, memory_order_acquire)) {
-    return lk_graph_executor_run(executor, run, error);
-  }
+  if (!take_kept(subgraph)) return lk_graph_executor_run(executor, run, error);
   const lk_status status = lk_graph_executor_run_kept(executor, run, &subgraph->kept, error);
   if (subgraph->kept == NULL || lk_kept_run_is_light(subgraph->kept)) {
-    atomic_store_explicit(&subgraph->is_kept_taken, false, memory_order_release);
+    give_kept(subgraph);
     return status;
   }
   lk_kept_run_end(subgraph->kept);

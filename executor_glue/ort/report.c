@@ -7,92 +7,101 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/names.h"
 #include "base/status.h"
-#include "base/text.h"
+#include "executor_glue/report/json.h"
+#include "executor_glue/report/report.h"
 
-/* jansson takes valid UTF-8 alone. */
-static json_t *text_json(const char *text) {
-  char safe[4096];
-  json_t *json = json_string(text);
-  if (json != NULL) return json;
-  (void)lk_text_escape(text, safe, sizeof safe);
-  return json_string(safe);
+static json_t *left_json(const lk_ort_left *left) {
+  lk_json json = lk_json_begin();
+  lk_json_set(&json, "operator", lk_json_text(left->op_type));
+  lk_json_set(&json, "domain", lk_json_text(left->domain));
+  lk_json_set(&json, "count", lk_json_number(left->count));
+  lk_json_set(&json, "reason", lk_json_text(left->reason));
+  return lk_json_end(&json);
 }
 
 static json_t *claims_json(const lk_ort_claims *claims) {
+  lk_json json = lk_json_begin();
   json_t *left = json_array();
-  for (const lk_ort_left *each = claims->left; each != NULL; each = each->next) {
-    json_array_append_new(left,
-                          json_pack("{s:o, s:o, s:i, s:s}", "operator", text_json(each->op_type),
-                                    "domain", text_json(each->domain), "count", (int)each->count,
-                                    "reason", each->reason));
+  bool fits = left != NULL;
+  for (const lk_ort_left *each = claims->left; fits && each != NULL; each = each->next) {
+    fits = lk_json_append(left, left_json(each));
   }
-  return json_pack("{s:i, s:i, s:i, s:o}", "nodes", (int)(claims->n_claimed + claims->n_left),
-                   "claimed", (int)claims->n_claimed, "subgraphs", (int)claims->n_subgraphs, "left",
-                   left);
+  if (!fits) json.failed = true;
+  lk_json_set(&json, "nodes", lk_json_number(claims->n_claimed + claims->n_left));
+  lk_json_set(&json, "claimed", lk_json_number(claims->n_claimed));
+  lk_json_set(&json, "subgraphs", lk_json_number(claims->n_subgraphs));
+  lk_json_set(&json, "left", left);
+  return lk_json_end(&json);
 }
 
-static json_t *subgraph_json(const lk_ort_subgraph *subgraph) {
+static const char *implementation(void *self, size_t node) {
+  return lk_graph_executor_implementation(self, node);
+}
+
+static lk_node_stats node_stats(void *self, size_t node) {
+  return lk_graph_executor_node_stats(self, node);
+}
+
+static lk_status visit_sizes(void *self, lk_size_fn visit, void *arg, uint64_t *out_lost,
+                             lk_error *error) {
+  return lk_graph_executor_visit_sizes(self, visit, arg, out_lost, error);
+}
+
+static json_t *subgraph_json(lk_ort_subgraph *subgraph) {
   lk_session_stats stats = {.struct_size = sizeof stats};
+  const lk_report_source source = {.graph = subgraph->graph,
+                                   .self = subgraph->graph_executor,
+                                   .implementation = implementation,
+                                   .node_stats = node_stats,
+                                   .visit_sizes = visit_sizes};
+  lk_ort_subgraph_count_runs(subgraph);
   lk_graph_executor_stats(subgraph->graph_executor, &stats);
-  json_t *operators = json_object();
-  for (size_t i = 0; i < subgraph->graph->n_nodes; i++) {
-    const char *op_type = subgraph->graph->nodes[i].op_type;
-    const json_int_t count = json_integer_value(json_object_get(operators, op_type));
-    json_object_set_new(operators, op_type, json_integer(count + 1));
-  }
-  return json_pack("{s:o, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "name",
-                   text_json(subgraph->name), "nodes", (int)subgraph->n_nodes, "nodes_after_passes",
-                   (int)subgraph->graph->n_nodes, "operators", operators, "runs",
-                   (json_int_t)stats.runs, "run_plan_hits", (json_int_t)stats.run_plan_hits,
-                   "run_plan_builds", (json_int_t)stats.run_plan_builds, "frames",
-                   (json_int_t)stats.frames, "arena_bytes", (json_int_t)stats.arena_bytes,
-                   "lent_shares", (json_int_t)subgraph->n_lent_shares);
+  stats.nodes_in_file = subgraph->n_nodes;
+  lk_json json = lk_json_begin();
+  lk_json_set(&json, "name", lk_json_text(subgraph->name));
+  lk_json_set(&json, "lent_shares", lk_json_number(subgraph->n_lent_shares));
+  if (!lk_report_runs(json.object, &stats)) json.failed = true;
+  if (!lk_report_graph(json.object, &source)) json.failed = true;
+  return lk_json_end(&json);
 }
 
-static json_t *cache_json(const lk_stats *stats) {
-  json_t *kinds = json_object();
-  for (uint32_t i = 0; i < LK_KIND_COUNT; i++) {
-    const lk_kind_stats *kind = &stats->kind[i];
-    json_object_set_new(kinds, lk_kind_name(i),
-                        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)kind->hits,
-                                  "misses", (json_int_t)kind->misses, "builds",
-                                  (json_int_t)kind->builds, "evictions",
-                                  (json_int_t)kind->evictions, "entries", (json_int_t)kind->entries,
-                                  "bytes", (json_int_t)kind->bytes));
-  }
-  return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I}", "kinds", kinds, "entries",
-                   (json_int_t)stats->entries, "bytes", (json_int_t)stats->bytes, "weights_bytes",
-                   (json_int_t)stats->weights_bytes, "weights_packed",
-                   (json_int_t)stats->weights_packed, "weights_shared",
-                   (json_int_t)stats->weights_shared);
-}
-
-static json_t *subgraphs_json(const lk_ort_subgraph *newest) {
+/* In the order in which they were made. */
+static json_t *subgraphs_json(lk_ort_subgraph *newest) {
   json_t *subgraphs = json_array();
-  for (const lk_ort_subgraph *each = newest; each != NULL; each = each->next) {
-    json_array_insert_new(subgraphs, 0, subgraph_json(each));
+  bool fits = subgraphs != NULL;
+  for (lk_ort_subgraph *each = newest; fits && each != NULL; each = each->next) {
+    fits = json_array_insert_new(subgraphs, 0, subgraph_json(each)) == 0;
   }
-  return subgraphs;
+  if (fits) return subgraphs;
+  json_decref(subgraphs);
+  return NULL;
+}
+
+/* Of the context; 0 where no subgraph has any. */
+static uint64_t arena_bytes(const lk_ort_subgraph *subgraph) {
+  lk_session_stats stats = {.struct_size = sizeof stats};
+  if (subgraph != NULL) lk_graph_executor_stats(subgraph->graph_executor, &stats);
+  return stats.arena_bytes;
 }
 
 static lk_status make_report(const lk_ort_context *context, const lk_ort_claims *claims,
-                             const lk_ort_subgraph *subgraphs, json_t **out, lk_error *error) {
+                             lk_ort_subgraph *subgraphs, json_t **out, lk_error *error) {
   const lk_api *latchkey = context->ort->latchkey;
-  lk_stats stats = {.struct_size = sizeof stats};
-  LK_RETURN_NOT_OK(latchkey->cache_stats(context->handle, NULL, &stats, error));
-  *out = json_pack("{s:s, s:s, s:o, s:i, s:o, s:o, s:o}", "provider", LK_ORT_PROVIDER_NAME,
-                   "version", latchkey->version_text(), "model",
-                   text_json(claims->model_path != NULL ? claims->model_path : ""), "threads",
-                   (int)latchkey->context_threads(context->handle), "claims", claims_json(claims),
-                   "subgraphs", subgraphs_json(subgraphs), "cache", cache_json(&stats));
+  lk_json json = {lk_report_begin(latchkey), false};
+  lk_json_set(&json, "provider", json_string(LK_ORT_PROVIDER_NAME));
+  lk_json_set(&json, "model", lk_json_text(claims->model_path != NULL ? claims->model_path : ""));
+  lk_json_set(&json, "claims", claims_json(claims));
+  lk_json_set(&json, "context",
+              lk_report_context(latchkey, context->handle, arena_bytes(subgraphs)));
+  lk_json_set(&json, "subgraphs", subgraphs_json(subgraphs));
+  *out = lk_json_end(&json);
   return *out != NULL ? LK_OK : lk_fail_memory(error, "a report", 0);
 }
 
 /* Through a file beside it, so that nobody reads half of it. */
 lk_status lk_ort_report_write(const lk_ort_context *context, const lk_ort_claims *claims,
-                              const lk_ort_subgraph *subgraphs, const char *path, lk_error *error) {
+                              lk_ort_subgraph *subgraphs, const char *path, lk_error *error) {
   lk_status status = LK_OK;
   json_t *report = NULL;
   char *aside = NULL;

@@ -6,4 +6,4 @@
 
 /* `subgraphs`: the newest first; NULL: none. */
 lk_status lk_ort_report_write(const lk_ort_context *context, const lk_ort_claims *claims,
-                              const lk_ort_subgraph *subgraphs, const char *path, lk_error *error);
+                              lk_ort_subgraph *subgraphs, const char *path, lk_error *error);

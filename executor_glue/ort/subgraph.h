@@ -35,3 +35,5 @@ void lk_ort_subgraph_destroy(lk_ort_subgraph *subgraph); /* NULL is allowed */
 /* Any number of threads may call it at once. `stop`: see lk_ort_run_terminate. */
 lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
                          const volatile uint8_t *stop, lk_error *error);
+/* Lets the sizes know of the runs that the kept one has had, unless a run is on. */
+void lk_ort_subgraph_count_runs(lk_ort_subgraph *subgraph);

@@ -211,6 +211,18 @@ static void add_size(void *arg, const lk_session_size *size) {
 
 /* ---- together ---- */
 
+bool lk_report_runs(json_t *object, const lk_session_stats *stats) {
+  lk_json json = {object, object == NULL};
+  lk_json_set(&json, "nodes_in_file", lk_json_number(stats->nodes_in_file));
+  lk_json_set(&json, "runs", lk_json_number(stats->runs));
+  lk_json_set(&json, "parallel_runs", lk_json_number(stats->parallel_runs));
+  lk_json_set(&json, "run_plan_hits", lk_json_number(stats->run_plan_hits));
+  lk_json_set(&json, "run_plan_builds", lk_json_number(stats->run_plan_builds));
+  lk_json_set(&json, "waits", lk_json_number(stats->waits));
+  lk_json_set(&json, "frames", lk_json_number(stats->frames));
+  return !json.failed;
+}
+
 bool lk_report_graph(json_t *object, const lk_report_source *source) {
   lk_json json = {object, object == NULL};
   json_t *sizes = json_array();

@@ -24,6 +24,8 @@ typedef struct lk_report_source {
                            lk_error *error);
 } lk_report_source;
 
+/* What a session or subgraph counts of its runs, into `object`. False: memory is short. */
+bool lk_report_runs(json_t *object, const lk_session_stats *stats);
 /* "nodes", "operators", "sizes" and "sizes_lost", into `object`. False: memory is short. */
 bool lk_report_graph(json_t *object, const lk_report_source *source);
 

@@ -72,6 +72,8 @@ lk_status lk_graph_executor_run_kept(lk_graph_executor *executor, const lk_graph
                                      lk_kept_run **inout_kept, lk_error *error);
 /* Whether it keeps no memory that runs of others could borrow in between. */
 bool lk_kept_run_is_light(const lk_kept_run *kept);
+/* Hands over the runs that lk_graph_executor_visit_sizes cannot see otherwise. NULL is allowed. */
+void lk_kept_run_count_runs(lk_kept_run *kept);
 /* Gives back what is kept. NULL is allowed. */
 void lk_kept_run_end(lk_kept_run *kept);
 

@@ -331,6 +331,12 @@ void lk_kept_run_end(lk_kept_run *kept) {
   lk_free(allocator, kept);
 }
 
+void lk_kept_run_count_runs(lk_kept_run *kept) {
+  if (kept != NULL && kept->lease.frame != NULL) {
+    lk_execution_frame_count_runs(kept->lease.frame);
+  }
+}
+
 bool lk_kept_run_is_light(const lk_kept_run *kept) {
   return kept->lease.arena == NULL;
 }

@@ -25,16 +25,10 @@ static json_t *session_json(lk_session *session, const lk_session_stats *stats) 
                                    .node_stats = source_node_stats,
                                    .visit_sizes = source_visit_sizes};
   lk_json json = lk_json_begin();
-  lk_json_set(&json, "nodes_in_file", lk_json_number(stats->nodes_in_file));
   lk_json_set(&json, "constants", lk_json_number(stats->constants));
   lk_json_set(&json, "weights_bytes", lk_json_number(stats->weights_bytes));
   lk_json_set(&json, "load_ns", lk_json_number(stats->load_ns));
-  lk_json_set(&json, "runs", lk_json_number(stats->runs));
-  lk_json_set(&json, "parallel_runs", lk_json_number(stats->parallel_runs));
-  lk_json_set(&json, "run_plan_hits", lk_json_number(stats->run_plan_hits));
-  lk_json_set(&json, "run_plan_builds", lk_json_number(stats->run_plan_builds));
-  lk_json_set(&json, "waits", lk_json_number(stats->waits));
-  lk_json_set(&json, "frames", lk_json_number(stats->frames));
+  if (!lk_report_runs(json.object, stats)) json.failed = true;
   if (!lk_report_graph(json.object, &source)) json.failed = true;
   return lk_json_end(&json);
 }

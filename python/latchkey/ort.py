@@ -157,10 +157,9 @@ def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
 
     ``["claims"]``: ``nodes``, ``claimed``, ``subgraphs``, and ``left``, a list of what was left to
     ONNX Runtime, each with ``operator``, ``domain``, ``count`` and ``reason``. ``["subgraphs"]``:
-    each with its name, ``nodes``, ``nodes_after_passes``, ``operators``, ``runs``,
-    ``run_plan_hits``, ``run_plan_builds``, ``frames``, ``arena_bytes``, ``lent_shares``.
-    ``["cache"]``: of the context that the session shares. Also ``provider``, ``version``,
-    ``model``, ``threads``.
+    each with its ``name``, its ``runs``, ``nodes``, ``operators`` and ``sizes`` as
+    :meth:`latchkey.Session.statistics` has them, and ``lent_shares``. ``["context"]``: the one
+    that the session shares. Also ``provider`` and ``model``. docs/statistics.md has all names.
 
     Starts a run that is terminated before it computes; other runs may be under way.
 

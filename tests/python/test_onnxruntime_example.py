@@ -33,7 +33,7 @@ def test_runs_on_the_provider(package, version, tmp_path):
     assert lines[1:] == ["0 of 60 elements differ from a plain loop's"]
     found = json.loads(statistics.read_text())
     assert found["claims"] == {"nodes": 1, "claimed": 1, "subgraphs": 1, "left": []}
-    assert found["cache"]["entries"] > 0
+    assert found["context"]["cache"]["entries"] > 0
 
 
 def test_says_what_is_missing(tmp_path):

@@ -197,7 +197,7 @@ def test_options_are_those_of_the_docs():
 def test_statistics_count(half):
     session = session_of(half, threads=1, claim="all")
     before = latchkey.ort.stats(session)
-    assert before["provider"] == NAME and before["threads"] == 1
+    assert before["provider"] == NAME and before["context"]["threads"] == 1
     assert before["version"] == latchkey.version()
     assert before["claims"] == {
         "nodes": 3, "claimed": 2, "subgraphs": 2,
@@ -205,16 +205,19 @@ def test_statistics_count(half):
                   "reason": before["claims"]["left"][0]["reason"]}]}
     assert "Binarizer" in before["claims"]["left"][0]["reason"]
     assert [part["runs"] for part in before["subgraphs"]] == [0, 0]
-    assert [part["operators"] for part in before["subgraphs"]] == [{"Relu": 1}, {"Relu": 1}]
+    assert [[(each["op_type"], each["nodes"]) for each in part["operators"]]
+            for part in before["subgraphs"]] == [[("Relu", 1)], [("Relu", 1)]]
     for rows in (2, 2, 5):
         x = random(rows, 3)
         result, = session.run(None, {"x": x})
         assert_close(result, (x > 0.5).astype(numpy.float32))
     after = latchkey.ort.stats(session)
     for part in after["subgraphs"]:
-        assert part["nodes"] == part["nodes_after_passes"] == 1
+        assert part["nodes_in_file"] == len(part["nodes"]) == 1
         assert (part["runs"], part["run_plan_builds"], part["run_plan_hits"]) == (3, 2, 1)
-    assert after["cache"]["entries"] > before["cache"]["entries"]
+        assert [(size["inputs"][0]["shape"], size["builds"], size["runs"])
+                for size in part["sizes"]] == [([2, 3], 1, 2), ([5, 3], 1, 1)]
+    assert after["context"]["cache"]["entries"] > before["context"]["cache"]["entries"]
 
 
 def test_statistics_of_every_kind_of_input():
@@ -290,7 +293,7 @@ DYNAMIC = hasattr(onnxruntime.InferenceSession, "set_ep_dynamic_options")
 
 
 def entries_of(session):
-    return latchkey.ort.stats(session)["cache"]["entries"]
+    return latchkey.ort.stats(session)["context"]["cache"]["entries"]
 
 
 @pytest.mark.skipif(not DYNAMIC, reason="this ONNX Runtime has no dynamic options in Python")

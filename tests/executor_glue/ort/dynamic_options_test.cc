@@ -34,7 +34,7 @@ protected:
     }
   }
   json_int_t cached(const Session &session, const char *what = "entries") const {
-    return session.report(rows(1), {"y"}).number(std::string("cache.") + what);
+    return session.report(rows(1), {"y"}).number(std::string("context.cache.") + what);
   }
 
   Host host;
@@ -115,7 +115,7 @@ TEST(DynamicWeights, AreLimited) {
   const Session session(host, perceptron(), options);
   const auto packed = [&] {
     for (int64_t n = 1; n <= 4; n++) EXPECT_EQ(session.run(rows(n), {"y"}).error, "");
-    return session.report(rows(1), {"y"}).number("cache.weights_packed");
+    return session.report(rows(1), {"y"}).number("context.weights.packed");
   };
   const json_int_t once = packed();
   ASSERT_GE(once, 2);
@@ -146,9 +146,9 @@ TEST(DynamicOptionErrors, NameTheOptionAndWhatIsAllowed) {
   EXPECT_EQ(session.set_dynamic({{"ep.dynamic.workload_type", "Efficient"}}), "");
   Entries both = entry("cache_action", "clear");
   both.push_back(entry("cache_bytes", "lots")[0]);
-  const json_int_t before = session.report(rows(2), {"y"}).number("cache.entries");
+  const json_int_t before = session.report(rows(2), {"y"}).number("context.cache.entries");
   EXPECT_THAT(session.set_dynamic(both), HasSubstr("'lots'"));
-  EXPECT_EQ(session.report(rows(2), {"y"}).number("cache.entries"), before);
+  EXPECT_EQ(session.report(rows(2), {"y"}).number("context.cache.entries"), before);
 }
 
 } // namespace

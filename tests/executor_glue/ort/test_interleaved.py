@@ -61,7 +61,7 @@ def test_sessions_of_two_models_that_come_and_go(squeezenet):
     """One session stays; what the others needed is gone with them."""
     stays = Compared(RECOGNITION)
     stays.run(text(100))
-    before = stays.statistics()["cache"]
+    before = stays.statistics()["context"]
     image = noise(1, 3, 224, 224)
     for i in range(SESSIONS):
         # Half of them are of the model that stays open, so that they share what it has.
@@ -71,18 +71,19 @@ def test_sessions_of_two_models_that_come_and_go(squeezenet):
         if i % 10 == 9:
             stays.run(text(100))
     gc.collect()
-    after = stays.statistics()["cache"]
-    assert after["weights_bytes"] == before["weights_bytes"] > 0
-    assert after["weights_packed"] == before["weights_packed"] + SESSIONS // 2 * packed(squeezenet)
-    assert after["kinds"]["run"]["entries"] == before["kinds"]["run"]["entries"] > 0
-    assert after["kinds"]["run"]["entries"] == before["kinds"]["run"]["entries"] > 0
+    after = stays.statistics()["context"]
+    assert after["weights"]["bytes"] == before["weights"]["bytes"] > 0
+    assert after["weights"]["packed"] == (
+        before["weights"]["packed"] + SESSIONS // 2 * packed(squeezenet))
+    entries = after["cache"]["kinds"]["run"]["entries"]
+    assert entries == before["cache"]["kinds"]["run"]["entries"] > 0
 
 
 def packed(path):
     """Packed weights of a model."""
     session = open_session(path, {"cache_entries": "100000"})  # a context of its own
     session.run(None, {session.get_inputs()[0].name: noise(1, 3, 224, 224)})
-    return statistics(session)["cache"]["weights_packed"]
+    return statistics(session)["context"]["weights"]["packed"]
 
 
 @pytest.mark.parametrize("mode", ["shared", "thread"])
@@ -93,8 +94,8 @@ def test_more_shapes_than_the_cache_holds(mode):
     most = 0
     for _ in range(SHAPES):
         compared.run(noise(shapes.randint(1, 3), 3, 48, shapes.randint(16, 200)))
-        most = max(most, compared.statistics()["cache"]["bytes"])
+        most = max(most, compared.statistics()["context"]["cache"]["bytes"])
         assert most <= budget
-    cache = compared.statistics()["cache"]
+    cache = compared.statistics()["context"]["cache"]
     assert most > budget // 2, "a budget that is not needed proves nothing"
     assert sum(kind["evictions"] for kind in cache["kinds"].values()) > 0

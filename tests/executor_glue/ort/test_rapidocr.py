@@ -92,7 +92,8 @@ def runs_of(session):
 def test_same_text_from_an_empty_cache(application, pages, expected):
     ocr, sessions = application
     for session in sessions:
-        assert statistics(session, feeds_of(session))["cache"]["kinds"]["run"]["entries"] == 0
+        kinds = statistics(session, feeds_of(session))["context"]["cache"]["kinds"]
+        assert kinds["run"]["entries"] == 0
     for (page, _), right in zip(pages, expected):
         assert read(ocr, page) == right, page.size
     # Each model at least once for every page.

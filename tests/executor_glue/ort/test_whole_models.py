@@ -37,7 +37,7 @@ def check(path, arrays, modes=CACHE_MODES):
                                  f": {mode}, turn {turn}, {array.shape}")
         said = check_claims(session, {name: arrays[0]})
         assert sum(one["runs"] for one in said["subgraphs"]) >= 2 * len(arrays)
-        entries = said["cache"]["entries"]
+        entries = said["context"]["cache"]["entries"]
         assert entries == 0 if mode == "off" else entries > 0, f"{mode}: {entries} entries"
 
 

@@ -32,13 +32,13 @@ protected:
 TEST_F(Weights, ArePackedOnceForTwoSessions) {
   const Session first(host, model);
   const Report alone = first.report(inputs, {"y"});
-  EXPECT_EQ(alone.number("cache.weights_packed"), 1);
+  EXPECT_EQ(alone.number("context.weights.packed"), 1);
   EXPECT_EQ(alone.number("subgraphs.0.run_plan_builds"), 1); // before the first run
   const Session second(host, model);
   const Report both = second.report(inputs, {"y"});
-  EXPECT_EQ(both.number("cache.weights_packed"), 1);
-  EXPECT_GT(both.number("cache.weights_shared"), alone.number("cache.weights_shared"));
-  EXPECT_EQ(both.number("cache.weights_bytes"), alone.number("cache.weights_bytes"));
+  EXPECT_EQ(both.number("context.weights.packed"), 1);
+  EXPECT_GT(both.number("context.weights.shared"), alone.number("context.weights.shared"));
+  EXPECT_EQ(both.number("context.weights.bytes"), alone.number("context.weights.bytes"));
   expect_same(second.run(inputs, {"y"}).outputs, first.run(inputs, {"y"}).outputs, lk::EXACTLY);
 }
 
