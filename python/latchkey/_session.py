@@ -235,6 +235,11 @@ class Session:
         """
         self._handles = None
 
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._handles is None
+
     def __enter__(self) -> Session:
         return self
 
