@@ -15,6 +15,7 @@ from . import _model
 from ._call import Call, encode, options_of_run, raise_interrupt
 from ._context import UNLIMITED, Context, _number, shared_context
 from ._errors import ModelNotFoundError, NotFoundError, fail
+from ._explain import Explanation, explain
 from ._model import NodeInfo, PassInfo
 from ._native import ffi, lib
 from ._profile import Profile
@@ -200,6 +201,11 @@ class Session:
             return json.loads(ffi.string(text_out[0]))
         finally:
             self._api.report_release(native, text_out[0])
+
+    def explain(self) -> Explanation:
+        """Why runs were slow or memory grew, as far as the statistics show it: the causes, with
+        what they have cost, what shows them, and what can be done. ``print`` shows it as text."""
+        return explain(self.statistics())
 
     def clone(self) -> Session:
         """Another session of the same model, with the same context and options.

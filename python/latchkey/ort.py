@@ -19,11 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from ._explain import Explanation
+from ._explain import explain as explain_statistics
+
 if TYPE_CHECKING:
     import onnxruntime
 
-__all__ = ["append", "clear", "explain_claims", "get_ep_name", "get_ep_names", "get_library_path",
-           "register", "set_capacity", "stats", "trim", "unregister"]
+__all__ = ["append", "clear", "explain", "explain_claims", "get_ep_name", "get_ep_names",
+           "get_library_path", "register", "set_capacity", "stats", "trim", "unregister"]
 
 _EP_NAME = "LatchkeyExecutionProvider"
 _MINIMUM = (1, 23)  # LK_ORT_API_VERSION in executor_glue/ort/ort_abi.h
@@ -181,6 +184,15 @@ def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
             if not report.is_file():
                 raise RuntimeError(f"failed to read statistics: {error}") from error
         return json.loads(report.read_text())
+
+
+def explain(session: onnxruntime.InferenceSession) -> Explanation:
+    """Why a session is slow or its memory grows, as far as the statistics show it: nodes that are
+    left to ONNX Runtime, sizes that were new or had been evicted, limits. ``print`` shows it.
+
+    As :func:`stats`, of which it takes what it says.
+    """
+    return explain_statistics(stats(session))
 
 
 def explain_claims(path: str | os.PathLike[str], **provider_options: Any) -> dict[str, Any]:

@@ -1,0 +1,311 @@
+"""Why was it slow: causes that statistics show, those that have cost the most at first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+# Dimensions are rounded up to steps like these where sizes are many.
+_STEPS = (8, 16, 32, 64, 128)
+_FEW_SIZES = 8  # so many are no reason to round
+_MOST_SHOWN = 8
+
+
+class Finding(NamedTuple):
+    """One cause."""
+
+    cause: str
+    """``left_nodes``, ``new_sizes``, ``built_again``, ``each_thread_builds``, ``memory_limit``,
+    ``nothing_kept``, ``waits_for_processors`` or ``waits_for_places``."""
+    lost_ns: int | None
+    """The time that it has cost so far; ``None``: it costs time in each run, or is not timed."""
+    text: str
+    """What happened, in one sentence."""
+    details: tuple[str, ...]
+    """What shows it, the most expensive first."""
+    advice: str
+    """What can be done; ``""``: nothing needs to."""
+
+
+class Explanation(tuple[Finding, ...]):
+    """Findings, first those that have cost the most. ``str`` shows them as text."""
+
+    def __str__(self) -> str:
+        if not self:
+            return "Nothing was found: sizes were known, and nothing was built twice.\n"
+        return "\n".join(_lines(self)) + "\n"
+
+    __repr__ = __str__
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The findings as data for a JSON file."""
+        return [{**finding._asdict(), "details": list(finding.details)} for finding in self]
+
+
+def _lines(findings: Iterable[Finding]) -> Iterator[str]:
+    for number, finding in enumerate(findings, 1):
+        lost = "" if finding.lost_ns is None else f" [{_time(finding.lost_ns)}]"
+        yield f"{number}. {finding.text}{lost}"
+        for detail in finding.details[:_MOST_SHOWN]:
+            yield f"   - {detail}"
+        if len(finding.details) > _MOST_SHOWN:
+            yield f"   - and {len(finding.details) - _MOST_SHOWN} more"
+        if finding.advice:
+            yield f"   => {finding.advice}"
+
+
+def _time(ns: float) -> str:
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= factor:
+            return f"{ns / factor:.3g} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def _count(number: int, singular: str, plural: str = "") -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _size_text(bytes_: int) -> str:
+    """At least so many, as an option takes it."""
+    return f"{-(-bytes_ // 2**20)}m" if bytes_ >= 2**20 else f"{-(-bytes_ // 1024)}k"
+
+
+# ---- sizes, and what changed between them ----
+
+
+def _fields(size: Mapping[str, Any]) -> dict[str, Any]:
+    """All that tells a size from others."""
+    fields: dict[str, Any] = {}
+    for tensor in size["inputs"]:
+        name = tensor["name"]
+        fields[f"{name}.dtype"] = tensor["dtype"]
+        fields[f"{name}.rank"] = len(tensor["shape"])
+        fields.update({f"{name}.dims[{i}]": dim for i, dim in enumerate(tensor["shape"])})
+    for tensor in size["values"]:
+        name = tensor["name"] or "wanted outputs"
+        fields[f"{name}.length"] = len(tensor["data"])
+        fields.update({f"{name}[{i}]": value for i, value in enumerate(tensor["data"])})
+    return fields
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    return [name for name in {**old, **new} if old.get(name) != new.get(name)]
+
+
+class _Change(NamedTuple):
+    """A field that was not as it was in the nearest size before."""
+
+    count: int
+    lost_ns: float
+    values: frozenset[Any]
+    last: str
+
+
+def _changes_by_field(sizes: Sequence[Mapping[str, Any]]) -> dict[str, _Change]:
+    """What the first builds of sizes are due to: each is compared with the nearest of those before
+    it, and shared out among the fields that differ."""
+    found: dict[str, _Change] = {}
+    fields = [_fields(size) for size in sizes]
+    for i, size in enumerate(sizes):
+        before = fields[max(0, i - 64):i]
+        if not before:
+            continue
+        nearest = min(reversed(before), key=lambda old: len(_changes(old, fields[i])))
+        changed = _changes(nearest, fields[i])
+        for name in changed:
+            old = found.get(name, _Change(0, 0.0, frozenset(), ""))
+            ends = {value for value in (nearest.get(name), fields[i].get(name))
+                    if value is not None}
+            found[name] = _Change(
+                old.count + 1, old.lost_ns + _first_build(size) / len(changed),
+                old.values | ends, f"{nearest.get(name, '-')} -> {fields[i].get(name, '-')}")
+    return found
+
+
+def _first_build(size: Mapping[str, Any]) -> float:
+    return size["build_ns"] / size["builds"]
+
+
+def _rebuilds(size: Mapping[str, Any]) -> float:
+    return size["build_ns"] - _first_build(size)
+
+
+def _rounded(sizes: Sequence[Mapping[str, Any]], field: str, step: int) -> int:
+    """How many sizes would be left, with a dimension rounded up."""
+    left = set()
+    for size in sizes:
+        fields = _fields(size)
+        if isinstance(fields.get(field), int):
+            fields[field] = -(-fields[field] // step) * step
+        left.add(tuple(sorted(fields.items(), key=str)))
+    return len(left)
+
+
+def _round_advice(sizes: Sequence[Mapping[str, Any]], changes: dict[str, _Change]) -> str:
+    worst = next((name for name in sorted(changes, key=lambda name: -changes[name].lost_ns)
+                  if ".dims[" in name), None)
+    if worst is None or len(sizes) <= _FEW_SIZES:
+        return "run the sizes that are known once before the first request"
+    for step in _STEPS:
+        left = _rounded(sizes, worst, step)
+        if left <= max(_FEW_SIZES, len(sizes) // 4):
+            return (f"where the model allows padding, round {worst} up to a multiple of {step}: "
+                    f"{left} sizes instead of {len(sizes)}")
+    return f"where the model allows padding, round {worst} up: it has {len(sizes)} sizes"
+
+
+def _detail(name: str, change: _Change) -> str:
+    values = sorted(change.values, key=lambda value: (str(type(value)), value))
+    between = f"{values[0]} to {values[-1]}" if values else "none"
+    return (f"{name}: {_count(len(values), 'value')} ({between}), "
+            f"{_count(change.count, 'build')}, {_time(change.lost_ns)}, last {change.last}")
+
+
+def _new_sizes(where: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    changes = _changes_by_field(sizes)
+    if not changes:
+        return
+    lost = sum(change.lost_ns for change in changes.values())
+    ranked = sorted(changes, key=lambda name: -changes[name].lost_ns)
+    yield Finding(
+        "new_sizes", round(lost),
+        f"{_count(len(sizes) - 1, 'new size')}{where} came after the first, "
+        f"mostly since {ranked[0]} changed",
+        tuple(_detail(name, changes[name]) for name in ranked), _round_advice(sizes, changes))
+
+
+def _built_again(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any],
+                 ) -> Iterator[Finding]:
+    again = sorted((size for size in sizes if size["builds"] > 1), key=_rebuilds, reverse=True)
+    if not again:
+        return
+    cache = context["cache"]
+    evictions = cache["kinds"]["run"]["evictions"]
+    builds = sum(size["builds"] - 1 for size in again)
+    lost = round(sum(map(_rebuilds, again)))
+    details = tuple(f"{_shape_text(size)}: {_count(size['builds'], 'build')}, "
+                    f"{_time(_rebuilds(size))} lost" for size in again)
+    if context["cache_mode"] == "thread" and evictions == 0:
+        yield Finding(
+            "each_thread_builds", lost,
+            f"{_count(builds, 'build')} more than sizes: each thread has a cache of its own",
+            details, "take the cache mode 'shared', in which threads share what was built")
+        return
+    yield Finding(
+        "built_again", lost,
+        f"{_count(builds, 'run plan')} had been evicted or dropped when needed again "
+        f"({_count(evictions, 'eviction')})", details, _cache_advice(sizes, cache))
+
+
+def _cache_advice(sizes: Sequence[Mapping[str, Any]], cache: Mapping[str, Any]) -> str:
+    needed = sum(size["bytes"] for size in sizes)
+    advice = []
+    if cache["capacity_entries"] is not None and len(sizes) > cache["capacity_entries"]:
+        advice.append(f"cache_entries from {cache['capacity_entries']} to {len(sizes)} at least")
+    if cache["capacity_bytes"] is not None and needed > cache["capacity_bytes"] * 0.9:
+        advice.append(f"cache_bytes from {_size_text(cache['capacity_bytes'])} to "
+                      f"{_size_text(needed * 5 // 4)}")
+    if advice:
+        return f"raise {' and '.join(advice)}: then all sizes that were seen fit"
+    return "all sizes fit now: other sessions of the context, memory_bytes or a clear dropped them"
+
+
+def _shape_text(size: Mapping[str, Any]) -> str:
+    texts = [f"{tensor['name']} {'x'.join(map(str, tensor['shape'])) or 'scalar'}"
+             for tensor in size["inputs"]]
+    texts += [f"{tensor['name'] or 'wanted outputs'} = {tensor['data']}"
+              for tensor in size["values"]]
+    return ", ".join(texts)
+
+
+# ---- what else ----
+
+
+def _kept_nothing(session: Mapping[str, Any], context: Mapping[str, Any]) -> Iterator[Finding]:
+    if session["runs"] == 0 or session["run_plan_builds"] > 0 or session["sizes"]:
+        return
+    off = context["cache_mode"] == "off"
+    yield Finding(
+        "nothing_kept", None,
+        f"no run plan is kept, since {'the cache' if off else 'the option run_plans'} is off: each "
+        f"of {_count(session['runs'], 'run')} has bound every operator anew", (),
+        "take the cache mode 'shared'" if off else "leave out run_plans=False")
+
+
+def _memory(context: Mapping[str, Any]) -> Iterator[Finding]:
+    memory = context["memory"]
+    if memory["refusals"] == 0:
+        return
+    owners = sorted(memory["owners"].items(), key=lambda owner: -owner[1])
+    yield Finding(
+        "memory_limit", None,
+        f"{_count(memory['refusals'], 'block')} did not fit in memory_bytes, "
+        f"{memory['limit_bytes']} bytes; the last one was of {memory['refused_bytes']}",
+        tuple(f"{name} holds {held} bytes" for name, held in owners if held > 0),
+        f"raise memory_bytes to {_size_text(memory['peak_bytes'] + memory['refused_bytes'])} or "
+        f"more, or let fewer runs be on at once (max_runs)")
+
+
+def _waits(session: Mapping[str, Any], process: Mapping[str, Any]) -> Iterator[Finding]:
+    if session["waits"] > 0:
+        yield Finding("waits_for_places", None,
+                      f"{_count(session['waits'], 'run')} waited since max_runs others were on",
+                      (), "raise max_runs, where memory allows it")
+    if process["waits"] > 0:
+        yield Finding(
+            "waits_for_processors", None,
+            f"{_count(process['waits'], 'run')} of the process waited for processors: "
+            f"{process['processors']} may compute at once, at most {process['peak']} did", (),
+            "send fewer requests at once, or give the process more processors")
+
+
+def _left(claims: Mapping[str, Any]) -> Iterator[Finding]:
+    if not claims["left"]:
+        return
+    nodes = claims["nodes"] - claims["claimed"]
+    split = claims["subgraphs"] > 1
+    ranked = sorted(claims["left"], key=lambda left: -left["count"])
+    if split:
+        text = (f"{_count(nodes, 'node')} of {claims['nodes']} left to ONNX Runtime "
+                f"{'split' if nodes > 1 else 'splits'} the model into "
+                f"{claims['subgraphs']} parts, with a border around each")
+    else:
+        text = f"{_count(nodes, 'node')} of {claims['nodes']} are left to ONNX Runtime"
+    yield Finding(
+        "left_nodes", None, text,
+        tuple(f"{_count(left['count'], left['operator'], left['operator'])}: {left['reason']}"
+              for left in ranked),
+        "`latchkey compare` and a session without the provider show whether this costs time")
+
+
+def _parts(sizes: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    parts: dict[str, list[Mapping[str, Any]]] = {}
+    for size in sizes:
+        parts.setdefault(size["part"], []).append(size)
+    return parts
+
+
+def explain(statistics: Mapping[str, Any]) -> Explanation:
+    """What statistics show of why runs were slow, or memory grew.
+
+    :param statistics: of :meth:`latchkey.Session.statistics` or :func:`latchkey.ort.stats`, also
+        as read from a JSON file.
+    :returns: the causes: first those that cost time in each run, then those that have cost the
+        most, then those that were not timed.
+    """
+    context = statistics["context"]
+    sessions = (statistics["subgraphs"] if "subgraphs" in statistics
+                else [statistics["session"]])
+    every_run: list[Finding] = list(_left(statistics.get("claims", {"left": ()})))
+    timed: list[Finding] = []
+    others: list[Finding] = list(_memory(context))
+    for session in sessions:
+        every_run += _kept_nothing(session, context)
+        for part, sizes in _parts(session["sizes"]).items():
+            name = session.get("name", part)  # of a subgraph, which is one part
+            timed += _new_sizes("" if name == "run" else f" of part '{name}'", sizes)
+        timed += _built_again(session["sizes"], context)
+        others += _waits(session, statistics["process"])
+    timed.sort(key=lambda finding: -(finding.lost_ns or 0))
+    unique = dict.fromkeys(every_run + timed + others)
+    return Explanation(unique)

@@ -1,0 +1,228 @@
+"""Explanations name the true cause first."""
+
+import json
+import threading
+
+import numpy
+import onnx
+import onnxruntime
+import pytest
+from conftest import make_model, random
+from onnx import TensorProto, helper
+
+import latchkey
+import latchkey.ort
+from latchkey import Explanation, Finding, explain
+
+
+def image(height, width=32):
+    return {"x": numpy.zeros((1, 3, height, width), numpy.float32)}
+
+
+def causes(explanation):
+    return [finding.cause for finding in explanation]
+
+
+# ---- puzzles ----
+
+
+def test_a_dimension_that_drifts(convnet):
+    with latchkey.Session(convnet) as session:
+        for width in range(20, 120):
+            session.run(image(32, width))
+        found = session.explain()
+    first = found[0]
+    assert first.cause == "new_sizes"
+    assert first.text == ("99 new sizes came after the first, mostly since x.dims[3] changed")
+    assert first.details[0].startswith("x.dims[3]: 100 values (20 to 119), 99 builds, ")
+    assert first.details[0].endswith("last 118 -> 119")
+    assert len(first.details) == 1
+    assert first.advice == ("where the model allows padding, round x.dims[3] up to a multiple of "
+                            "8: 13 sizes instead of 100")
+    assert first.lost_ns > 0
+
+
+def test_a_budget_that_is_too_small(convnet):
+    with latchkey.Session(convnet, cache_entries=4) as session:
+        for _ in range(10):
+            for height in range(8, 14):
+                session.run(image(height))
+        found, statistics = session.explain(), session.statistics()
+    first = found[0]
+    assert first.cause == "built_again"
+    evictions = statistics["context"]["cache"]["kinds"]["run"]["evictions"]
+    builds = statistics["session"]["run_plan_builds"]
+    assert first.text == (f"{builds - 6} run plans had been evicted or dropped when needed again "
+                          f"({evictions} evictions)")
+    assert first.advice == ("raise cache_entries from 4 to 6 at least: then all sizes that were "
+                            "seen fit")
+    assert causes(found)[1] == "new_sizes"
+    assert first.lost_ns > found[1].lost_ns
+
+
+def test_bytes_that_are_too_few(convnet):
+    with latchkey.Session(convnet) as session:
+        for height in range(8, 14):
+            session.run(image(height))
+        needed = sum(size["bytes"] for size in session.statistics()["session"]["sizes"])
+    limit = needed // 2 // 1024 * 1024
+    with latchkey.Session(convnet, cache_bytes=limit) as session:
+        for _ in range(10):
+            for height in range(8, 14):
+                session.run(image(height))
+        first = session.explain()[0]
+        assert first.cause == "built_again"
+        assert first.advice.startswith(f"raise cache_bytes from {limit // 1024}k to ")
+        advised = int(first.advice.split(" to ")[1].split("k:")[0]) * 1024
+    with latchkey.Session(convnet, cache_bytes=advised) as session:
+        for _ in range(3):
+            for height in range(8, 14):
+                session.run(image(height))
+        assert "built_again" not in causes(session.explain()), "the advice helps"
+
+
+def test_a_node_that_splits_a_graph(convnet):
+    model = make_model(
+        [helper.make_node("Relu", ["x"], ["a"]),
+         helper.make_node("Binarizer", ["a"], ["b"], domain="ai.onnx.ml", threshold=0.5),
+         helper.make_node("Relu", ["b"], ["y"])],
+        [("x", TensorProto.FLOAT, ["n", 3])], [("y", TensorProto.FLOAT, ["n", 3])])
+    model = add_domain(model, "ai.onnx.ml", 1)
+    latchkey.ort.register()
+    options = onnxruntime.SessionOptions()
+    latchkey.ort.append(options, run_statistics="on", claim="all")
+    session = onnxruntime.InferenceSession(model, options)
+    for rows in (2, 3, 4):
+        session.run(None, {"x": random(rows, 3)})
+    found = latchkey.ort.explain(session)
+    assert found[0].cause == "left_nodes"
+    assert found[0].text == ("1 node of 3 left to ONNX Runtime splits the model into 2 parts, with "
+                             "a border around each")
+    assert found[0].details[0].startswith("1 Binarizer: ")
+    names = [part["name"] for part in latchkey.ort.stats(session)["subgraphs"]]
+    assert causes(found) == ["left_nodes", "new_sizes", "new_sizes"]
+    assert {finding.text for finding in found[1:]} == {
+        f"2 new sizes of part '{name}' came after the first, mostly since {value}.dims[0] changed"
+        for name, value in zip(names, "xb", strict=True)}
+
+
+def add_domain(model, domain, version):
+    loaded = onnx.load_from_string(model)
+    loaded.opset_import.append(helper.make_opsetid(domain, version))
+    return loaded.SerializeToString()
+
+
+# ---- other causes ----
+
+
+def test_nothing(relu):
+    with latchkey.Session(relu) as session:
+        assert session.explain() == ()
+        for _ in range(3):
+            session.run({"x": random(2, 3)})
+        found = session.explain()
+    assert found == ()
+    assert str(found) == "Nothing was found: sizes were known, and nothing was built twice.\n"
+
+
+def test_two_dimensions_share_the_time(convnet):
+    with latchkey.Session(convnet) as session:
+        for size in (16, 20, 24, 28):
+            session.run(image(size, size))
+        first = session.explain()[0]
+    assert [detail.split(":")[0] for detail in first.details] == ["x.dims[2]", "x.dims[3]"]
+    assert first.advice == "run the sizes that are known once before the first request"
+
+
+def test_values_that_shapes_depend_on():
+    model = make_model(
+        [helper.make_node("Reshape", ["x", "shape"], ["y"])],
+        [("x", TensorProto.FLOAT, [None]), ("shape", TensorProto.INT64, [None])],
+        [("y", TensorProto.FLOAT, None)])
+    with latchkey.Session(model) as session:
+        for shape in ([2, 3], [3, 2], [6, 1]):
+            session.run({"x": random(6), "shape": numpy.array(shape, numpy.int64)})
+        first = session.explain()[0]
+    assert {detail.split(":")[0] for detail in first.details} == {"shape[0]", "shape[1]"}
+
+
+def test_outputs_that_are_asked_for_by_turns(convnet):
+    with latchkey.Session(convnet) as session:
+        session.run(image(32))
+        session.run(image(32), ["features"])
+        first = session.explain()[0]
+    assert first.details[0].startswith("wanted outputs")
+
+
+def test_threads_that_each_build(convnet):
+    with latchkey.Session(convnet, cache="thread") as session:
+        threads = [threading.Thread(target=session.run, args=(image(32),)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+            thread.join()
+        found = session.explain()
+    assert causes(found) == ["each_thread_builds"]
+    assert found[0].text == "2 builds more than sizes: each thread has a cache of its own"
+
+
+@pytest.mark.parametrize(("options", "why"), [({"cache": "off"}, "the cache"),
+                                              ({"run_plans": False}, "the option run_plans")])
+def test_nothing_that_is_kept(relu, options, why):
+    with latchkey.Session(relu, **options) as session:
+        session.run({"x": random(2, 3)})
+        found = session.explain()
+    assert causes(found) == ["nothing_kept"]
+    assert f"since {why} is off: each of 1 run has bound" in found[0].text
+
+
+def test_a_limit_of_memory(convnet):
+    with latchkey.Session(convnet, memory_bytes=2**20) as session:
+        session.run(image(16))
+        with pytest.raises(latchkey.OutOfMemoryError):
+            session.run(image(2000, 2000))
+        found = session.explain()
+    assert "memory_limit" in causes(found)
+    finding = found[causes(found).index("memory_limit")]
+    assert "did not fit in memory_bytes, 1048576 bytes" in finding.text
+    assert finding.details
+
+
+def test_what_was_dropped_by_hand(convnet):
+    with latchkey.Session(convnet) as session:
+        for _ in range(2):
+            session.run(image(32))
+            session.clear()
+        found = session.explain()
+    assert causes(found) == ["built_again"]
+    assert found[0].advice.startswith("all sizes fit now")
+
+
+# ---- forms ----
+
+
+def test_as_text_and_as_data(convnet):
+    with latchkey.Session(convnet) as session:
+        for height in range(8, 30):
+            session.run(image(height))
+        found = session.explain()
+        said = json.loads(json.dumps(session.statistics()))
+    lines = str(found).splitlines()
+    assert lines[0].startswith("1. 21 new sizes came after the first")
+    assert lines[1].startswith("   - x.dims[2]: 22 values (8 to 29)")
+    assert lines[2].startswith("   => where the model allows padding")
+    assert json.loads(json.dumps(found.to_json()))[0]["cause"] == "new_sizes"
+    assert explain(said) == found, "a file with statistics says the same"
+
+
+def test_long_lists_are_cut():
+    finding = Finding("new_sizes", 5, "text", tuple("abcdefghijkl"), "")
+    lines = str(Explanation([finding])).splitlines()
+    assert lines[0] == "1. text [5 ns]" and lines[-1] == "   - and 4 more" and len(lines) == 10
+
+
+def test_thousands_of_sizes(relu):
+    with latchkey.Session(relu, cache_bytes=latchkey.UNLIMITED) as session:
+        for rows in range(1, 4000):
+            session.run({"x": numpy.zeros((rows, 3), numpy.float32)})
+        found = session.explain()
+    assert found[0].details[0].startswith("x.dims[0]: 3999 values (1 to 3999)")
