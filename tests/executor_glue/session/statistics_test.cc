@@ -1,4 +1,6 @@
 // What a session tells of its nodes and of the sizes that it has seen.
+#include <jansson.h>
+
 #include <atomic>
 #include <numeric>
 #include <thread>
@@ -8,6 +10,7 @@
 namespace {
 
 using namespace lk::small;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -220,6 +223,48 @@ TEST_F(Statistics, AsJsonHaveTheSameNumbers) {
   EXPECT_THAT(json, StartsWith("{\"schema\":\"latchkey-statistics-1\""));
   EXPECT_THAT(json, HasSubstr("\"runs\":3,\"parallel_runs\":0,\"run_plan_hits\":2"));
   EXPECT_THAT(json, HasSubstr("{\"name\":\"x\",\"dtype\":\"f32\",\"shape\":[2,4]}"));
+}
+
+// Of jansson, whose memory is not the context's.
+struct JsonMemory {
+  static inline size_t until_failure = 0, live = 0; // 0: none fails
+  static void *allocate(size_t size) {
+    if (until_failure > 0 && --until_failure == 0) return nullptr;
+    live++;
+    return malloc(size);
+  }
+  static void release(void *block) {
+    live -= block != nullptr;
+    free(block);
+  }
+};
+
+TEST_F(Statistics, AreWholeOrNotThere) {
+  open();
+  check(numbers(2, 0.1f));
+  json_set_alloc_funcs(JsonMemory::allocate, JsonMemory::release);
+  size_t failures = 0, tolerated = 0;
+  for (;; failures++) {
+    char *text = nullptr;
+    JsonMemory::until_failure = failures + 1;
+    const lk_status status = level2()->report(session, &text, LK_ERR);
+    const bool has_failed = JsonMemory::until_failure == 0;
+    JsonMemory::until_failure = 0;
+    ASSERT_EQ(JsonMemory::live, 0u) << "leak when allocation " << failures + 1 << " fails";
+    // A text that finds no memory is tried once more, as if it were no UTF-8.
+    if (has_failed && status == LK_OK) tolerated++;
+    if (status == LK_OK) {
+      ASSERT_THAT(text, EndsWith("\"sizes_lost\":0}}")) << failures;
+    } else {
+      ASSERT_EQ(status, LK_OUT_OF_MEMORY) << failures;
+      ASSERT_EQ(text, nullptr);
+    }
+    level2()->report_release(session, text);
+    if (!has_failed) break;
+  }
+  json_set_alloc_funcs(malloc, free);
+  EXPECT_GT(failures, 500u);
+  EXPECT_LT(tolerated, failures / 4);
 }
 
 TEST(StatisticsFaults, OfAReportAreTold) {
