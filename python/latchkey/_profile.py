@@ -55,7 +55,7 @@ def _cut(name: str) -> str:
 
 
 class Profile:
-    """What each operator took, added up over the runs that it was given to.
+    """What each operator took, added up over the runs that it was given to::
 
         profile = latchkey.Profile()
         for x in inputs:

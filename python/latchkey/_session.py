@@ -128,13 +128,13 @@ class Session:
         C-contiguous and aligned arrays are read in place; others are copied first. Types are never
         converted.
 
+        Ctrl-C ends a run of the main thread, as does whatever else a signal's handler raises: the
+        run looks for signals every 40 ms, between operators and within one that takes long.
+
         :param inputs: an array for each input of the model.
         :param outputs: names of the outputs that are wanted; None: all.
         :param out: arrays that outputs are written to; type and number of elements must be those
             of the result, and the memory must not overlap an input's.
-        Ctrl-C ends a run of the main thread, as does whatever else a signal's handler raises: the
-        run looks for signals every 40 ms, between operators and within one that takes long.
-
         :param timeout: seconds; :class:`DeadlineError` when they have passed, within 50 ms.
         :param profile: where to add what each operator took; see :class:`Profile`.
         :returns: the outputs by name; those in ``out`` are the arrays given there, the others own
