@@ -13,7 +13,7 @@ run_tests = @ctest --preset $(1) -j $(JOBS) --output-junit $(CURDIR)/build/tests
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help fuzz promela setup setup-development setup-benchmarks build development python demo test \
+.PHONY: help docs fuzz promela setup setup-development setup-benchmarks build development python demo test \
   test-development test-avx2 test-sse2 test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint \
   format clean soak valgrind build-coverage coverage mutate nightly
 
@@ -80,8 +80,11 @@ bench: setup-benchmarks development python ## the benchmarks, with their ratios
 bench-long: setup-benchmarks development python ## the same with more repeats and 300 random shapes
 	@benchmarks/run --long
 
-lint: development ## format, clang-tidy, include directions, exported symbols, shell scripts
+lint: development python ## format, clang-tidy, include directions, exported symbols, shell scripts, docs
 	@tools/lint
+
+docs: development python ## the site of the docs, in build/docs/; opens it where there is a display
+	@$(PYTHON) tools/build_docs --open
 
 format: ## rewrite the C and C++ files in the one style
 	@tools/lint --fix

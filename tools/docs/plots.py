@@ -1,0 +1,145 @@
+"""Plots and tables of what benchmarks have measured: docs/operator_times.json, which
+`benchmarks/run --json operators` makes, and docs/measured.json, figures of the pages about the
+design.
+
+Plots take the colours of the page that they stand in. What is slower than its peer has another
+colour and another mark than what is faster.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib import pyplot  # noqa: E402  (after the choice of the backend)
+
+INK = "#010203"  # stands for the colour of the page's text
+FASTER, SLOWER = "#3d8fc4", "#d9772b"  # can be told apart by colour-blind readers, too
+
+STYLE = {
+    "svg.fonttype": "none", "svg.hashsalt": "latchkey", "font.family": "sans-serif",
+    "font.size": 9, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK,
+    "xtick.color": INK, "ytick.color": INK, "figure.facecolor": "none", "axes.facecolor": "none",
+    "savefig.transparent": True, "axes.spines.top": False, "axes.spines.right": False,
+}
+
+
+def svg_of(chart: Any) -> str:
+    stream = io.StringIO()
+    chart.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None})
+    pyplot.close(chart)
+    svg = stream.getvalue()
+    svg = svg[svg.index("<svg"):]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<!--.*?-->\n?", "", svg, flags=re.DOTALL)
+    return svg.replace(INK, "currentColor")
+
+
+def bar_axes(count: int) -> tuple[Any, Any]:
+    chart, axes = pyplot.subplots(figsize=(7, 0.9 + 0.24 * count))
+    axes.tick_params(axis="y", length=0)
+    axes.margins(y=0.5 / max(count, 1))
+    return chart, axes
+
+
+def colour(ratio: float) -> str:
+    return FASTER if ratio <= 1 else SLOWER
+
+
+def ratio_plot(rows: list[tuple[str, float, float]], ends: tuple[str, str], peer: str) -> str:
+    """For each row a line from one ratio to another, with a mark at each end; less is better."""
+    with pyplot.rc_context(STYLE):
+        chart, axes = bar_axes(len(rows))
+        names = [name for name, _, _ in rows]
+        for place, (_, first, second) in enumerate(rows):
+            axes.plot([first, second], [place, place], color=INK, linewidth=0.8, alpha=0.5)
+            for value, filled in ((first, True), (second, False)):
+                axes.plot([value], [place], "o" if value <= 1 else "s", markersize=5,
+                          markerfacecolor=colour(value) if filled else "none",
+                          markeredgecolor=colour(value))
+        axes.axvline(1, color=INK, linewidth=0.8)
+        axes.set_yticks(range(len(rows)), names)
+        axes.invert_yaxis()
+        axes.set_xlim(left=0)
+        axes.set_xlabel(f"time relative to {peer}; filled: {ends[0]}, open: {ends[1]}; "
+                        "squares are slower")
+        return svg_of(chart)
+
+
+def cost_plot(rows: list[tuple[str, float]], unit: str) -> str:
+    with pyplot.rc_context(STYLE):
+        chart, axes = bar_axes(len(rows))
+        axes.barh([name for name, _ in rows], [value for _, value in rows], color=FASTER,
+                  height=0.6)
+        for place, (_, value) in enumerate(rows):
+            axes.text(value * 1.1, place, f"{value:g}", va="center")
+        axes.set_xscale("log")
+        axes.set_xlim(left=1)
+        axes.invert_yaxis()
+        axes.set_xlabel(f"{unit}, logarithmic")
+        return svg_of(chart)
+
+
+def read(root: Path, name: str) -> Any:
+    return json.loads((root / "docs" / name).read_text())
+
+
+def source(measured: dict[str, Any]) -> str:
+    return f"`{measured['command']}`. Machine: {measured['machine']}."
+
+
+def operators(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = read(root, "operator_times.json")["operators"]
+    return found
+
+
+def plot(name: str, root: Path) -> tuple[str, str, str]:
+    """SVG, a text for who cannot see it, and a caption."""
+    if name == "operators":
+        times = operators(root)
+        rows = [(row["operator"].removeprefix("com.microsoft."), row["ratio"],
+                 row["worst"]["ratio"]) for row in times["operators"]]
+        rows.sort(key=lambda row: row[1])
+        faster = sum(ratio <= 1 for _, ratio, _ in rows)
+        peer = f"ONNX Runtime {times['onnxruntime']}"
+        return (ratio_plot(rows, ("median of the nodes", "the worst node"), peer),
+                f"{len(rows)} operators beside {peer}: the median is below 1 for {faster} of them. "
+                "The tables on this page have the numbers.",
+                f"Each operator of whole models alone, on one thread, beside {peer}. Machine: "
+                f"{times['machine']}; benchmarks/run operators.")
+    measured = read(root, "measured.json")[name]
+    caption = (f"{measured['what']}. Machine: {measured['machine']}; {measured['command']}.")
+    rows_of = measured["rows"].items()
+    alt = measured["what"] + ": " + "; ".join(
+        f"{row} {', '.join(f'{value:g}' for value in values)}" for row, values in rows_of)
+    if len(measured["series"]) == 1:
+        return cost_plot([(row, values[0]) for row, values in rows_of], measured["series"][0]), \
+            alt, caption
+    first, second = measured["series"]
+    return (ratio_plot([(row, *values) for row, values in rows_of], (first, second),
+                       measured["peer"]), alt, caption)
+
+
+def table(name: str, root: Path) -> str:
+    """Markdown."""
+    if name != "misses":
+        raise KeyError(name)
+    times = operators(root)
+    late = sorted((row for row in times["operators"] if row["worst"]["ratio"] > 1),
+                  key=lambda row: -row["worst"]["ratio"])
+    lines = [f"The target is that no node takes more than {times['target']:g} times ONNX Runtime's "
+             f"time. {sum(row['worst']['ratio'] > times['target'] for row in late)} of "
+             f"{len(times['operators'])} operators have a node that misses it, "
+             f"{sum(row['ratio'] > 1 for row in times['operators'])} a median above 1. All that "
+             "are slower anywhere:", "",
+             "| operator | median | worst | missed | model | shapes |", "|---|---|---|---|---|---|"]
+    lines += [f"| {row['operator']} | {row['ratio']:.2f} | {row['worst']['ratio']:.2f} | "
+              f"{'yes' if row['worst']['ratio'] > times['target'] else ''} | "
+              f"{row['worst']['model']} | {row['worst']['shapes']} |" for row in late]
+    return "\n".join(lines)
