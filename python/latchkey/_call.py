@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy
 
+from ._cancel import Cancel
 from ._native import ffi, lib
 from ._tensor import Input, Output
 
@@ -35,6 +38,24 @@ def options_of_run() -> Any:
     """What is not to be written to: options of a run on this thread, which a signal's handler may
     end if it is the main thread."""
     return _MAIN_OPTIONS if threading.get_ident() == _MAIN_THREAD else _OPTIONS
+
+
+def limits_of_run(timeout: float | None, cancel: Cancel | None) -> Any:
+    """Options of one run on this thread that ends when ``timeout`` seconds have passed, or when
+    ``cancel``, which must live as long, is set."""
+    options = ffi.new("lk_run_options *", options_of_run()[0])
+    if timeout is not None:
+        deadline = time.monotonic_ns() + timeout * 1e9
+        if math.isnan(deadline):
+            raise ValueError(f"failed to run: timeout is {timeout}, seconds are needed")
+        if deadline < 2**63:  # else it never passes
+            options.deadline_ns = int(max(1, deadline))
+    if cancel is not None:
+        if not isinstance(cancel, Cancel):
+            raise TypeError(f"failed to run: cancel is a {type(cancel).__name__}, "
+                            "a latchkey.Cancel is needed")
+        cancel._give_to(options)
+    return options
 
 
 def raise_interrupt() -> None:

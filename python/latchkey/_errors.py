@@ -60,6 +60,13 @@ class DeadlineError(Error, TimeoutError):
     """``timeout`` passed before the run had ended."""
 
 
+class CancelledError(Error):
+    """A run was ended by its ``cancel``, or because the program ends.
+
+    It is not asyncio's class of that name, which a cancelled task raises.
+    """
+
+
 class BusyError(Error):
     """``max_runs`` runs were under way in a session opened with ``when_busy="fail"``."""
 
@@ -72,6 +79,7 @@ _CLASSES: dict[str, type[Error]] = {
     "LK_OUT_OF_RANGE": OutOfRangeError,
     "LK_IO": FileError,
     "LK_MALFORMED": MalformedError,
+    "LK_CANCELLED": CancelledError,
     "LK_DEADLINE": DeadlineError,
     "LK_BUSY": BusyError,
 }

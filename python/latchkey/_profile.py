@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ._context import Context, _number, shared_context
-from ._errors import fail, text
+from ._errors import CancelledError, DeadlineError, fail, text
 from ._native import ffi, lib
 
 _TEXTS = {"node": "node_name", "output": "output_name", "operator": "op_type", "fused": "fused",
           "kind": "kind", "tiles": "tiles"}
 _NAME_WIDTH = 36
+_LOOK_SECONDS = 0.04  # as often as a run of the library looks at what may end it
 
 
 class MachinePeak(NamedTuple):
@@ -168,6 +170,21 @@ class Profile:
 
     def __repr__(self) -> str:
         return f"<latchkey.Profile of {self.info()['runs']} runs, {len(self)} entries>"
+
+    def _run(self, call: Callable[[], int], options: Any, threads: int) -> int:
+        """The status of a run with these options, once its turn has come."""
+        while not self._lock.acquire(timeout=_LOOK_SECONDS):
+            if options.cancel and options.cancel[0]:
+                raise CancelledError("failed to run: it was cancelled before its turn with the "
+                                     "profile came", "LK_CANCELLED")
+            if 0 < options.deadline_ns <= time.monotonic_ns():
+                raise DeadlineError("failed to run: the deadline passed before its turn with the "
+                                    "profile came", "LK_DEADLINE")
+        try:
+            options.profile, self._threads = self._pointer, threads
+            return call()
+        finally:
+            self._lock.release()
 
     def clear(self) -> None:
         """Forgets all runs."""

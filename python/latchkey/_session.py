@@ -5,20 +5,23 @@ from __future__ import annotations
 import functools
 import json
 import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from . import _model
-from ._call import Call, encode, options_of_run, raise_interrupt
-from ._context import UNLIMITED, Context, _number, shared_context
+from ._call import Call, encode, limits_of_run, options_of_run, raise_interrupt
+from ._cancel import Cancel
+from ._context import UNLIMITED, Context, _number, shared_context, threads_stats
 from ._errors import ModelNotFoundError, NotFoundError, fail
 from ._explain import Explanation, explain
 from ._model import NodeInfo, PassInfo
 from ._native import ffi, lib
 from ._profile import Profile
+
+if TYPE_CHECKING:
+    from ._pool import Pool
 
 _EXECUTORS = {"naive": lib.LK_EXECUTOR_NAIVE, "parallel": lib.LK_EXECUTOR_PARALLEL}
 _CLOSED = "failed to use a session: it is closed"
@@ -98,6 +101,8 @@ class Session:
         """What the model gives."""
         self.metadata = _model.metadata(made[0])
         """Metadata of the file."""
+        # With "fail", one more than run at the same time: that one fails.
+        self._most_async = ((max_runs or threads_stats()["processors"]) + (when_busy == "fail"))
         self._all_outputs = tuple(value.name for value in self.outputs)
         self._names = {value.name: ffi.new("char[]", encode(value.name))
                        for value in self.inputs + self.outputs}
@@ -122,7 +127,8 @@ class Session:
     def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None,
             out: Mapping[str, numpy.ndarray] | None = None,
             timeout: float | None = None,
-            profile: Profile | None = None) -> dict[str, numpy.ndarray]:
+            profile: Profile | None = None,
+            cancel: Cancel | None = None) -> dict[str, numpy.ndarray]:
         """Runs the model.
 
         C-contiguous and aligned arrays are read in place; others are copied first. Types are never
@@ -137,8 +143,10 @@ class Session:
             of the result, and the memory must not overlap an input's.
         :param timeout: seconds; :class:`DeadlineError` when they have passed, within 50 ms.
         :param profile: where to add what each operator took; see :class:`Profile`.
+        :param cancel: what ends the run from another thread, with :class:`CancelledError`.
         :returns: the outputs by name; those in ``out`` are the arrays given there, the others own
-            memory of the library's, without a copy.
+            memory of the library's, without a copy. After a failure, what ``out`` holds is
+            undefined.
         """
         handles = self._handles
         if handles is None:
@@ -153,18 +161,12 @@ class Session:
         alive = call.read_from(inputs)
         if out is not None:
             call.write_to(out)
-        options = options_of_run()
-        if timeout is not None or profile is not None:
-            options = ffi.new("lk_run_options *", options[0])
-        if timeout is not None:
-            options.deadline_ns = max(1, time.monotonic_ns() + int(timeout * 1e9))
-        if profile is None:
-            status = call.run(session, options)
+        if timeout is None and cancel is None and profile is None:
+            status = call.run(session, options_of_run())
         else:
-            options.profile = profile._pointer
-            profile._threads = self.context.threads
-            with profile._lock:
-                status = call.run(session, options)
+            options = limits_of_run(timeout, cancel)
+            run = functools.partial(call.run, session, options)
+            status = run() if profile is None else profile._run(run, options, self.context.threads)
         del alive  # not before: the mapping may change while the lock is released
         if status:
             raise_interrupt()
@@ -172,6 +174,33 @@ class Session:
         arrays = call.take(release)
         self._idle_calls.append(call)
         return arrays
+
+    async def run_async(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None,
+                        out: Mapping[str, numpy.ndarray] | None = None,
+                        timeout: float | None = None,
+                        profile: Profile | None = None) -> dict[str, numpy.ndarray]:
+        """Runs the model as :meth:`run` does, without holding up asyncio's loop.
+
+            async with asyncio.timeout(1):
+                first, second = await asyncio.gather(session.run_async({"x": a}),
+                                                     session.run_async({"x": b}))
+
+        Cancelling the task ends the run. ``asyncio.CancelledError`` arrives when it has ended,
+        within 50 ms: until then the arrays in ``inputs`` must not be written to, and those in
+        ``out`` not be used. At the end of the program, runs that nobody has cancelled are.
+
+        Runs of a session have threads of its own: as many as ``max_runs``, or as processors where
+        that is not given; more runs than these wait for one. With ``when_busy="fail"`` they fail
+        as :meth:`run` does. Any loop of any thread may call it, also in a child of ``os.fork``.
+        ``contextvars`` are the caller's.
+        """
+        if self._handles is None:
+            raise ValueError(_CLOSED)
+        from . import _async  # here, because asyncio takes longer to import than all of latchkey
+        inputs, out = dict(inputs), None if out is None else dict(out)
+        return await _async.call(
+            self._pools, self._most_async,
+            lambda cancel: self.run(inputs, outputs, out, timeout, profile, cancel))
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Statistics of the context (:meth:`Context.stats`); ``["session"]``: of this session."""
@@ -237,9 +266,11 @@ class Session:
     def close(self) -> None:
         """Closes the session, once its runs have ended and no output array is left.
 
-        Closing twice is allowed; a ``with`` block closes at its end.
+        Runs that have not begun fail: of ``run_async``, those that wait for a thread too. Closing
+        twice is allowed; a ``with`` block closes at its end.
         """
         self._handles = None
+        self._pools = {}  # whose threads end when they are idle
 
     @property
     def closed(self) -> bool:
@@ -264,6 +295,7 @@ class Session:
         pointer = ffi.gc(made, lib.lk_py_session_release)
         self._handles = pointer, functools.partial(lib.lk_py_output_release, pointer)
         self._idle_calls: list[Call] = []  # as many as there were runs at the same time
+        self._pools: dict[int, Pool] = {}  # of run_async, by process
 
     def _handle(self) -> Any:
         handles = self._handles

@@ -35,6 +35,11 @@ def rss():
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def of_rows(rows):
+    """Inputs of `attention`, whose result is `v`: its rows are equal."""
+    return dict.fromkeys("qkv", numpy.full([1, 8, rows, 64], 0.1, numpy.float32))
+
+
 @pytest.fixture(scope="session")
 def relu():
     """y = max(x, 0), any number of rows of 3."""
@@ -61,6 +66,29 @@ def convnet():
     return make_model(nodes, [("x", TensorProto.FLOAT, ["n", 3, "h", "w"])],
                       [("scores", TensorProto.FLOAT, ["n", 10]),
                        ("features", TensorProto.FLOAT, ["n", 24, None, None])], constants)
+
+
+@pytest.fixture(scope="session")
+def endless():
+    """A loop of a small operator that does not end, or does not begin."""
+    value = [helper.make_tensor_value_info(name, kind, []) for name, kind in
+             (("i", TensorProto.INT64), ("on", TensorProto.BOOL), ("past", TensorProto.FLOAT))]
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["on"], ["on_out"]),
+         helper.make_node("Relu", ["past"], ["next"])], "body", value,
+        [helper.make_tensor_value_info("on_out", TensorProto.BOOL, []),
+         helper.make_tensor_value_info("next", TensorProto.FLOAT, [])])
+    return make_model([helper.make_node("Loop", ["", "go", "x"], ["y"], body=body)],
+                      [("go", TensorProto.BOOL, []), ("x", TensorProto.FLOAT, [])],
+                      [("y", TensorProto.FLOAT, [])])
+
+
+@pytest.fixture(scope="session")
+def attention():
+    """One operator, which takes seconds of many rows."""
+    values = [(name, TensorProto.FLOAT, [1, 8, "rows", 64]) for name in "qkvy"]
+    return make_model([helper.make_node("Attention", ["q", "k", "v"], ["y"])], values[:3],
+                      values[3:], opset=23)
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import time
 import numpy
 import pytest
 from close import assert_close
-from conftest import make_model
-from onnx import TensorProto, helper
+from conftest import of_rows
 
 import latchkey
 
@@ -33,33 +32,6 @@ def alarm():
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.fixture(scope="module")
-def endless():
-    """A loop of a small operator that does not end, or does not begin."""
-    value = [helper.make_tensor_value_info(name, kind, []) for name, kind in
-             (("i", TensorProto.INT64), ("on", TensorProto.BOOL), ("past", TensorProto.FLOAT))]
-    body = helper.make_graph(
-        [helper.make_node("Identity", ["on"], ["on_out"]),
-         helper.make_node("Relu", ["past"], ["next"])], "body", value,
-        [helper.make_tensor_value_info("on_out", TensorProto.BOOL, []),
-         helper.make_tensor_value_info("next", TensorProto.FLOAT, [])])
-    return make_model([helper.make_node("Loop", ["", "go", "x"], ["y"], body=body)],
-                      [("go", TensorProto.BOOL, []), ("x", TensorProto.FLOAT, [])],
-                      [("y", TensorProto.FLOAT, [])])
-
-
-@pytest.fixture(scope="module")
-def attention():
-    """One operator, which takes seconds of many rows."""
-    values = [(name, TensorProto.FLOAT, [1, 8, "rows", 64]) for name in "qkvy"]
-    return make_model([helper.make_node("Attention", ["q", "k", "v"], ["y"])], values[:3],
-                      values[3:], opset=23)
-
-
-def of_rows(rows):
-    return dict.fromkeys("qkv", numpy.full([1, 8, rows, 64], 0.1, numpy.float32))
-
-
 def test_between_operators(endless, alarm):
     session = latchkey.Session(endless)
     x = numpy.float32(3)
@@ -72,7 +44,7 @@ def test_within_an_operator(attention, alarm):
     session = latchkey.Session(attention)
     with pytest.raises(Alarm):
         session.run(of_rows(24000))
-    assert_close(session.run(of_rows(10))["y"], of_rows(10)["v"])  # whose rows are equal
+    assert_close(session.run(of_rows(10))["y"], of_rows(10)["v"])
 
 
 def test_control_c(attention):
@@ -83,7 +55,7 @@ def test_control_c(attention):
     with pytest.raises(KeyboardInterrupt):
         session.run(of_rows(24000))
     sender.join()
-    assert_close(session.run(of_rows(10))["y"], of_rows(10)["v"])  # whose rows are equal
+    assert_close(session.run(of_rows(10))["y"], of_rows(10)["v"])
 
 
 def test_a_handler_that_raises_nothing_ends_nothing(endless, alarm):
