@@ -137,7 +137,8 @@ class Session:
         Ctrl-C ends a run of the main thread, as does whatever else a signal's handler raises: the
         run looks for signals every 40 ms, between operators and within one that takes long.
 
-        :param inputs: an array for each input of the model.
+        :param inputs: an array for each input of the model, or a tensor in memory of the CPU that
+            knows DLPack.
         :param outputs: names of the outputs that are wanted; None: all.
         :param out: arrays that outputs are written to; type and number of elements must be those
             of the result, and the memory must not overlap an input's.

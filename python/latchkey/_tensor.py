@@ -44,6 +44,15 @@ def _describe(desc: Any, array: numpy.ndarray, what: str, name: str) -> None:
     desc.dims = array.shape
 
 
+def _array(value: Any, name: str) -> numpy.ndarray:
+    """Whatever is no plain array as one, over the same memory where it has some."""
+    if not isinstance(value, numpy.ndarray) and hasattr(value, "__dlpack__"):
+        from . import _dlpack  # here, because few programs need it
+        if _dlpack.is_tensor(value):
+            return _dlpack.to_numpy(value, name)
+    return numpy.asarray(value)
+
+
 class Input:
     """An lk_tensor that the library reads arrays through, one after the other."""
 
@@ -56,7 +65,7 @@ class Input:
 
     def point_to(self, value: Any) -> numpy.ndarray:
         """Points the tensor to an array, and returns that array, which must live as long."""
-        array = value if type(value) is numpy.ndarray else numpy.asarray(value)
+        array = value if type(value) is numpy.ndarray else _array(value, self._name)
         if array.dtype is not self._dtype or array.shape != self._shape:
             array = self._native(array)
         flags = array.flags
