@@ -14,6 +14,7 @@
 
 typedef struct command {
   const char *name, *summary;
+  /* NULL: it is a command of the Python package, in python/latchkey/commands/ */
   int (*run)(int argc, char **argv);
 } command;
 
@@ -26,6 +27,7 @@ static const command commands[] = {
     {"ops", "list the operators that exist", cli_cmd_ops},
     {"cache", "run a model, then show the keys of the cache", cli_cmd_cache},
     {"shapes", "draw the shapes of a series of requests", cli_cmd_shapes},
+    {"compare", "compare results and speed with ONNX Runtime or another model", NULL},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -108,6 +110,14 @@ int main(int argc, char **argv) {
   const char *name = argv[index];
   for (size_t i = 0; i < N_COMMANDS; i++) {
     if (strcmp(commands[i].name, name) != 0) continue;
+    if (commands[i].run == NULL) {
+      (void)lk_fail(&error, LK_UNSUPPORTED,
+                    "failed to run command '%s': this program does not have it, it comes with the "
+                    "Python package, as latchkey or python -m latchkey",
+                    name);
+      (void)cli_complain("latchkey", &error);
+      return CLI_USAGE;
+    }
     (void)snprintf(argv0, sizeof argv0, "latchkey %s", commands[i].name);
     argv[index] = argv0;
     return commands[i].run(argc - index, argv + index);

@@ -4,6 +4,10 @@
     result = session.run({"x": array})
 """
 
+from __future__ import annotations
+
+import typing
+
 from ._cancel import Cancel
 from ._context import UNLIMITED, Context, set_processors, threads_stats
 from ._errors import (BusyError, CancelledError, DeadlineError, Error, FileError,
@@ -15,13 +19,25 @@ from ._native import lib
 from ._profile import MachinePeak, Profile, machine_peak
 from ._session import Session
 
-__all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Context", "DeadlineError",
-           "Error", "Explanation", "FileError", "Finding", "InvalidArgumentError", "MachinePeak",
-           "MalformedError", "ModelNotFoundError", "NodeInfo", "NotFoundError", "OutOfMemoryError",
-           "OutOfRangeError", "PassInfo", "Profile", "Session", "UnsupportedError", "ValueInfo",
-           "explain", "machine_peak", "set_processors", "threads_stats", "version"]
+if typing.TYPE_CHECKING:
+    from ._compare import Comparison, PeerError, compare
+
+__all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Comparison", "Context",
+           "DeadlineError", "Error", "Explanation", "FileError", "Finding", "InvalidArgumentError",
+           "MachinePeak", "MalformedError", "ModelNotFoundError", "NodeInfo", "NotFoundError",
+           "OutOfMemoryError", "OutOfRangeError", "PassInfo", "PeerError", "Profile", "Session",
+           "UnsupportedError", "ValueInfo", "compare", "explain", "machine_peak", "set_processors",
+           "threads_stats", "version"]
 
 
 def version() -> str:
     """The library's version, with the instruction set that it uses."""
     return text(lib.lk_py_api().version_text())
+
+
+def __getattr__(name: str) -> typing.Any:
+    """Imports what most programs do not use when it is used: the command starts as quickly."""
+    if name not in ("Comparison", "PeerError", "compare"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import _compare
+    return getattr(_compare, name)

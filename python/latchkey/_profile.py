@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ._context import Context, _number, shared_context
 from ._errors import CancelledError, DeadlineError, fail, text
 from ._native import ffi, lib
+from ._text import table
 
 _TEXTS = {"node": "node_name", "output": "output_name", "operator": "op_type", "fused": "fused",
           "kind": "kind", "tiles": "tiles"}
@@ -157,16 +158,12 @@ class Profile:
                          one['tiles'], f"{one['ms']:.4f}",
                          f"{100 * one['share']:.1f}", _of_peak(one["gflops"], peak.gflops),
                          _of_peak(one["gbytes"], peak.gbytes), f"{100 * one['waiting']:.0f}"])
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        lines = [f"profile of {info['runs']} runs: {_ratio(info['execute_ms'], info['runs']):.3f} "
-                 f"ms each; threads waited {100 * info['waiting']:.0f} % of their time",
-                 f"this machine with {peak.threads} thread{'s' if peak.threads != 1 else ''}: "
-                 f"{peak.gflops:.1f} GFLOP/s of float32, {peak.gbytes:.1f} GB/s from memory"]
-        for row in rows:
-            cells = [cell.ljust(width) if i < 4 else cell.rjust(width)
-                     for i, (cell, width) in enumerate(zip(row, widths))]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+        head = [f"profile of {info['runs']} runs: "
+                f"{_ratio(info['execute_ms'], info['runs']):.3f} "
+                f"ms each; threads waited {100 * info['waiting']:.0f} % of their time",
+                f"this machine with {peak.threads} thread{'s' if peak.threads != 1 else ''}: "
+                f"{peak.gflops:.1f} GFLOP/s of float32, {peak.gbytes:.1f} GB/s from memory"]
+        return "\n".join([*head, table(rows, left=4)])
 
     def __repr__(self) -> str:
         return f"<latchkey.Profile of {self.info()['runs']} runs, {len(self)} entries>"

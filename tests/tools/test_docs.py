@@ -121,7 +121,8 @@ def missing_commands(tree, text):
             if option not in tree.options:
                 yield f"no such option: --{option}"
         for command in re.findall(r"^(?:build/)?latchkey ([a-z]+)", span):
-            if f"executor_glue/cli/cmd_{command}.c" not in tree.files:
+            if not tree.files & {f"executor_glue/cli/cmd_{command}.c",
+                                 f"python/latchkey/commands/{command}.py"}:
                 yield f"no such command: latchkey {command}"
         for target in re.findall(r"^make ([a-z][a-z-]*)", span):
             if target not in tree.targets:
@@ -196,7 +197,8 @@ CLEAN = {
     ".gitignore": "/.deps/\n",
     "docs/keys.md": "`lk_key_add`, `LK_OK`, `lk_key_*`, `keys/key.{h,c}`, `key.h`, "
                     "`latchkey/base.h`, `op_bind`\n",
-    "docs/more.md": "`.deps/x.c`, `build/x.c`, `benchmarks/run hits`, `Key.IsPrinted`\n",
+    "docs/more.md": "`.deps/x.c`, `build/x.c`, `benchmarks/run hits`, `Key.IsPrinted`, "
+                    "`latchkey draw MODEL --json`\n",
     "keys/README.md": "# keys\n\n`key.c`, `cache/`, `cache/<name>.c`, `cache/table.c` and "
                       "keys/cache: ops/conv.c.\n",
     "keys/cache/README.md": "`table.c`, `key.c`, `base.h`\n",
@@ -210,6 +212,7 @@ CLEAN = {
     "benchmarks/hits.cc": "",
     "benchmarks/run": "",
     "executor_glue/cli/cmd_run.c": '{"json", 0}\n',
+    "python/latchkey/commands/draw.py": "",
 }
 
 

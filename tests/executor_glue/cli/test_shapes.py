@@ -177,6 +177,11 @@ def test_shapes_of_files_and_of_none(classifier, tmp_path):
     latchkey("shapes", classifier, "--shape", "z=1").fails(1, "no input 'z'")
 
 
+def test_a_command_of_the_python_package_says_so():
+    assert "\n  compare  " in latchkey("--help").ok().out
+    latchkey("compare", "a.onnx").fails(2, "'compare'", "Python package")
+
+
 def test_usage_errors():
     assert latchkey().code == 2
     latchkey("frobnicate").fails(2, "'frobnicate'")

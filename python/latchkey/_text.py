@@ -1,0 +1,56 @@
+"""Texts for people: tables, and names of a model made fit for a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+# As base/text.h has them: C0, DEL and C1, separators of lines, what turns the direction of writing;
+# and bytes that are not UTF-8, which surrogates stand for.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+                      "\ud800-\udfff]")
+
+
+def escape(text: str) -> str:
+    r"""One line that can be shown: each byte of a control character, and each byte that is not
+    part of UTF-8, becomes ``\xNN``, as in the library's own sentences."""
+    return _CONTROL.sub(lambda found: "".join(
+        f"\\x{byte:02x}" for byte in found[0].encode("utf-8", "surrogateescape")), text)
+
+
+def table(rows: Sequence[Sequence[str]], left: int, indent: int = 0) -> str:
+    """Lines of cells that stand below each other.
+
+    :param rows: the titles first.
+    :param left: how many columns are aligned to the left; numbers follow them.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) if i < left else cell.rjust(width)
+                 for i, (cell, width) in enumerate(zip(row, widths))]
+        lines.append(" " * indent + "  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def json_text(value: Any, indent: int | None = 2) -> str:
+    """JSON in ASCII. A name that is valid UTF-8 is the model's own, another one is escaped."""
+    return json.dumps(_valid(value), indent=indent).replace("\x7f", "\\u007f")
+
+
+def _valid(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() or _is_utf8(value) else escape(value)
+    if isinstance(value, dict):
+        return {_valid(key): _valid(one) for key, one in value.items()}
+    return [_valid(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,12 @@
+"""The subcommands that are Python, since they need Python packages: a row for each.
+
+The program's own table (executor_glue/cli/main.c) has the same names and summaries, so that
+``latchkey --help`` is complete. Nothing is imported here: whoever runs another command pays for
+this table alone.
+"""
+
+COMMANDS = {
+    "compare": "compare results and speed with ONNX Runtime or another model",
+}
+"""The summary of each. ``NAME.py`` has ``add_arguments(parser)``, ``work(arguments)`` with the exit
+code as its result, and the texts ``DESCRIPTION`` and ``EPILOG`` of its ``--help``."""
