@@ -47,7 +47,7 @@ def run(name: str, words: Sequence[str]) -> int:
         return code
     except CommandError as error:
         return _complain(name, str(error), error.code)
-    except (Error, ModuleNotFoundError) as error:
+    except (Error, ImportError) as error:
         return _complain(name, str(error))
     except KeyboardInterrupt:
         # Ended by the signal, as the program is, so that a shell's loop ends as well.

@@ -178,8 +178,9 @@ def test_shapes_of_files_and_of_none(classifier, tmp_path):
 
 
 def test_a_command_of_the_python_package_says_so():
-    assert "\n  compare  " in latchkey("--help").ok().out
-    latchkey("compare", "a.onnx").fails(2, "'compare'", "Python package")
+    for command in ("compare", "explain"):
+        assert f"\n  {command}  " in latchkey("--help").ok().out
+        latchkey(command, "a.onnx").fails(2, f"'{command}'", "Python package")
 
 
 def test_usage_errors():

@@ -1,0 +1,121 @@
+"""latchkey explain: why runs are slow or memory grows, as far as statistics show it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from .._explain import explain
+from .._session import Session
+from .._text import escape, json_text
+from . import requests
+from .front import OK, CommandError
+from .options import bounded, size
+from .progress import Progress
+
+DESCRIPTION = """\
+Runs a series of requests twice and says what has cost time: sizes that were
+new, and what changed in them; run plans that had been evicted; limits of memory;
+with --provider, nodes that are left to ONNX Runtime. Or says the same of
+statistics that a service has written to a .json file."""
+
+EPILOG = """\
+Causes that cost time in each run come first, then those that have cost the
+most. Each has what shows it, and what can be done.
+
+Example:
+  latchkey explain rec.onnx --shape 'x=1x3x48x{32..320}' --cache-bytes 2m"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Says what the command takes."""
+    parser.add_argument("model", metavar="MODEL", help="an ONNX file, or a .json file of "
+                        "session.statistics() or latchkey.ort.stats()")
+    requests.add_arguments(parser, 100, "run N requests, twice")
+    library = parser.add_argument_group("Library")
+    library.add_argument("--provider", action="store_true",
+                         help="run the model in ONNX Runtime, on Latchkey's execution provider")
+    library.add_argument("--cache", metavar="MODE", choices=("shared", "thread", "off"),
+                         help="shared: all threads use one cache; thread: each has one of its own; "
+                              "off (default: shared)")
+    library.add_argument("--cache-bytes", metavar="SIZE", type=size,
+                         help="keep at most SIZE bytes, with k, m or g (default: 20m)")
+    library.add_argument("--cache-entries", metavar="N", type=bounded(int, 0, 2**63),
+                         help="keep at most N entries")
+    library.add_argument("--memory", metavar="SIZE", type=size, dest="memory_bytes",
+                         help="hold at most SIZE bytes of memory in all, with k, m or g (default: "
+                              "the machine's)")
+    library.add_argument("-t", "--threads", metavar="N", type=bounded(int, 1, 1024),
+                         help="let an operator use at most N threads (default: the CPUs allowed)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def work(arguments: argparse.Namespace) -> int:
+    """Explains, and shows what was found."""
+    statistics = (_read(arguments.model) if arguments.model.endswith(".json")
+                  else _run(arguments))
+    try:
+        found = explain(statistics)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise CommandError(f"failed to read '{arguments.model}': it has no statistics, "
+                           f"{error!r} is missing or of another kind") from None
+    print(json_text(found.to_json()) if arguments.json else escape_lines(str(found)),
+          end="\n" if arguments.json else "")
+    return OK
+
+
+def escape_lines(text: str) -> str:
+    """Names of a model may hold any bytes; lines stay lines."""
+    return "".join(escape(line) + "\n" for line in text.splitlines())
+
+
+def _read(path: str) -> Mapping[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except ValueError as error:
+        raise CommandError(f"failed to read '{path}': it is no JSON, {error}") from None
+    if not isinstance(found, dict) or not str(found.get("schema", "")).startswith("latchkey-"):
+        raise CommandError(f"failed to read '{path}': it has no statistics of Latchkey, whose "
+                           "\"schema\" is latchkey-statistics-1")
+    return found
+
+
+def _run(arguments: argparse.Namespace) -> Mapping[str, Any]:
+    options = {name: value for name in ("cache", "cache_bytes", "cache_entries", "memory_bytes",
+                                        "threads")
+               if (value := getattr(arguments, name)) is not None}
+    drawn = requests.draw(arguments, {})
+    with Progress("running") as progress:
+        if arguments.provider:
+            return _run_in_onnxruntime(arguments.model, drawn, options, progress)
+        with Session(arguments.model, **options) as session:
+            _run_twice(session.run, drawn, progress)
+            return session.statistics()
+
+
+def _run_twice(run: Any, drawn: Sequence[Mapping[str, numpy.ndarray]],
+               progress: Progress) -> None:
+    for turn in range(2):
+        for number, inputs in enumerate(drawn):
+            progress("running", turn * len(drawn) + number, 2 * len(drawn))
+            run(inputs)
+
+
+def _run_in_onnxruntime(model: str, drawn: Sequence[Mapping[str, numpy.ndarray]],
+                        options: Mapping[str, Any], progress: Progress) -> Mapping[str, Any]:
+    from .. import ort
+    onnxruntime = ort._onnxruntime()
+    ort.register()
+    of_session = onnxruntime.SessionOptions()
+    ort.append(of_session, run_statistics="on", **options)
+    try:
+        session = onnxruntime.InferenceSession(model, of_session)
+        _run_twice(lambda inputs: session.run(None, inputs), drawn, progress)
+    except RuntimeError as error:  # as those of ONNX Runtime are
+        raise CommandError(f"failed to run '{model}' in ONNX Runtime: {error}") from None
+    return ort.stats(session)

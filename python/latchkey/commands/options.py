@@ -1,0 +1,34 @@
+"""Numbers and sizes as options."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+def bounded(kind: Callable[[str], Any], least: float,
+            most: float = math.inf) -> Callable[[str], Any]:
+    """What reads a number of an option that must lie in a range."""
+    def read(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value <= most or math.isinf(value):
+            limit = f"{least:g} to {most:g} is" if most < math.inf else f"at least {least:g} is"
+            raise argparse.ArgumentTypeError(f"'{text}', {limit} needed")
+        return value
+    return read
+
+
+def size(text: str) -> int:
+    """Bytes, with k, m or g."""
+    match = re.fullmatch(r"([0-9]{1,18})([kmg]?)", text, re.ASCII)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}', a number of bytes, with k, m or g, is needed")
+    return int(match[1]) * _UNITS[match[2]]

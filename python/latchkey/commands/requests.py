@@ -1,0 +1,71 @@
+"""The requests that a command runs: options for them, and their inputs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from .._session import Session
+from .front import CommandError
+from .options import bounded
+from .program import draw_shapes
+
+
+def _file(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not (name and path):
+        raise argparse.ArgumentTypeError(f"'{text}', NAME=FILE.npy is needed")
+    return name, path
+
+
+def add_arguments(parser: argparse.ArgumentParser, count: int, what: str) -> None:
+    """The options; ``count`` requests unless told otherwise, ``what`` says what becomes of them."""
+    inputs = parser.add_argument_group("Inputs")
+    inputs.add_argument(
+        "-s", "--shape", metavar="NAME=SHAPE", action="append", default=[],
+        help="draw a random input of this shape, for example 'x=1x3x48x{32..320}' (quote the "
+             "braces). {a,b,c} is a list; {n:8..128} is a range that {n} repeats elsewhere. Floats "
+             "are uniform in [0,1), integers and bools are zero")
+    inputs.add_argument("-i", "--input", metavar="NAME=FILE", action="append", default=[],
+                        type=_file, help="read an input from a .npy file")
+    inputs.add_argument("-n", "--requests", metavar="N", type=bounded(int, 1, 10000000),
+                        default=count, help=f"{what} (default: {count})")
+    inputs.add_argument("--seed", metavar="S", type=bounded(int, 0, 2**64 - 1), default=1,
+                        help="draw shapes and values by this seed (default: 1)")
+
+
+def draw(arguments: argparse.Namespace,
+         options: Mapping[str, Any]) -> list[dict[str, numpy.ndarray]]:
+    """The inputs of each request. ``options``: of the session."""
+    files = dict(arguments.input)
+    words = [f"--disable-pass={name}" for name in options.get("disabled_passes", ())]
+    shapes = draw_shapes(arguments.model, arguments.shape,
+                         [f"{name}={path}" for name, path in arguments.input], arguments.requests,
+                         arguments.seed, words)
+    with Session(arguments.model, **options) as session:
+        types = {value.name: value.dtype for value in session.inputs}
+    read = {name: _read(path) for name, path in files.items()}
+    return [{name: read[name] if name in read else
+             _draw(types[name], shape, (arguments.seed, number, place))
+             for place, (name, shape) in enumerate(request.items())}
+            for number, request in enumerate(shapes)]
+
+
+def _read(path: str) -> numpy.ndarray:
+    try:
+        return numpy.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"failed to read '{path}': {error}") from None
+
+
+def _draw(dtype: numpy.dtype | None, shape: Sequence[int], seed: Sequence[int]) -> numpy.ndarray:
+    """Floats uniform in [0,1), of which each type has fewer than it has numbers; zeros else."""
+    assert dtype is not None, "the program has refused an input without a type"
+    if dtype.kind in "iub":
+        return numpy.zeros(shape, dtype)
+    drawn = numpy.random.default_rng(seed).random(shape)
+    bits = numpy.finfo(dtype).nmant if dtype.kind == "f" else 7  # bf16
+    return (numpy.floor(drawn * 2**(bits + 1)) / 2**(bits + 1)).astype(dtype)
