@@ -1,8 +1,10 @@
-/* Contexts, sessions and outputs that count their users, see native.h. */
+/* Contexts, sessions and outputs that count their users, and lines for the log, see native.h. */
 #include "native.h"
 
+#include <Python.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,10 +36,76 @@ const lk_session_api *lk_py_session_api(void) {
   return lk_get_session_api(LK_SESSION_API_VERSION);
 }
 
-static void log_line(void *user, lk_log_level level, const char *line) {
-  (void)user, (void)level;
-  fprintf(stderr, "latchkey: %s\n", line);
+/* ---- lines: a list without a lock, so that no thread waits here, whatever it holds ---- */
+
+#define MOST_LINES 1024u
+
+static _Atomic(lk_py_line *) lines; /* newest first */
+static atomic_uint n_lines, n_lost;
+static atomic_bool is_asked; /* Python is to take them, and has not begun to */
+
+void lk_py_log_lines(void); /* in Python, see generate.py */
+
+static int take_lines(void *arg) {
+  (void)arg;
+  atomic_store(&is_asked, false);
+  lk_py_log_lines();
+  return 0;
 }
+
+static lk_py_line *line_create(lk_log_level level, const char *text) {
+  const size_t bytes = strlen(text) + 1;
+  lk_py_line *line = malloc(sizeof *line + bytes);
+  if (line == NULL) return NULL;
+  line->level = level;
+  memcpy(line->text, text, bytes);
+  return line;
+}
+
+static void log_line(void *user, lk_log_level level, const char *text) {
+  (void)user;
+  if (!Py_IsInitialized()) { /* a thread of the library that outlives the interpreter */
+    fprintf(stderr, "latchkey: %s\n", text);
+    return;
+  }
+  lk_py_line *line = NULL;
+  if (atomic_fetch_add(&n_lines, 1) >= MOST_LINES || (line = line_create(level, text)) == NULL) {
+    atomic_fetch_sub(&n_lines, 1);
+    atomic_fetch_add(&n_lost, 1);
+    return;
+  }
+  line->next = atomic_load(&lines);
+  while (!atomic_compare_exchange_weak(&lines, &line->next, line)) {
+  }
+  /* It needs no lock of the interpreter, and fails when too much else is asked: the next line asks
+   * again. */
+  if (!atomic_exchange(&is_asked, true) && Py_AddPendingCall(take_lines, NULL) != 0) {
+    atomic_store(&is_asked, false);
+  }
+}
+
+lk_py_line *lk_py_lines_take(uint32_t *out_lost) {
+  *out_lost = atomic_exchange(&n_lost, 0);
+  lk_py_line *newest = atomic_exchange(&lines, NULL), *oldest = NULL;
+  while (newest != NULL) {
+    lk_py_line *next = newest->next;
+    newest->next = oldest;
+    oldest = newest;
+    newest = next;
+    atomic_fetch_sub(&n_lines, 1);
+  }
+  return oldest;
+}
+
+void lk_py_lines_free(lk_py_line *line) {
+  while (line != NULL) {
+    lk_py_line *next = line->next;
+    free(line);
+    line = next;
+  }
+}
+
+/* ---- contexts and sessions ---- */
 
 static lk_status fail_memory(lk_error *error, const char *what, size_t bytes) {
   error->status = LK_OUT_OF_MEMORY;

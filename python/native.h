@@ -14,7 +14,21 @@ typedef struct lk_py_session lk_py_session;
 const lk_api *lk_py_api(void);
 const lk_session_api *lk_py_session_api(void);
 
-/* Log lines go to stderr: "latchkey: <line>". */
+/* A line that the library has logged. */
+typedef struct lk_py_line {
+  struct lk_py_line *next;
+  int32_t level; /* lk_log_level */
+  char text[];
+} lk_py_line;
+
+/* Takes the lines that wait, oldest first, for lk_py_lines_free; and how many there was no room
+ * for since the last time. */
+lk_py_line *lk_py_lines_take(uint32_t *out_lost);
+void lk_py_lines_free(lk_py_line *line); /* and those behind it; NULL is allowed */
+
+/* Its log lines wait for lk_py_lines_take: any thread of the library may log, with locks held that
+ * a fork waits for while it has the interpreter's lock. Python's main thread is asked to take them
+ * (lk_py_log_lines). */
 lk_status lk_py_context_create(lk_context_options *options, lk_py_context **out_context,
                                lk_error *error);
 lk_context *lk_py_context_get(const lk_py_context *context);

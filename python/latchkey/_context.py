@@ -8,6 +8,7 @@ import weakref
 from typing import Any
 
 from ._errors import fail
+from ._log import wanted_level, write_lines
 from ._native import ffi, lib
 
 UNLIMITED: int = lib.LK_UNLIMITED
@@ -28,6 +29,12 @@ def _number(value: int | None, option: str, unset: int, most: int) -> int:
     return int(value)
 
 
+def _verbose(value: int | None) -> int:
+    if value is None and "LATCHKEY_VERBOSE" not in os.environ:
+        return wanted_level()
+    return _number(value, "verbose", -1, 2**31 - 1)
+
+
 class Context:
     """A cache, its limits, and the number of threads: what sessions have in common.
 
@@ -45,7 +52,9 @@ class Context:
     :param memory_bytes: the most memory that the context holds, the default being the machine's;
         what does not fit is :class:`OutOfMemoryError`, after idle things were dropped.
     :param weights_apart: packed weights do not count for ``memory_bytes``.
-    :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything; lines go to stderr.
+    :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything. Lines go to
+        ``logging.getLogger("latchkey")`` where that has a handler, else to stderr. ``None``:
+        ``LATCHKEY_VERBOSE``, then what that logger lets through, then 1.
     """
 
     def __init__(self, *, cache: str | None = None, cache_entries: int | None = None,
@@ -69,13 +78,14 @@ class Context:
             "weights_bytes": _number(weights_bytes, "weights_bytes", lib.LK_UNSET, UNLIMITED),
             "memory_bytes": _number(memory_bytes, "memory_bytes", lib.LK_UNSET, UNLIMITED),
             "weights_apart": int(weights_apart),
-            "verbose": _number(verbose, "verbose", -1, 2**31 - 1)})
+            "verbose": _verbose(verbose)})
         made, error = ffi.new("lk_py_context **"), ffi.new("lk_error *")
         status = lib.lk_py_context_create(options, made, error)
         if status:
             fail(status, error)
         self._pointer = ffi.gc(made[0], lib.lk_py_context_release)
         self._api = lib.lk_py_api()
+        write_lines()
 
     def _native(self) -> Any:
         return lib.lk_py_context_get(self._pointer)
