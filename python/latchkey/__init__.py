@@ -20,14 +20,14 @@ from ._profile import MachinePeak, Profile, machine_peak
 from ._session import Session
 
 if typing.TYPE_CHECKING:
-    from ._compare import Comparison, PeerError, compare
+    from ._compare import Comparison, Difference, PeerError, Verdict, Worst, compare
 
 __all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Comparison", "Context",
-           "DeadlineError", "Error", "Explanation", "FileError", "Finding", "InvalidArgumentError",
-           "MachinePeak", "MalformedError", "ModelNotFoundError", "NodeInfo", "NotFoundError",
-           "OutOfMemoryError", "OutOfRangeError", "PassInfo", "PeerError", "Profile", "Session",
-           "UnsupportedError", "ValueInfo", "compare", "explain", "machine_peak", "set_processors",
-           "threads_stats", "version"]
+           "DeadlineError", "Difference", "Error", "Explanation", "FileError", "Finding",
+           "InvalidArgumentError", "MachinePeak", "MalformedError", "ModelNotFoundError",
+           "NodeInfo", "NotFoundError", "OutOfMemoryError", "OutOfRangeError", "PassInfo",
+           "PeerError", "Profile", "Session", "UnsupportedError", "ValueInfo", "Verdict", "Worst",
+           "compare", "explain", "machine_peak", "set_processors", "threads_stats", "version"]
 
 
 def version() -> str:
@@ -37,7 +37,7 @@ def version() -> str:
 
 def __getattr__(name: str) -> typing.Any:
     """Imports what most programs do not use when it is used: the command starts as quickly."""
-    if name not in ("Comparison", "PeerError", "compare"):
+    if name not in ("Comparison", "Difference", "PeerError", "Verdict", "Worst", "compare"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import _compare
     return getattr(_compare, name)

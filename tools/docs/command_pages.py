@@ -7,7 +7,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
+
+import latchkey.commands
 
 INTRO = """\
 # Options of the command
@@ -17,11 +20,14 @@ What `latchkey COMMAND --help` prints. [The guide](../command.md) shows each com
 
 
 def tell(command: Path, *arguments: str) -> str:
-    """What the command prints, at one width whatever terminal this runs in."""
+    """What the command prints, at one width whatever terminal this runs in. Commands that the
+    program leaves to the Python package are asked there."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("LATCHKEY_", "ARGP_"))}
-    return subprocess.run([command, *arguments], check=True, capture_output=True, text=True,
-                          env=environment).stdout
+    program = ([sys.executable, "-m", "latchkey"] if arguments[0] in latchkey.commands.COMMANDS
+               else [command])
+    return subprocess.run([*program, *arguments], check=True, capture_output=True, text=True,
+                          env={**environment, "COLUMNS": "80"}).stdout
 
 
 def commands(command: Path) -> dict[str, str]:

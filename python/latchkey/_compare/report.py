@@ -81,8 +81,9 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _fault(one: Verdict) -> str:
-    if one.fault == OWN:
-        return "it is at fault itself: alone, on the expected inputs, it leaves the tolerance too"
+    if one.fault == OWN and one.alone is not None:
+        how = one.alone.problem or f"{one.alone.differing} of {one.alone.elements} differ"
+        return f"it is at fault itself: alone, on the expected inputs, {how}"
     if one.fault == INHERITED:
         return ("it is not at fault itself: alone, on the expected inputs, it gives what is "
                 "expected; the error was in its inputs, and may have grown")
