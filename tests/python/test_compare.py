@@ -205,6 +205,7 @@ def test_another_model_names_the_two_nodes_that_were_changed(tmp_path):
     assert [one.fault for one in found.verdicts] == ["node", "inputs", "node", "inputs"]
     assert found.first.node.name == "second" and found.first.inputs_that_differ == []
     assert [one.value for one in found.guilty] == ["scaled", "moved"]
+    assert [one.reduced is not None for one in found.verdicts] == [True, False, True, False]
     assert found.guilty[1].inputs == ["soft"] == found.guilty[1].inputs_that_differ
     assert [one.name for one in found.first.stands_for] == ["second"]
     alone = found.first.alone

@@ -67,6 +67,8 @@ class Verdict:
     case: str | None = None
     """The folder of the reduced model."""
     reduced: ReducedModel | None = dataclasses.field(default=None, repr=False)
+    """The node alone, of those that are at fault themselves, and of the first that could run
+    alone; ``reduced.write(folder)`` makes a test case of it."""
 
     def to_dict(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in (

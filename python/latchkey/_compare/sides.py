@@ -106,7 +106,6 @@ class OnnxRuntime:
         self._runtime = need("onnxruntime")
         self.title = f"ONNX Runtime {self._runtime.__version__}"
         self._threads = threads
-        self._model = model
         self._plain = self._kept = self._open(model if isinstance(model, bytes)
                                               else os.fspath(model))
 

@@ -149,7 +149,11 @@ class _Work:
             new = [name for name in differing if name not in judged]
             for done, name in enumerate(new):
                 self.progress("nodes alone", done, len(new))
-                result.verdicts.append(isolation.judge(nodes[name], name))
+                verdict = isolation.judge(nodes[name], name)
+                # It has the node's weights: only those that are written stay in memory.
+                if verdict.fault != OWN and any(one.reduced for one in result.verdicts):
+                    verdict.reduced = None
+                result.verdicts.append(verdict)
             judged.update(new)
         result.values = list(table.found.values())
         result.verdicts.sort(key=lambda one: file.place_of(one.value))
