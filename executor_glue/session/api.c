@@ -70,17 +70,6 @@ static const char *metadata_value(const lk_session *session, const char *key) {
   return NULL;
 }
 
-lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error) {
-  lk_session_stats stats = {.struct_size = sizeof stats,
-                            .nodes_in_file = session->graph->n_nodes_in_file,
-                            .nodes = session->graph->n_nodes,
-                            .constants = session->n_constants,
-                            .weights_bytes = session->constant_bytes,
-                            .load_ns = session->load_ns};
-  lk_flow_stats(session->flow, &stats);
-  return lk_struct_write(out, &stats, sizeof stats, "lk_session_stats", error);
-}
-
 static uint32_t node_count(const lk_session *session) {
   return (uint32_t)session->graph->n_nodes;
 }

@@ -1,9 +1,21 @@
-/* All that a session counts, as JSON. */
+/* What a session counts: as a struct, and all of it as JSON. */
 #include "executor_glue/report/report.h"
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/struct.h"
 #include "executor_glue/report/json.h"
 #include "executor_glue/session/session.h"
+
+lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error) {
+  lk_session_stats stats = {.struct_size = sizeof stats,
+                            .nodes_in_file = session->graph->n_nodes_in_file,
+                            .nodes = session->graph->n_nodes,
+                            .constants = session->n_constants,
+                            .weights_bytes = session->constant_bytes,
+                            .load_ns = session->load_ns};
+  lk_flow_stats(session->flow, &stats);
+  return lk_struct_write(out, &stats, sizeof stats, "lk_session_stats", error);
+}
 
 static const char *source_implementation(void *self, size_t node) {
   return lk_flow_implementation(self, node);
