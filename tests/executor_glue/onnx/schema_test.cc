@@ -76,6 +76,14 @@ TEST(OnnxSchema, IsThatOfOnnx) {
       ASSERT_NE(theirs, nullptr) << field.number;
       EXPECT_STREQ(field.name, theirs->name);
       EXPECT_TRUE(fits(field, *theirs)) << theirs->type;
+      const bool repeated = theirs->label == PROTOBUF_C_LABEL_REPEATED;
+      // Of a number or a text that comes again the last one counts, as protobuf has it. protobuf-c
+      // would merge messages; such a file is refused.
+      EXPECT_EQ(field.limit == 1, !repeated && field.kind == LK_ONNX_NESTED);
+      // The length of a text is charged by itself.
+      if (!repeated && field.kind == LK_ONNX_TEXT) {
+        EXPECT_EQ(field.graph_bytes, 0u);
+      }
     }
   }
 }
