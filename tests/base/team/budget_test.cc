@@ -240,6 +240,21 @@ TEST_F(Budget, LetsNobodyPassWhoWouldFit) {
   EXPECT_EQ(small.granted(), 1);
 }
 
+TEST_F(Budget, IsFullWhereAllIsGrantedOrSomeoneWaits) {
+  EXPECT_FALSE(lk_budget_is_full());
+  Guest most(fixed(3));
+  EXPECT_EQ(most.granted(), 3);
+  EXPECT_FALSE(lk_budget_is_full());
+  Guest all(fixed(4));
+  wait_for_queue(1);
+  EXPECT_TRUE(lk_budget_is_full());
+  most.leave();
+  EXPECT_EQ(all.granted(), 4);
+  EXPECT_TRUE(lk_budget_is_full());
+  all.leave();
+  EXPECT_FALSE(lk_budget_is_full());
+}
+
 TEST_F(Budget, DoesNotLetAThreadWaitForItself) {
   const int outer = enter(1, 4);
   EXPECT_EQ(outer, 4);
