@@ -597,6 +597,41 @@ TEST(ElementProgram, TellsWhatItCannotDo) {
   EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("too long"));
 }
 
+// Halves are loaded into registers, which these programs keep to their ends.
+TEST(ElementProgram, TellsWhereItTakesTooManyRegistersOrLoops) {
+  const int64_t dims[] = {100};
+  const std::vector<lk_element_strides> dense(LK_ELEMENT_INPUTS + 1, lk_element_strides{{1}});
+  lk_element plan;
+  for (const int inputs : {11, 12}) { // with what each becomes, and the number
+    lk_element_program program = lk_element_begin();
+    std::vector<Value> from, negated;
+    for (int i = 0; i < inputs; i++) {
+      from.push_back(lk_element_input(&program, LK_F16));
+      negated.push_back(lk_element_unary(&program, LK_ELEMENT_NEG, from.back(), 0, 0));
+    }
+    Value sum = lk_element_number(&program, LK_F32, 1);
+    for (size_t i = 0; i < from.size(); i++) {
+      sum = lk_element_ternary(&program, LK_ELEMENT_FMA, from[i], negated[i], sum);
+    }
+    lk_element_output(&program, sum, LK_F16);
+    const lk_status status = lk_element_plan(&program, 1, dims, dense.data(), &plan, LK_ERR);
+    EXPECT_EQ(status, inputs == 11 ? LK_OK : LK_UNSUPPORTED) << inputs;
+  }
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("more than 64 loops or 24 registers"));
+  for (const int steps : {31, 32}) { // each two loops, for the number is copied; a load, a store
+    lk_element_program program = lk_element_begin();
+    const Value x = lk_element_input(&program, LK_F16);
+    const Value number = lk_element_number(&program, LK_F32, 2);
+    Value sum = x;
+    for (int i = 0; i < steps; i++) {
+      sum = lk_element_ternary(&program, LK_ELEMENT_FMA, number, x, sum);
+    }
+    lk_element_output(&program, sum, LK_F16);
+    const lk_status status = lk_element_plan(&program, 1, dims, dense.data(), &plan, LK_ERR);
+    EXPECT_EQ(status, steps == 31 ? LK_OK : LK_UNSUPPORTED) << steps;
+  }
+}
+
 // A row that is too short to be read for each row is copied out.
 TEST_P(ElementIsa, ShortRowsThatRepeat) {
   Random random(8);
