@@ -229,6 +229,17 @@ TEST(ConvKernel, TakesPlanesOfFewChannelsOnly) {
   }
 }
 
+// 64 channels are four vectors of AVX-512: a tile of r pixels has 4 r sums, and 6 pixels at most. By
+// the costs in conv_lines.c tiles of 3 to 6 pixels take 17.5, 21.5, 25.5 and 27.5. For 5 pixels
+// that is more than 5 / 6 of a whole tile, for 7 pixels 39 is more than 7 / 6 of one: there tiles go
+// on in the next line.
+TEST(ConvKernel, EndsTilesWithLinesWhereThatIsQuicker) {
+  const std::pair<int64_t, int64_t> rows[] = {{5, 0}, {6, 6}, {7, 0}, {10, 0}, {12, 6}, {18, 6}};
+  for (const auto &[width, expected] : rows) {
+    EXPECT_EQ(plan(simple(8, 64, 3, width, 1), LK_ISA_AVX512).line_rows, expected) << width;
+  }
+}
+
 // Groups of few channels, of which a task has some or all.
 TEST(ConvKernel, IsRightForGroups) {
   std::mt19937 random(8);

@@ -166,6 +166,15 @@ TEST(DepthwiseKernel, IsRightWhereTurnsAreMany) {
   }
 }
 
+// Few lines are one band. Others are an even number of bands, of 16 lines at most.
+TEST(DepthwiseKernel, CutsLinesIntoBands) {
+  const std::pair<int64_t, int64_t> bands[] = {{5, 5},  {6, 3},   {31, 16}, {32, 16}, {33, 9},
+                                               {34, 9}, {63, 16}, {64, 16}, {65, 11}, {66, 11}};
+  for (const auto &[lines, band] : bands) {
+    EXPECT_EQ(plan(depthwise_case(40, lines, 8, 3), lk_isa_get()).band, band) << lines;
+  }
+}
+
 TEST(DepthwiseKernel, TakesLinesThatStandUpright) {
   std::mt19937 random(4);
   ConvCase made = depthwise_case(24, 60, 1, 3);
