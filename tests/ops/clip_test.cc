@@ -56,12 +56,14 @@ TEST(Clip, TakesBoundsFromAnywhere) {
 
 TEST(Clip, TakesAttributesBeforeOpset11) {
   const Value x = random({40}, 1, -4, 4);
-  OpTester("Clip", 6)
-      .attr_float("min", -1)
-      .attr_float("max", 2)
-      .input(x)
-      .expect(clipped(x, Bound::CONSTANT, -1, Bound::CONSTANT, 2))
-      .run();
+  for (const int opset : {6, 10}) { // the first and the last of them
+    OpTester("Clip", opset)
+        .attr_float("min", -1)
+        .attr_float("max", 2)
+        .input(x)
+        .expect(clipped(x, Bound::CONSTANT, -1, Bound::CONSTANT, 2))
+        .run();
+  }
   OpTester("Clip", 6)
       .attr_float("max", 2)
       .input(x)
