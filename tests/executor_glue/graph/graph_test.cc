@@ -114,6 +114,21 @@ TEST(Graph, AttributesAreReadWithTheirTypes) {
   EXPECT_EQ(lk_node_attr_float(node, "alpha", 0.0f), 0.5f);
 }
 
+// Indices are of 32 bits. No memory holds so many, so a count stands for them.
+TEST(Graph, MoreThanHaveAnIndexAreRefused) {
+  GraphBuilder g;
+  int32_t added = 0;
+  size_t *const counts[] = {&g->n_values, &g->n_nodes};
+  for (size_t *count : counts) *count = INT32_MAX;
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, lk_graph_add_value(g.get(), "x", 1, &added, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("add value: 2147483647 are there, at most 2147483647"));
+  EXPECT_EQ(added, LK_NO_VALUE);
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, lk_graph_add_node(g.get(), 0, 0, 0, &added, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("add node: 2147483647 are there, at most 2147483647"));
+  EXPECT_EQ(added, LK_NO_NODE);
+  for (size_t *count : counts) *count = 0;
+}
+
 TEST(Graph, LastUseFreesAnOwnedConstant) {
   lk::FailingAllocator allocator;
   GraphBuilder g(allocator.get());
