@@ -490,6 +490,26 @@ TEST_P(RunAlloc, RefusesWrongUse) {
   check(model, {x, lk::ints({3, 4})}, reshaped(x, {3, 4}));
 }
 
+// A constant in front has no data in a call, and needs none.
+TEST_P(RunAlloc, LooksForDataBehindAConstant) {
+  const Value x = lk::random({2, 6}, 1);
+  const lk_tensor constant = {x.desc, const_cast<uint8_t *>(x.bytes.data())};
+  const lk_node_input of[] = {{&constant, LK_INPUT_COPY, 0}, {}};
+  const lk_node_desc desc = host_node("Reshape", of, 2);
+  Model model;
+  model.executor = lk::executor_in(context);
+  LK_ASSERT_OK(api()->op_create(model.executor, &desc, model.op.out(), LK_ERR));
+  LK_ASSERT_OK(api()->frame_create(model.executor, model.frame.out(), LK_ERR));
+  Inputs inputs({x, lk::ints({3, 4})});
+  inputs.forget(0);
+  Host host;
+  lk_tensor out{};
+  LK_ASSERT_OK(run(model, inputs, &host, &out));
+  EXPECT_TRUE(lk::all_close(reshaped(x, {3, 4}), Value::from(out.desc, out.data)));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run(model, inputs.forget(1), &host, &out));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to run Reshape 'y': input 1 has no data"));
+}
+
 // A bind that lacks values is checked as far as it goes.
 TEST_P(RunAlloc, RefusesWrongDeferredBinds) {
   const Value x = lk::random({2, 6}, 1);
