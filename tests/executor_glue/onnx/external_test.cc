@@ -2,6 +2,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
+
 #include "tests/executor_glue/onnx/proto_writer.h"
 
 using namespace proto;
@@ -33,6 +37,39 @@ TEST(OnnxExternal, OffsetAndLength) {
   EXPECT_EQ(m.constant<float>("w"), (std::vector<float>{7, 6}));
   lk_onnx_model_drop_pages(m.model);
   EXPECT_EQ(m.constant<float>("w"), (std::vector<float>{7, 6})) << "pages come back";
+}
+
+// Of the mappings of a file, in KiB.
+uint64_t resident(const std::string &path) {
+  std::ifstream maps("/proc/self/smaps");
+  bool is_in = false;
+  uint64_t sum = 0, kilobytes = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (std::sscanf(line.c_str(), "Rss: %" SCNu64, &kilobytes) == 1) {
+      sum += is_in ? kilobytes : 0;
+      is_in = false;
+    } else if (line.size() > path.size() &&
+               line.compare(line.size() - path.size(), path.size(), path) == 0) {
+      is_in = true;
+    }
+  }
+  return sum;
+}
+
+TEST(OnnxExternal, PagesOfAllFilesAreDropped) {
+  Folder folder;
+  const std::string paths[] = {folder.write("a.bin", floats), folder.write("b.bin", floats)};
+  Graph g;
+  g.in("x").out("y");
+  g.init(external("a", LK_F32, {2}, {{"location", "a.bin"}}));
+  g.init(external("b", LK_F32, {2}, {{"location", "b.bin"}}));
+  g.node(node("Sum", {"x", "a", "b"}, {"y"}));
+  Loaded m;
+  LK_ASSERT_OK(m.file(folder.write("m.onnx", model(g).bytes)));
+  EXPECT_EQ(m.constant<float>("a"), m.constant<float>("b"));
+  for (const std::string &path : paths) EXPECT_GT(resident(path), 0u) << path;
+  lk_onnx_model_drop_pages(m.model);
+  for (const std::string &path : paths) EXPECT_EQ(resident(path), 0u) << path;
 }
 
 TEST(OnnxExternal, CopiesStayWhenTheFileGoes) {
