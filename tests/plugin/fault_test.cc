@@ -137,6 +137,36 @@ TEST_P(Faults, ThatStayEndCleanly) {
   }
 }
 
+// With as many inputs, of some numbers of them, the room that a planner begins with is full before
+// it has its output.
+TEST_P(Faults, WhereThereAreManyInputsEndCleanly) {
+  TestNode concat;
+  concat.op = "Concat";
+  concat.ints = {{"axis", {0}}};
+  for (concat.n_inputs = 55; concat.n_inputs < 85; concat.n_inputs++) {
+    const std::vector<lk_tensor> inputs(concat.n_inputs, {lk::desc_of(LK_F32, {2, 3}), nullptr});
+    int told = 0;
+    for (size_t n = 1;; n++) {
+      SCOPED_TRACE("allocation " + std::to_string(n) + " of " + std::to_string(inputs.size()));
+      ASSERT_LT(n, 10000u) << "does not come to an end";
+      FailingAllocator allocator;
+      Context context;
+      LK_ASSERT_OK(make_context(allocator, GetParam(), &context));
+      const Executor executor = lk::executor_in(context);
+      Op op;
+      LK_ASSERT_OK(concat.create(executor, &op, LK_ERR));
+      Plan plan;
+      allocator.fail_at(n);
+      const lk_status status =
+          lk::bind(op, host_bind(inputs.data(), concat.n_inputs), &plan, LK_ERR);
+      EXPECT_TRUE(status == LK_OK || status == LK_OUT_OF_MEMORY) << LK_MESSAGE;
+      told += status != LK_OK;
+      if (!allocator.failed()) break;
+    }
+    EXPECT_GT(told, 0);
+  }
+}
+
 TEST_P(Faults, RunsAllocateNothing) {
   const Context context = lk::open(GetParam());
   const Executor executor = lk::executor_in(context);
