@@ -122,6 +122,22 @@ TEST(Constant, FailsWithoutOrWithTwoValues) {
       .expect_create(LK_UNSUPPORTED, "4100 bytes");
 }
 
+TEST(Constant, HoldsAsMuchAsIsSaid) {
+  const std::vector<float> floats(1024, 2);
+  const std::vector<int64_t> integers(512, 3);
+  OpTester("Constant", 13)
+      .attr_floats("value_floats", floats)
+      .expect(lk::floats({1024}, floats))
+      .run();
+  OpTester("Constant", 13).attr_ints("value_ints", integers).expect(ints(integers)).run();
+  OpTester("Constant", 13)
+      .attr_floats("value_floats", std::vector<float>(1025, 2))
+      .expect_create(LK_OUT_OF_RANGE, "'value_floats' has 1025 values, at most 1024");
+  OpTester("Constant", 13)
+      .attr_ints("value_ints", std::vector<int64_t>(513, 3))
+      .expect_create(LK_OUT_OF_RANGE, "'value_ints' has 513 values, at most 512");
+}
+
 TEST(ConstantOfShape, FillsWithZeroOrTheValue) {
   OpTester("ConstantOfShape", 9)
       .input(ints({2, 3}))
