@@ -90,6 +90,28 @@ TEST(OnnxTensor, ValuesThatDoNotFitAreRefused) {
   }
 }
 
+TEST(OnnxTensor, DataThatIsCodedWronglyIsRefused) {
+  const std::string one = raw(std::vector<int8_t>{1}), two = varints(std::vector{1, 2});
+  Message number = tensor("t", LK_I8, {1}, kRawData, ""), twice = number, mixed = twice;
+  number.num(kRawData, 1);
+  twice.text(kRawData, one).text(kRawData, one);
+  mixed.text(kInt32Data, one).text(kRawData, one);
+  const Message cases[] = {number,
+                           twice,
+                           mixed,
+                           tensor("t", LK_I64, {2}, kInt64Data, two + "\x80"),
+                           tensor("t", LK_F32, {2}, kFloatData, std::string(9, 'x')),
+                           tensor("t", LK_F64, {1}, kDoubleData, std::string(9, 'x'))};
+  for (const Message &m : cases) {
+    Folder folder;
+    lk_tensor t;
+    const std::string path = folder.write("t.pb", m.bytes);
+    LK_EXPECT_STATUS(LK_MALFORMED, lk_onnx_read_tensor(lk_allocator_default(), path.c_str(), &t,
+                                                       nullptr, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("coded wrongly, or in two ways at once"));
+  }
+}
+
 TEST(OnnxTensor, ScalarsAndEmptyTensors) {
   Folder folder;
   lk::FailingAllocator allocator;
