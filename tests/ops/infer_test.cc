@@ -193,6 +193,26 @@ TEST(Infer, FailsWhereNothingCouldRun) {
   EXPECT_EQ(infer(table, node, certain).status, LK_UNSUPPORTED);
 }
 
+TEST(Infer, CountsBlocksWhereBothSidesAreKnown) {
+  const Table table = open_table();
+  const Dim n = {api()->dims_open(table), 0}, m = {api()->dims_open(table), 0};
+  const Dim two = {2, 2}, three = {3, 3}, four = {4, 4};
+  const auto status = [&](Dim elements, Dim blocks) {
+    Node node;
+    node.op = "QuantizeLinear";
+    node.opset = 21;
+    node.ints = {{"axis", {1}}, {"block_size", {2}}};
+    node.inputs = {{LK_F32, {n, elements}, {}, false}, {LK_F32, {n, blocks}, {}, false}};
+    return infer(table, node, [] { return false; }).status;
+  };
+  EXPECT_EQ(status(four, two), LK_OK);
+  EXPECT_EQ(status(four, three), LK_INVALID_ARGUMENT);
+  EXPECT_EQ(status(three, two), LK_UNSUPPORTED); // a part of a block
+  EXPECT_EQ(status(four, m), LK_OK);
+  EXPECT_EQ(status(m, three), LK_OK);
+  EXPECT_EQ(status(m, n), LK_OK);
+}
+
 // Every row: inputs of one letter refuse different types, with a sentence that names both.
 TEST(Infer, InputsOfOneLetterHaveOneType) {
   const Table table = open_table();
