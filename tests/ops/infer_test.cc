@@ -191,6 +191,12 @@ TEST(Infer, FailsWhereNothingCouldRun) {
   EXPECT_EQ(infer(table, node, certain).status, LK_UNSUPPORTED);
   node.op = "Mystery";
   EXPECT_EQ(infer(table, node, certain).status, LK_UNSUPPORTED);
+  node = {};
+  node.op = "Relu";
+  const Dim most = {INT64_MAX / 8, INT64_MAX / 8};
+  node.inputs = {{LK_F32, {n, most, four}, {}, false}}; // whatever n is
+  EXPECT_EQ(infer(table, node, certain).status, LK_OUT_OF_RANGE);
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("input 0"));
 }
 
 TEST(Infer, CountsBlocksWhereBothSidesAreKnown) {
