@@ -57,6 +57,19 @@ TEST(Indices, OfSequencesAreNamed) {
   written(ints({0, INT64_MAX})).expect_run(LK_OUT_OF_RANGE, "index 9223372036854775807");
 }
 
+TEST(Scatter, WritesIntoTheCacheItself) {
+  for (const int over : {-1, 0}) {
+    OpTester("TensorScatter", 24)
+        .attr("axis", 1)
+        .input(tensor<float>({2, 3, 1}, {1, 2, 3, 4, 5, 6}))
+        .input(tensor<float>({2, 1, 1}, {7, 8}))
+        .input(ints({2, 0}))
+        .in_place(over)
+        .expect(tensor<float>({2, 3, 1}, {1, 2, 7, 8, 5, 6}))
+        .run();
+  }
+}
+
 TEST(Scatter, CombinesEveryType) {
   const struct {
     const char *reduction;
