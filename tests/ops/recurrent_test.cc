@@ -1,5 +1,6 @@
-// What random nodes (tests/rows) do not show of recurrent layers: refusals.
+// What random nodes (tests/rows) do not show of recurrent layers: refusals, and sizes of plans.
 #include "tests/ops/reference.h"
+#include "tests/plugin/handles.h"
 
 namespace {
 
@@ -54,6 +55,27 @@ TEST(Recurrent, RefusesLengthsBeyondTheInput) {
   with(5, 6).expect_run(LK_OUT_OF_RANGE, "value 1 is 6, must be 0 to the length of the input, 5");
   with(-1, 5).expect_run(LK_OUT_OF_RANGE, "value 0 is -1");
   with(INT32_MIN, INT32_MAX).expect_run(LK_OUT_OF_RANGE, "value 0 is -2147483648");
+}
+
+// Their programs are the same, and are there once.
+TEST(Recurrent, PlansOfTwoDirectionsAreAsSmallAsOfOne) {
+  const lk::Context context = lk::open(LK_CACHE_OFF);
+  const lk::Executor executor = lk::executor_in(context);
+  const auto bytes = [&](const char *direction, int64_t directions) {
+    lk::TestNode node;
+    node.op = "LSTM";
+    node.n_inputs = 3;
+    node.texts = {{"direction", direction}};
+    lk::Op op;
+    lk::Plan plan;
+    LK_EXPECT_OK(node.create(executor, &op, LK_ERR));
+    LK_EXPECT_OK(lk::bind(op,
+                          {lk::desc_of(LK_F32, {5, 2, 4}), lk::desc_of(LK_F32, {directions, 12, 4}),
+                           lk::desc_of(LK_F32, {directions, 12, 3})},
+                          &plan, LK_ERR));
+    return host_plan_info(plan).bytes;
+  };
+  EXPECT_EQ(bytes("bidirectional", 2), bytes("forward", 1));
 }
 
 } // namespace
