@@ -229,6 +229,18 @@ TEST(ConvKernel, TakesPlanesOfFewChannelsOnly) {
   }
 }
 
+TEST(ConvKernel, TakesPixelsAsRowsWhereTheyAreTheOutput) {
+  const ConvCase dense = simple(8, 16, 5, 7, 1);
+  ConvCase padded = dense, strided = dense;
+  padded.shape.pad[2] = 1;
+  strided.shape.stride[2] = 2;
+  for (ConvCase *each : {&padded, &strided}) lk::set_sizes_of_output(&each->shape);
+  EXPECT_TRUE(plan(dense, lk_isa_get()).is_dense);
+  EXPECT_FALSE(plan(padded, lk_isa_get()).is_dense);
+  EXPECT_FALSE(plan(strided, lk_isa_get()).is_dense);
+  EXPECT_FALSE(plan(simple(8, 16, 5, 7, 3), lk_isa_get()).is_dense);
+}
+
 // 64 channels are four vectors of AVX-512: a tile of r pixels has 4 r sums, and 6 pixels at most. By
 // the costs in conv_lines.c tiles of 3 to 6 pixels take 17.5, 21.5, 25.5 and 27.5. For 5 pixels
 // that is more than 5 / 6 of a whole tile, for 7 pixels 39 is more than 7 / 6 of one: there tiles go

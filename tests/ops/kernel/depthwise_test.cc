@@ -175,6 +175,16 @@ TEST(DepthwiseKernel, CutsLinesIntoBands) {
   }
 }
 
+// What a window of three lines reads for a piece, of 4 bytes for each channel, are 24 KiB at most,
+// but a piece is no shorter than four tiles of 8 columns. All pieces of a line are about as long.
+TEST(DepthwiseKernel, CutsLinesIntoPieces) {
+  const std::pair<int64_t, int64_t> pieces[] = {{4, 304}, {8, 152}, {16, 104}, {64, 32}, {128, 32}};
+  for (const auto &[channels, piece] : pieces) {
+    const ConvCase made = depthwise_case(channels, 5, 300, 3);
+    EXPECT_EQ(plan(made, LK_ISA_AVX2).piece, piece) << channels;
+  }
+}
+
 TEST(DepthwiseKernel, TakesLinesThatStandUpright) {
   std::mt19937 random(4);
   ConvCase made = depthwise_case(24, 60, 1, 3);
