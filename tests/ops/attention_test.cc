@@ -247,6 +247,13 @@ TEST(AttentionOfMicrosoft, RefusesWhatItDoesNotHave) {
       .expect_bind(LK_INVALID_ARGUMENT, "mask_index");
 }
 
+TEST(AttentionOfMicrosoft, RefusesAPastThatDoesNotFit) {
+  for (const lk::Dims &dims : std::vector<lk::Dims>{
+           {2, 1, 2, 3}, {1, 1, 2, 3, 2}, {2, 2, 2, 3, 2}, {2, 1, 1, 3, 2}, {2, 1, 2, 3, 3}}) {
+    projected().absent().absent().input(zeros(dims)).expect_bind(LK_INVALID_ARGUMENT, "the past");
+  }
+}
+
 // One query and one key of a size that no block holds: one row has no distance to the next.
 // Two rows of a query for three keys, and what each mask and the bias may be.
 TEST(MultiHeadAttention, RefusesMasksAndABiasThatDoNotFit) {
