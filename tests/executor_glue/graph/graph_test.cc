@@ -228,6 +228,20 @@ TEST(Graph, CompactLeavesBehindWhatNoRunNeeds) {
   EXPECT_EQ(relu->n_post_ops, 0u);
 }
 
+TEST(Graph, CompactKeepsAllOutputsOfANode) {
+  GraphBuilder g;
+  const int32_t first = g.node("Split", {g.input("x", {3})}, {}, 3);
+  g->nodes[0].outputs[1] = LK_NO_VALUE;
+  g.output(first);
+  g.output(first + 2);
+  LK_ASSERT_OK(g.link());
+  LK_ASSERT_OK(lk_graph_compact(g.get(), LK_ERR));
+  ASSERT_EQ(g->nodes[0].n_outputs, 3u);
+  EXPECT_EQ(g->nodes[0].outputs[0], g->outputs[0]);
+  EXPECT_EQ(g->nodes[0].outputs[1], LK_NO_VALUE);
+  EXPECT_EQ(g->nodes[0].outputs[2], g->outputs[1]);
+}
+
 TEST(Graph, CompactKeepsBodiesUnderNamesOfItsOwn) {
   GraphBuilder g, inner;
   char name[] = "then_branch"; // as the graph's memory of before, which goes
