@@ -18,6 +18,7 @@ from ._model import NodeInfo, PassInfo, ValueInfo
 from ._native import lib
 from ._profile import MachinePeak, Profile, machine_peak
 from ._session import Session
+from ._stats import Stats
 
 if typing.TYPE_CHECKING:
     from ._compare import Comparison, Difference, PeerError, Verdict, Worst, compare
@@ -26,8 +27,9 @@ __all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Comparison", "
            "DeadlineError", "Difference", "Error", "Explanation", "FileError", "Finding",
            "InvalidArgumentError", "MachinePeak", "MalformedError", "ModelNotFoundError",
            "NodeInfo", "NotFoundError", "OutOfMemoryError", "OutOfRangeError", "PassInfo",
-           "PeerError", "Profile", "Session", "UnsupportedError", "ValueInfo", "Verdict", "Worst",
-           "compare", "explain", "machine_peak", "set_processors", "threads_stats", "version"]
+           "PeerError", "Profile", "Session", "Stats", "UnsupportedError", "ValueInfo", "Verdict",
+           "Worst", "compare", "explain", "machine_peak", "set_processors", "threads_stats",
+           "version"]
 
 
 def version() -> str:

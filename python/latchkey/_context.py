@@ -10,6 +10,7 @@ from typing import Any
 from ._errors import fail
 from ._log import wanted_level, write_lines
 from ._native import ffi, lib
+from ._stats import Stats
 
 UNLIMITED: int = lib.LK_UNLIMITED
 """As a number of entries or bytes: no limit."""
@@ -122,13 +123,14 @@ class Context:
         if status:
             fail(status, error)
 
-    def stats(self) -> dict[str, dict[str, Any]]:
+    def stats(self) -> Stats:
         """Counters since the context was made, and sizes now.
 
         ``["cache"][kind]`` for the kinds ``name`` (plans of nodes), ``run``
         (run plans of whole graphs) and ``user`` has hits, misses, builds, failed_builds, waits,
         evictions, entries, bytes and build_ns. ``["cache"]`` itself has the sums and the limits;
-        ``["weights"]`` the packed weights; ``["memory"]`` what ``memory_bytes`` limits.
+        ``["weights"]`` the packed weights; ``["memory"]`` what ``memory_bytes`` limits. It is a
+        dict, which shows itself as tables.
         """
         stats, error = ffi.new("lk_stats *"), ffi.new("lk_error *")
         stats.struct_size = ffi.sizeof("lk_stats")
@@ -141,12 +143,12 @@ class Context:
         for field in ("entries", "bytes", "peak_bytes", "unlinked_bytes", "capacity_entries",
                       "capacity_bytes", "reorders", "allocations"):
             cache[field] = getattr(stats, field)
-        return {"cache": cache, "weights": {
+        return Stats({"cache": cache, "weights": {
             "entries": stats.weights_entries, "bytes": stats.weights_bytes,
             "packed": stats.weights_packed, "shared": stats.weights_shared,
             "capacity_bytes": stats.weights_capacity_bytes}, "memory": {
                 name: getattr(stats, f"memory_{name}") for name in (
-                    "bytes", "peak_bytes", "limit_bytes", "refusals", "refused_bytes")}}
+                    "bytes", "peak_bytes", "limit_bytes", "refusals", "refused_bytes")}})
 
     def clear(self) -> None:
         """Drops every entry of the cache; what is in use goes when its user is done."""

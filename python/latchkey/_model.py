@@ -13,6 +13,7 @@ import numpy
 from ._errors import fail, text
 from ._native import ffi, lib
 from ._tensor import numpy_dtype
+from ._text import escape
 
 
 class ValueInfo(NamedTuple):
@@ -23,6 +24,20 @@ class ValueInfo(NamedTuple):
     """None where the model leaves it open."""
     shape: tuple[int | str | None, ...] | None
     """None where the rank is open. A dimension that is not fixed is its name, or None."""
+
+
+    def __str__(self) -> str:
+        """``x: float32[n, 3, ?]``; a type or shape that is open is a ``?``."""
+        return f"{escape(self.name)}: {self._type()}{self._dimensions()}"
+
+    def _type(self) -> str:
+        return self.dtype.name if self.dtype is not None else "?"
+
+    def _dimensions(self) -> str:
+        if self.shape is None:
+            return "?"
+        return "[" + ", ".join(escape(str(size)) if size is not None else "?"
+                               for size in self.shape) + "]"
 
 
 class NodeInfo(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ._context import Context, _number, shared_context
 from ._errors import CancelledError, DeadlineError, fail, text
 from ._native import ffi, lib
-from ._text import table
+from ._text import escape, table
 
 _TEXTS = {"node": "node_name", "output": "output_name", "operator": "op_type", "fused": "fused",
           "kind": "kind", "tiles": "tiles"}
@@ -53,7 +53,12 @@ def _of_peak(rate: float, peak: float) -> str:
     return f"{rate:.1f} ({100 * _ratio(rate, peak):.0f}%)" if rate > 0 else "-"
 
 
+def _operator(entry: dict[str, Any]) -> str:
+    return "+".join(part for part in (entry["operator"], entry["fused"]) if part)
+
+
 def _cut(name: str) -> str:
+    name = escape(name)
     return name if len(name) <= _NAME_WIDTH else "..." + name[3 - _NAME_WIDTH:]
 
 
@@ -149,21 +154,40 @@ class Profile:
 
     def __str__(self) -> str:
         """A table of the entries beside the machine's peak."""
-        info, peak, entries = self.info(), self.peak, self.entries()
-        rows = [["node", "operator", "step", "tiles", "ms", "%", "GFLOP/s (of peak)",
-                 "GB/s (of peak)", "% waiting"]]
-        for one in entries:
-            operator = "+".join(part for part in (one["operator"], one["fused"]) if part)
-            rows.append([_cut(one["node"] or one["output"]), _cut(operator), one["kind"],
-                         one['tiles'], f"{one['ms']:.4f}",
-                         f"{100 * one['share']:.1f}", _of_peak(one["gflops"], peak.gflops),
-                         _of_peak(one["gbytes"], peak.gbytes), f"{100 * one['waiting']:.0f}"])
-        head = [f"profile of {info['runs']} runs: "
+        return "\n".join([*self._head(), table(self._rows(), left=4)])
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook, below a chart of the time by operator."""
+        from . import _html
+        by_operator: dict[str, float] = {}
+        for one in self.entries():
+            operator = _operator(one)
+            by_operator[operator] = by_operator.get(operator, 0.0) + one["total_ms"]
+        total = sum(by_operator.values())
+        chart = [(operator, ms, f"{ms:.3f} ms, {100 * _ratio(ms, total):.0f} %")
+                 for operator, ms in sorted(by_operator.items(), key=lambda item: -item[1])]
+        head = "<br>".join(map(_html.text, self._head()))
+        return (f"<p>{head}</p>{_html.bars('time by operator', chart)}"
+                f"{_html.table('steps', self._rows(), left=4)}")
+
+    def _head(self) -> list[str]:
+        info, peak = self.info(), self.peak
+        return [f"profile of {info['runs']} runs: "
                 f"{_ratio(info['execute_ms'], info['runs']):.3f} "
                 f"ms each; threads waited {100 * info['waiting']:.0f} % of their time",
                 f"this machine with {peak.threads} thread{'s' if peak.threads != 1 else ''}: "
                 f"{peak.gflops:.1f} GFLOP/s of float32, {peak.gbytes:.1f} GB/s from memory"]
-        return "\n".join([*head, table(rows, left=4)])
+
+    def _rows(self) -> list[list[str]]:
+        peak = self.peak
+        rows = [["node", "operator", "step", "tiles", "ms", "%", "GFLOP/s (of peak)",
+                 "GB/s (of peak)", "% waiting"]]
+        for one in self.entries():
+            rows.append([_cut(one["node"] or one["output"]), _cut(_operator(one)), one["kind"],
+                         one['tiles'], f"{one['ms']:.4f}",
+                         f"{100 * one['share']:.1f}", _of_peak(one["gflops"], peak.gflops),
+                         _of_peak(one["gbytes"], peak.gbytes), f"{100 * one['waiting']:.0f}"])
+        return rows
 
     def __repr__(self) -> str:
         return f"<latchkey.Profile of {self.info()['runs']} runs, {len(self)} entries>"

@@ -19,6 +19,7 @@ from ._explain import Explanation, explain
 from ._model import NodeInfo, PassInfo
 from ._native import ffi, lib
 from ._profile import Profile
+from ._stats import Stats
 
 if TYPE_CHECKING:
     from ._pool import Pool
@@ -203,7 +204,7 @@ class Session:
             self._pools, self._most_async,
             lambda cancel: self.run(inputs, outputs, out, timeout, profile, cancel))
 
-    def stats(self) -> dict[str, dict[str, Any]]:
+    def stats(self) -> Stats:
         """Statistics of the context (:meth:`Context.stats`); ``["session"]``: of this session."""
         stats, error = ffi.new("lk_session_stats *"), ffi.new("lk_error *")
         stats.struct_size = ffi.sizeof("lk_session_stats")
@@ -213,7 +214,7 @@ class Session:
             fail(status, error)
         fields = (name for name, _ in ffi.typeof("lk_session_stats").fields)
         own = {name: getattr(stats, name) for name in fields if name != "struct_size"}
-        return {**self.context.stats(), "session": own}
+        return Stats({**self.context.stats(), "session": own})
 
     def statistics(self) -> dict[str, Any]:
         """All that is counted, of the session, its context and the process, from the lists of
@@ -287,9 +288,23 @@ class Session:
     def __repr__(self) -> str:
         if self._handles is None:
             return "<latchkey.Session, closed>"
-        inputs, outputs = (", ".join(value.name for value in values)
-                           for values in (self.inputs, self.outputs))
+        inputs, outputs = (", ".join(map(str, values)) for values in (self.inputs, self.outputs))
         return f"<latchkey.Session {inputs} -> {outputs}>"
+
+    def _repr_html_(self) -> str:
+        """For a notebook: inputs, outputs, and the nodes with what each runs on."""
+        from . import _html
+        if self._handles is None:
+            return f"<p>{_html.text(repr(self))}</p>"
+        values = [["", "name", "type", "shape"]]
+        for what, found in (("input", self.inputs), ("output", self.outputs)):
+            values += [[what, value.name, value._type(), value._dimensions()] for value in found]
+        nodes = self.nodes
+        rows = [["operator", "fused", "name", "output", "runs on"], *(
+            [node.op_type, node.fused, node.name, node.output_name, node.implementation]
+            for node in nodes)]
+        return (_html.table("inputs and outputs", values, left=4) +
+                _html.table(f"{len(nodes)} nodes", rows, left=5, is_open=len(nodes) <= 20))
 
     def _hold(self, made: Any) -> None:
         """Takes over an lk_py_session, which is released with the last that refers to it."""
