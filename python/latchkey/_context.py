@@ -94,7 +94,7 @@ class Context:
     @property
     def threads(self) -> int:
         """Threads of one run."""
-        return self._api.context_threads(self._native())
+        return int(self._api.context_threads(self._native()))
 
     @property
     def cache(self) -> str:
@@ -185,7 +185,7 @@ def threads_stats() -> dict[str, int]:
             for name in ("processors", "running", "peak", "waiting", "waits")}
 
 
-_shared: weakref.WeakValueDictionary[tuple, Context] = weakref.WeakValueDictionary()
+_shared: weakref.WeakValueDictionary[tuple[Any, ...], Context] = weakref.WeakValueDictionary()
 _shared_lock = threading.Lock()
 # A forked child has only the thread that forked: it must not find the lock with another one.
 os.register_at_fork(before=_shared_lock.acquire, after_in_parent=_shared_lock.release,

@@ -74,8 +74,9 @@ def _bfloat16(value: Any) -> numpy.ndarray | None:
     address = tensor.data + tensor.byte_offset + before * dtype.itemsize
     memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
     memory.capsule = capsule  # nobody has taken the tensor out: it ends with the capsule
-    return numpy.ndarray(shape, dtype, memory, -before * dtype.itemsize,
-                         [step * dtype.itemsize for step in steps])
+    array: numpy.ndarray = numpy.ndarray(tuple(shape), dtype, memory, -before * dtype.itemsize,
+                                         tuple(step * dtype.itemsize for step in steps))
+    return array
 
 
 def _dense(shape: list[int]) -> list[int]:

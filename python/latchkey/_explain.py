@@ -95,7 +95,7 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 class _Change(NamedTuple):
     """A field that was not as it was in the nearest size before."""
 
-    count: int
+    times: int
     lost_ns: float
     values: frozenset[Any]
     last: str
@@ -117,17 +117,17 @@ def _changes_by_field(sizes: Sequence[Mapping[str, Any]]) -> dict[str, _Change]:
             ends = {value for value in (nearest.get(name), fields[i].get(name))
                     if value is not None}
             found[name] = _Change(
-                old.count + 1, old.lost_ns + _first_build(size) / len(changed),
+                old.times + 1, old.lost_ns + _first_build(size) / len(changed),
                 old.values | ends, f"{nearest.get(name, '-')} -> {fields[i].get(name, '-')}")
     return found
 
 
 def _first_build(size: Mapping[str, Any]) -> float:
-    return size["build_ns"] / size["builds"]
+    return float(size["build_ns"] / size["builds"])
 
 
 def _rebuilds(size: Mapping[str, Any]) -> float:
-    return size["build_ns"] - _first_build(size)
+    return float(size["build_ns"] - _first_build(size))
 
 
 def _rounded(sizes: Sequence[Mapping[str, Any]], field: str, step: int) -> int:
@@ -158,7 +158,7 @@ def _detail(name: str, change: _Change) -> str:
     values = sorted(change.values, key=lambda value: (str(type(value)), value))
     between = f"{values[0]} to {values[-1]}" if values else "none"
     return (f"{name}: {_count(len(values), 'value')} ({between}), "
-            f"{_count(change.count, 'build')}, {_time(change.lost_ns)}, last {change.last}")
+            f"{_count(change.times, 'build')}, {_time(change.lost_ns)}, last {change.last}")
 
 
 def _new_sizes(where: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:

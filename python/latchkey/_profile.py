@@ -142,7 +142,7 @@ class Profile:
 
     def __len__(self) -> int:
         with self._lock:
-            return self._read_info().n_entries
+            return int(self._read_info().n_entries)
 
     def __bool__(self) -> bool:
         return True  # also before the first run

@@ -83,15 +83,17 @@ class Session:
             "max_runs": _number(max_runs, "max_runs", 0, 2**32 - 1),
             "when_busy": _choice(when_busy, "when_busy", _WHEN_BUSY)})
         path, data = ffi.NULL, ffi.NULL
+        file: bytes | None = None
         if isinstance(model, (bytes, bytearray, memoryview)):
             data = ffi.from_buffer(model)
         else:
-            path = ffi.new("char[]", os.fsencode(model))
+            file = os.fsencode(model)
+            path = ffi.new("char[]", file)
         made, error = ffi.new("lk_py_session **"), ffi.new("lk_error *")
         status = lib.lk_py_session_open(self.context._pointer, path, data,
                                         len(data) if data else 0, options, made, error)
         if status:
-            file_is_there = path == ffi.NULL or os.path.exists(model)
+            file_is_there = file is None or os.path.exists(file)
             # Where the file is there, a pass was not found, or a file that the model refers to.
             fail(status, error, NotFoundError if passes and file_is_there else ModelNotFoundError)
         self._api = lib.lk_py_session_api()
@@ -229,7 +231,8 @@ class Session:
         if status:
             fail(status, error)
         try:
-            return json.loads(ffi.string(text_out[0]))
+            found: dict[str, Any] = json.loads(ffi.string(text_out[0]))
+            return found
         finally:
             self._api.report_release(native, text_out[0])
 
@@ -272,7 +275,7 @@ class Session:
         twice is allowed; a ``with`` block closes at its end.
         """
         self._handles = None
-        self._pools = {}  # whose threads end when they are idle
+        self._pools.clear()  # whose threads end when they are idle
 
     @property
     def closed(self) -> bool:

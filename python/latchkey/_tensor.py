@@ -25,7 +25,8 @@ def numpy_dtype(number: int) -> numpy.dtype | None:
     """The NumPy type of an lk_dtype, bfloat16 from ml_dtypes; None: the model leaves it open."""
     if number == lib.LK_BF16:
         import ml_dtypes
-        return numpy.dtype(ml_dtypes.bfloat16)
+        bfloat16: numpy.dtype = numpy.dtype(ml_dtypes.bfloat16)
+        return bfloat16
     return _NUMPY.get(number)
 
 

@@ -183,7 +183,8 @@ def stats(session: onnxruntime.InferenceSession) -> dict[str, Any]:
         except Exception as error:  # a terminated run raises; the report shows that it began
             if not report.is_file():
                 raise RuntimeError(f"failed to read statistics: {error}") from error
-        return json.loads(report.read_text())
+        found: dict[str, Any] = json.loads(report.read_text())
+        return found
 
 
 def explain(session: onnxruntime.InferenceSession) -> Explanation:
@@ -211,7 +212,8 @@ def explain_claims(path: str | os.PathLike[str], **provider_options: Any) -> dic
     append(options, **{**provider_options, "run_statistics": "on"})
     # Without a fallback: a session on ONNX Runtime's own providers would explain nothing.
     session = ort.InferenceSession(os.fspath(path), options, enable_fallback=0)
-    return stats(session)["claims"]
+    claims: dict[str, Any] = stats(session)["claims"]
+    return claims
 
 
 # ---- the cache ----

@@ -104,15 +104,18 @@ def _is_float(dtype: numpy.dtype) -> bool:
 def _distance(left: numpy.ndarray, right: numpy.ndarray) -> numpy.ndarray:
     """|left - right| of integers, as the unsigned ones of their width, which hold it."""
     unsigned = numpy.dtype(f"u{left.dtype.itemsize}")
-    return numpy.where(left > right, left.astype(unsigned) - right.astype(unsigned),
-                       right.astype(unsigned) - left.astype(unsigned))
+    distance: numpy.ndarray = numpy.where(
+        left > right, left.astype(unsigned) - right.astype(unsigned),
+        right.astype(unsigned) - left.astype(unsigned))
+    return distance
 
 
 def _in_order(values: numpy.ndarray) -> numpy.ndarray:
     """Floats as integers in the same order, neighbours one apart; both zeros are the same."""
     bits = values.view(_FLOATS[values.dtype.name])
     middle = bits.dtype.type(1 << (8 * bits.itemsize - 1))
-    return numpy.where(bits & middle, middle - (bits & ~middle), middle + bits)
+    ordered: numpy.ndarray = numpy.where(bits & middle, middle - (bits & ~middle), middle + bits)
+    return ordered
 
 
 class _Chunk(NamedTuple):

@@ -124,7 +124,8 @@ class ModelFile:
     def serialize(self, names: Iterable[str]) -> bytes:
         """The model with these values as outputs as well; without the data beside it."""
         with self._with_outputs(names) as proto:
-            return proto.SerializeToString()
+            serialized: bytes = proto.SerializeToString()
+            return serialized
 
     def open(self, names: Iterable[str], options: Mapping[str, Any]) -> Session:
         """A session that gives these values too.
@@ -150,7 +151,7 @@ class ModelFile:
     def load_with_data(self) -> ModelProto:
         """The whole model, with the data beside it in memory."""
         onnx = need("onnx")
-        loaded = onnx.ModelProto()
+        loaded: ModelProto = onnx.ModelProto()
         loaded.CopyFrom(self.proto)
         onnx.load_external_data_for_model(loaded, os.fspath(self.folder))
         return loaded
@@ -188,8 +189,8 @@ class ModelFile:
                                  if name in self._initializers)
         graph.sparse_initializer.extend(self._sparse[name] for name in sorted(names)
                                         if name in self._sparse)
-        model = onnx.helper.make_model(graph, opset_imports=self.proto.opset_import,
-                                       functions=self.proto.functions)
+        model: ModelProto = onnx.helper.make_model(
+            graph, opset_imports=self.proto.opset_import, functions=self.proto.functions)
         model.ir_version = self.proto.ir_version
         if self.path:
             onnx.load_external_data_for_model(model, os.fspath(self.folder))

@@ -40,7 +40,7 @@ def run(name: str, words: Sequence[str]) -> int:
                      formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     module.add_arguments(parser)
     try:
-        code = module.work(parser.parse_args(words))
+        code: int = module.work(parser.parse_args(words))
         if sys.stdout is None:
             raise OSError("closed")
         sys.stdout.flush()

@@ -56,7 +56,8 @@ def draw(arguments: argparse.Namespace,
 
 def _read(path: str) -> numpy.ndarray:
     try:
-        return numpy.load(path, allow_pickle=False)
+        array: numpy.ndarray = numpy.load(path, allow_pickle=False)
+        return array
     except (OSError, ValueError) as error:
         raise CommandError(f"failed to read '{path}': {error}") from None
 
@@ -68,4 +69,5 @@ def _draw(dtype: numpy.dtype | None, shape: Sequence[int], seed: Sequence[int]) 
         return numpy.zeros(shape, dtype)
     drawn = numpy.random.default_rng(seed).random(shape)
     bits = numpy.finfo(dtype).nmant if dtype.kind == "f" else 7  # bf16
-    return (numpy.floor(drawn * 2**(bits + 1)) / 2**(bits + 1)).astype(dtype)
+    array: numpy.ndarray = numpy.floor(drawn * 2**(bits + 1)) / 2**(bits + 1)
+    return array.astype(dtype)
