@@ -112,14 +112,22 @@ static json_t *real_json(double number) {
   return isfinite(number) ? json_real(number) : json_null();
 }
 
+/* IEEE 754 binary16: a sign, 5 bits of the exponent, 10 of the fraction. */
+static double number_of_f16(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  if (exponent == 31) return (double)NAN; /* or an infinity: both are shown as null */
+  const double size = exponent > 0 ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+  return bits >> 15 != 0 ? -size : size;
+}
+
 static json_t *element_json(const lk_tensor *value, int64_t index) {
   const size_t size = lk_dtype_size(value->desc.dtype);
   union {
     uint64_t bits;
     float f32;
     double f64;
-    _Float16 f16;
     uint32_t bf16;
+    uint16_t f16;
     int8_t i8;
     int16_t i16;
     int32_t i32;
@@ -132,7 +140,7 @@ static json_t *element_json(const lk_tensor *value, int64_t index) {
   case LK_F64:
     return real_json(element.f64);
   case LK_F16:
-    return real_json((double)element.f16);
+    return real_json(number_of_f16(element.f16));
   case LK_BF16:
     element.bf16 <<= 16;
     return real_json((double)element.f32);

@@ -37,10 +37,10 @@ struct lk_size_log {
 
 lk_status lk_size_log_create(const lk_allocator *allocator, const char *name, lk_size_log **out_log,
                              lk_error *error) {
-  const size_t bytes = sizeof **out_log + strlen(name) + 1;
+  const size_t name_bytes = strlen(name) + 1, bytes = sizeof **out_log + name_bytes;
   lk_size_log *log = *out_log = lk_calloc(allocator, 1, bytes);
   if (log == NULL) return lk_fail_memory(error, "a list of sizes", bytes);
-  strcpy(log->name, name);
+  memcpy(log->name, name, name_bytes);
   log->allocator = allocator;
   (void)pthread_mutex_init(&log->mutex, NULL); /* cannot fail on glibc */
   log->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &log->mutex};

@@ -117,6 +117,27 @@ def test_show_numbers_of_each_type(dtype):
         (name, [number.item()]) for name, number in numbers.items()]
 
 
+@pytest.mark.parametrize(("bits", "shown"), [
+    (0x3555, 0.333251953125), (0xC000, -2.0), (0x0001, 2.0**-24), (0x8400, -2.0**-14),
+    (0x7BFF, 65504.0), (0x7C00, None), (0xFE00, None)])
+def test_show_f16_exactly(bits, shown):
+    model = make_model(
+        [helper.make_node("Range", ["start", "limit", "delta"], ["r"]),
+         helper.make_node("Size", ["r"], ["y"])],
+        [(each, TensorProto.FLOAT16, []) for each in ("start", "limit", "delta")],
+        [("y", TensorProto.INT64, [])], opset=27)
+    with latchkey.Session(model) as session:
+        start = numpy.array(bits, numpy.uint16).view(numpy.float16)
+        one = numpy.array(1, numpy.float16)
+        try:
+            session.run({"start": start, "limit": start, "delta": one})
+        except latchkey.Error:
+            assert shown is None, "Range has no elements between infinities and NaN"
+            return
+        values = session.statistics()["session"]["sizes"][0]["values"]
+    assert values[0]["data"] == [shown]
+
+
 def test_tell_of_wanted_outputs(convnet):
     with latchkey.Session(convnet) as session:
         x = random(1, 3, 32, 32, seed=1)

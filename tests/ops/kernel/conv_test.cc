@@ -241,10 +241,10 @@ TEST(ConvKernel, TakesPixelsAsRowsWhereTheyAreTheOutput) {
   EXPECT_FALSE(plan(simple(8, 16, 5, 7, 3), lk_isa_get()).is_dense);
 }
 
-// 64 channels are four vectors of AVX-512: a tile of r pixels has 4 r sums, and 6 pixels at most. By
-// the costs in conv_lines.c tiles of 3 to 6 pixels take 17.5, 21.5, 25.5 and 27.5. For 5 pixels
-// that is more than 5 / 6 of a whole tile, for 7 pixels 39 is more than 7 / 6 of one: there tiles go
-// on in the next line.
+// 64 channels are four vectors of AVX-512: a tile of r pixels has 4 r sums, and 6 pixels at most.
+// By the costs in conv_lines.c tiles of 3 to 6 pixels take 17.5, 21.5, 25.5 and 27.5. For 5 pixels
+// that is more than 5 / 6 of a whole tile, for 7 pixels 39 is more than 7 / 6 of one: there tiles
+// go on in the next line.
 TEST(ConvKernel, EndsTilesWithLinesWhereThatIsQuicker) {
   const std::pair<int64_t, int64_t> rows[] = {{5, 0}, {6, 6}, {7, 0}, {10, 0}, {12, 6}, {18, 6}};
   for (const auto &[width, expected] : rows) {
