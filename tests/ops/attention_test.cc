@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tests/harness/op_tester.h"
+#include "tests/ops/numbers.h"
 
 namespace {
 
@@ -64,6 +65,25 @@ TEST(GroupQueryAttention, ShowsScores) {
   expect_step(none, {y0, y1, 2, 4}, {0, 0, 0, 0});
   expect_step(before, {y0, y1, 2, 4}, {1, 2, 101, 2});
   expect_step(behind, {y0, y1, 2, 4}, {less, more, 1, 0});
+}
+
+// As step(), of halves.
+TEST(GroupQueryAttention, ShowsScoresOfHalves) {
+  const auto halves = [](const lk::Dims &dims, const std::vector<double> &values) {
+    return lk::numbers(LK_F16, dims, values);
+  };
+  OpTester test("GroupQueryAttention", 1);
+  test.domain("com.microsoft").attr("num_heads", 2).attr("kv_num_heads", 1).attr_float("scale", 1);
+  test.attr("qk_output", 1).input(halves({1, 1, 4}, {0, 0, 0, 100}));
+  test.input(halves({1, 1, 2}, {1, 0})).input(halves({1, 1, 2}, {6, 8}));
+  test.input(halves({1, 1, 3, 2}, {0, 1, 9, 9, 9, 9}));
+  test.input(halves({1, 1, 3, 2}, {2, 4, 9, 9, 9, 9}));
+  test.input(tensor<int32_t>({1}, {1})).input(tensor<int32_t>({}, {2}));
+  test.expect(halves({1, 1, 4}, {4, 6, 2, 4}))
+      .expect(halves({1, 1, 3, 2}, {0, 1, 1, 0, 0, 0}))
+      .expect(halves({1, 1, 3, 2}, {2, 4, 6, 8, 0, 0}))
+      .expect(halves({1, 2, 1, 2}, {0, 0, 100, 0}))
+      .run();
 }
 
 TEST(GroupQueryAttention, ShowsNoScoresBeforeAWindow) {
