@@ -247,6 +247,27 @@ TEST(Attention, IsNotTouchedByWhatLiesBehindALength) {
       .run();
 }
 
+// Scores so low that beside any other number nothing would be left of their powers.
+TEST(Attention, IsNotTouchedByWhatItDoesNotSee) {
+  for (const int64_t rows : {5, 21, 70}) {
+    std::vector<float> values, means;
+    float sum = 0;
+    for (int64_t i = 0; i < rows; i++) {
+      values.push_back(float(i * i % 7));
+      sum += values.back();
+      means.push_back(sum / float(i + 1));
+    }
+    const lk::Dims dims = {1, 1, rows, 1};
+    OpTester("Attention", 23)
+        .attr("is_causal", 1)
+        .input(tensor<float>(dims, std::vector<float>(size_t(rows), 1)))
+        .input(tensor<float>(dims, std::vector<float>(size_t(rows), -1000)))
+        .input(tensor<float>(dims, values))
+        .expect(tensor<float>(dims, means))
+        .run();
+  }
+}
+
 OpTester projected() {
   OpTester test("Attention", 1);
   test.domain("com.microsoft").attr("num_heads", 2);
