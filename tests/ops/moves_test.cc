@@ -272,6 +272,19 @@ TEST(Range, CountsToTheEndsOfIntegers) {
       .expect_bind(LK_OUT_OF_RANGE, "count from");
 }
 
+TEST(Col2Im, HasOneToThreeSpatialDimensions) {
+  OpTester("Col2Im", 18)
+      .input(iota<float>({1, 1, 1}))
+      .input(ints({}))
+      .input(ints({}))
+      .expect_bind(LK_UNSUPPORTED, "0 spatial dimensions, 1 to 3 are supported");
+  OpTester("Col2Im", 18)
+      .input(iota<float>({1, 1, 1}))
+      .input(ints({1, 1, 1, 1}))
+      .input(ints({1, 1, 1, 1}))
+      .expect_bind(LK_UNSUPPORTED, "4 spatial dimensions, 1 to 3 are supported");
+}
+
 TEST(Col2Im, RefusesSizesThatAreNone) {
   for (const auto &[image, block] :
        {std::pair(ints({-3, 4}), ints({2, 2})), std::pair(ints({4, 4}), ints({0, 2})),
