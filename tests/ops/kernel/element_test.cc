@@ -597,6 +597,34 @@ TEST(ElementProgram, TellsWhatItCannotDo) {
   EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("too long"));
 }
 
+TEST_P(ElementIsa, ReadsAsManyInputsAsThereMayBe) {
+  constexpr int64_t COUNT = 40;
+  lk_element_program program = begin();
+  std::vector<std::vector<float>> inputs(LK_ELEMENT_INPUTS);
+  std::vector<float> y(COUNT), expected(COUNT, 3);
+  std::vector<void *> pointers;
+  Value sum = 0;
+  for (size_t i = 0; i < inputs.size(); i++) {
+    const Value x = lk_element_input(&program, LK_F32);
+    sum = i == 0 ? x : lk_element_binary(&program, LK_ELEMENT_ADD, sum, x);
+    for (size_t k = 0; k < COUNT; k++) {
+      inputs[i].push_back(float(i * 7 + k * (k + i) % 11));
+      expected[k] += 2 * inputs[i][k];
+    }
+    pointers.push_back(inputs[i].data());
+  }
+  pointers.push_back(y.data());
+  for (const auto &[op, number] : {std::pair{LK_ELEMENT_MUL, 2}, std::pair{LK_ELEMENT_ADD, 3}}) {
+    sum = lk_element_binary(&program, op, sum, lk_element_number(&program, LK_F32, number));
+  }
+  lk_element_output(&program, sum, LK_F32);
+  const std::vector<lk_element_strides> dense(pointers.size(), lk_element_strides{{1}});
+  lk_element plan;
+  LK_ASSERT_OK(lk_element_plan(&program, 1, &COUNT, dense.data(), &plan, LK_ERR));
+  LK_ASSERT_OK(lk_element_kernel(&plan, pointers.data(), LK_ERR));
+  EXPECT_EQ(y, expected);
+}
+
 // Halves are loaded into registers, which these programs keep to their ends.
 TEST(ElementProgram, TellsWhereItTakesTooManyRegistersOrLoops) {
   const int64_t dims[] = {100};
