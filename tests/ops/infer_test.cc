@@ -199,6 +199,21 @@ TEST(Infer, FailsWhereNothingCouldRun) {
   EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("input 0"));
 }
 
+TEST(Infer, ShowsTheLossesOfAllClasses) {
+  const Table table = open_table();
+  const Dim n = {api()->dims_open(table), 0}, three = {3, 3};
+  Node node;
+  node.op = "SoftmaxCrossEntropyLoss";
+  node.inputs = {{LK_F32, {n, three}, {}, false}, {LK_I64, {n}, {}, false}};
+  node.n_outputs = 2;
+  const Answer answer = infer(table, node, [] { return false; });
+  ASSERT_EQ(answer.status, LK_OK) << LK_MESSAGE;
+  EXPECT_EQ(answer.outputs[0].rank, 0u);
+  ASSERT_EQ(answer.outputs[1].rank, 2u);
+  EXPECT_EQ(answer.outputs[1].dims[0], n.symbol);
+  EXPECT_EQ(answer.outputs[1].dims[1], 3);
+}
+
 TEST(Infer, CountsBlocksWhereBothSidesAreKnown) {
   const Table table = open_table();
   const Dim n = {api()->dims_open(table), 0}, m = {api()->dims_open(table), 0};
