@@ -194,4 +194,13 @@ TEST(MatMulNBits, NamesWhatItCannotDo) {
   tester(16).attr("bits", 3).expect_create(LK_UNSUPPORTED, "'bits' is 3");
 }
 
+TEST(Einsum, HasNoMoreTermsThanItMayHaveInputs) {
+  std::string terms = "i";
+  for (int i = 0; i < 32; i++) terms += ",i";
+  OpTester einsum("Einsum", 12);
+  einsum.attr_text("equation", terms + "->i");
+  for (int i = 0; i < 32; i++) einsum.input(random({2}, 1));
+  einsum.expect_create(LK_INVALID_ARGUMENT, "at most 32 of them");
+}
+
 } // namespace
