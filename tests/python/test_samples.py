@@ -29,6 +29,8 @@ import pytest
 from conftest import BUILD, ROOT, make_model, random
 from onnx import TensorProto, helper, numpy_helper
 
+from latchkey.commands import COMMANDS
+
 NOT_RUN = 8  # blocks with a reason
 
 FENCE = re.compile(r"^(`{3,})([^`\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
@@ -164,7 +166,7 @@ def folder(tmp_path, sample, relu, convnet):
     """Where a reader would be, with the models that the page speaks of."""
     own = {"convnet": convnet}.get(MODELS.get(sample.page), relu)
     (tmp_path / "model.onnx").write_bytes(own)
-    for name in ("rec.onnx", "det.onnx"):
+    for name in ("rec.onnx", "det.onnx", "edited.onnx"):
         (tmp_path / name).write_bytes(convnet)
     (tmp_path / "bert.onnx").write_bytes(two_inputs())
     numpy.save(tmp_path / "line.npy", random(1, 3, 48, 64))
@@ -231,6 +233,8 @@ def test_commands(sample, folder):
     assert commands
     for command in commands:
         command = re.sub(r" {3,}\S.*", "", command)  # what it is for
+        if command.split()[1] in COMMANDS:  # those that the package brings
+            command = f"python -m {command}"
         for long, short in SHORTER:
             command = re.sub(long, short, command)
         assert run(["bash", "-c", command], folder)
