@@ -188,7 +188,7 @@ def test_a_limit_of_memory(convnet):
 
 
 def test_what_was_dropped_by_hand(convnet):
-    with latchkey.Session(convnet) as session:
+    with latchkey.Session(convnet, cache="shared") as session:
         for _ in range(2):
             session.run(image(32))
             session.clear()
