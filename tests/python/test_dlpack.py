@@ -199,11 +199,3 @@ def test_results_go_out_in_place(relu):
     gc.collect()
     random(1 << 16)  # would reuse what was freed too early
     assert numpy.array_equal(other, numpy.maximum(x, 0))
-
-
-def test_results_of_torch(relu):
-    torch = pytest.importorskip("torch")
-    session = latchkey.Session(relu)
-    x = torch.randn(4, 3)
-    y = torch.from_dlpack(session.run({"x": x})["y"])
-    assert torch.equal(y, torch.relu(x))
