@@ -148,7 +148,7 @@ static json_t *times_json(const bench_times *times) {
     return json_pack("{s:i, s:n, s:n, s:n, s:n}", "requests", 0, "mean_ms", "p50_ms", "p90_ms",
                      "p99_ms");
   }
-  return json_pack("{s:o, s:f, s:f, s:f, s:f}", "requests", report_json_u64(times->requests),
+  return json_pack("{s:o, s:f, s:f, s:f, s:f}", "requests", lk_json_number(times->requests),
                    "mean_ms", times->mean_ms, "p50_ms", times->p50_ms, "p90_ms", times->p90_ms,
                    "p99_ms", times->p99_ms);
 }
@@ -163,11 +163,11 @@ static json_t *pass_json(const bench_pass *pass) {
       pass->all.p50_ms, "p90_ms", pass->all.p90_ms, "p99_ms", pass->all.p99_ms, "requests_per_s",
       per_second(&pass->all), "new_shapes", times_json(&pass->by_shapes[SHAPES_NEW]),
       "known_shapes", times_json(&pass->by_shapes[SHAPES_KNOWN]), "rss_before",
-      report_json_u64(pass->rss_before), "rss_after", report_json_u64(pass->rss_after), "hits",
-      report_json_u64(sum.hits), "misses", report_json_u64(sum.misses), "builds",
-      report_json_u64(sum.builds), "evictions", report_json_u64(sum.evictions), "run_plan_hits",
-      report_json_u64(after->run_plan_hits - before->run_plan_hits), "run_plan_builds",
-      report_json_u64(after->run_plan_builds - before->run_plan_builds), "kinds", kinds);
+      lk_json_number(pass->rss_before), "rss_after", lk_json_number(pass->rss_after), "hits",
+      lk_json_number(sum.hits), "misses", lk_json_number(sum.misses), "builds",
+      lk_json_number(sum.builds), "evictions", lk_json_number(sum.evictions), "run_plan_hits",
+      lk_json_number(after->run_plan_hits - before->run_plan_hits), "run_plan_builds",
+      lk_json_number(after->run_plan_builds - before->run_plan_builds), "kinds", kinds);
 }
 
 static void times_cell(report_table *table, const bench_times *times) {
@@ -225,12 +225,11 @@ static lk_status report(const cli_args *args, const cli_model *model, input_seri
   if (args->model.json) {
     json_t *list = json_array();
     for (size_t p = 0; p < N_PASSES; p++) (void)json_array_append_new(list, pass_json(&passes[p]));
-    json_t *root = json_pack("{s:o, s:i, s:s, s:o, s:o, s:o, s:f, s:o}", "model",
-                             report_json_text(args->path), "threads", threads, "cache", mode,
-                             "requests", report_json_u64(args->inputs.requests), "shapes",
-                             report_json_u64(input_series_distinct(series)), "seed",
-                             report_json_u64(args->inputs.seed), "load_ms",
-                             (double)session->load_ns / 1e6, "passes", list);
+    json_t *root = json_pack(
+        "{s:o, s:i, s:s, s:o, s:o, s:o, s:f, s:o}", "model", lk_json_text(args->path), "threads",
+        threads, "cache", mode, "requests", lk_json_number(args->inputs.requests), "shapes",
+        lk_json_number(input_series_distinct(series)), "seed", lk_json_number(args->inputs.seed),
+        "load_ms", (double)session->load_ns / 1e6, "passes", list);
     if (profile != NULL) (void)json_object_set_new(root, "profile", profile_report_json(profile));
     return report_json(root, error);
   }

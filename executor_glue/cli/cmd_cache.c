@@ -121,7 +121,7 @@ static int compare_entries(const void *a, const void *b, void *argument) {
 }
 
 static json_t *capacity_json(uint64_t capacity) {
-  return capacity == LK_UNLIMITED ? json_string("unlimited") : report_json_u64(capacity);
+  return capacity == LK_UNLIMITED ? json_string("unlimited") : lk_json_number(capacity);
 }
 
 static lk_status report_as_json(const collection *all, const lk_stats *stats, const char *mode,
@@ -130,19 +130,18 @@ static lk_status report_as_json(const collection *all, const lk_stats *stats, co
   for (size_t i = 0; i < all->count; i++) {
     const cache_entry *entry = &all->entries[i];
     (void)json_array_append_new(
-        list,
-        json_pack("{s:o, s:s, s:o, s:o, s:o, s:i}", "key", report_json_text(entry->key), "kind",
-                  lk_kind_name(entry->info.kind), "bytes", report_json_u64(entry->info.bytes),
-                  "hits", report_json_u64(entry->info.hits), "age",
-                  report_json_u64(entry->info.age), "in_use", (int)entry->info.in_use));
+        list, json_pack("{s:o, s:s, s:o, s:o, s:o, s:i}", "key", lk_json_text(entry->key), "kind",
+                        lk_kind_name(entry->info.kind), "bytes", lk_json_number(entry->info.bytes),
+                        "hits", lk_json_number(entry->info.hits), "age",
+                        lk_json_number(entry->info.age), "in_use", (int)entry->info.in_use));
   }
   return report_json(json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "cache", mode, "entries",
-                               report_json_u64(stats->entries), "bytes",
-                               report_json_u64(stats->bytes), "capacity_entries",
+                               lk_json_number(stats->entries), "bytes",
+                               lk_json_number(stats->bytes), "capacity_entries",
                                capacity_json(stats->capacity_entries), "capacity_bytes",
                                capacity_json(stats->capacity_bytes), "weights_entries",
-                               report_json_u64(stats->weights_entries), "weights_bytes",
-                               report_json_u64(stats->weights_bytes), "keys", list),
+                               lk_json_number(stats->weights_entries), "weights_bytes",
+                               lk_json_number(stats->weights_bytes), "keys", list),
                      error);
 }
 

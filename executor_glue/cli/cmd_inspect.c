@@ -76,10 +76,9 @@ static uint32_t run_of_alike(const lk_session_node *nodes, uint32_t first, uint3
 }
 
 static json_t *node_json(const lk_session_node *node) {
-  return json_pack("{s:o, s:o, s:o, s:o}", "operator", report_json_text(node->op_type), "domain",
-                   report_json_text(domain_text(node->domain)), "fused",
-                   report_json_text(node->fused), "implementation",
-                   report_json_text(node->implementation));
+  return json_pack("{s:o, s:o, s:o, s:o}", "operator", lk_json_text(node->op_type), "domain",
+                   lk_json_text(domain_text(node->domain)), "fused", lk_json_text(node->fused),
+                   "implementation", lk_json_text(node->implementation));
 }
 
 /* Each node, or those that are alike together. */
@@ -89,8 +88,8 @@ static json_t *nodes_json(lk_session_node *nodes, uint32_t count, bool each) {
   for (uint32_t i = 0, alike = 1; i < count; i += alike) {
     json_t *one = node_json(&nodes[i]);
     if (each) {
-      (void)json_object_set_new(one, "name", report_json_text(nodes[i].name));
-      (void)json_object_set_new(one, "output", report_json_text(nodes[i].output_name));
+      (void)json_object_set_new(one, "name", lk_json_text(nodes[i].name));
+      (void)json_object_set_new(one, "output", lk_json_text(nodes[i].output_name));
     } else {
       alike = run_of_alike(nodes, i, count);
       (void)json_object_set_new(one, "count", json_integer(alike));
@@ -121,10 +120,9 @@ static lk_status print_nodes(lk_session_node *nodes, uint32_t count, bool each, 
 static json_t *opsets_json(const lk_model_info *info) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < info->n_opsets; i++) {
-    (void)json_array_append_new(list,
-                                json_pack("{s:o, s:I}", "domain",
-                                          report_json_text(domain_text(info->opsets[i].domain)),
-                                          "version", (json_int_t)info->opsets[i].version));
+    (void)json_array_append_new(list, json_pack("{s:o, s:I}", "domain",
+                                                lk_json_text(domain_text(info->opsets[i].domain)),
+                                                "version", (json_int_t)info->opsets[i].version));
   }
   return list;
 }
@@ -150,12 +148,11 @@ static json_t *values_json(const cli_model *model, bool output) {
     for (int32_t d = 0; d < info.rank; d++) {
       const char *symbol = info.symbols[d] != NULL ? info.symbols[d] : "";
       (void)json_array_append_new(dims, info.dims[d] >= 0   ? json_integer(info.dims[d])
-                                        : symbol[0] != '\0' ? report_json_text(symbol)
+                                        : symbol[0] != '\0' ? lk_json_text(symbol)
                                                             : json_null());
     }
-    (void)json_array_append_new(list,
-                                json_pack("{s:o, s:s, s:o}", "name", report_json_text(info.name),
-                                          "type", lk_dtype_name(info.dtype), "shape", dims));
+    (void)json_array_append_new(list, json_pack("{s:o, s:s, s:o}", "name", lk_json_text(info.name),
+                                                "type", lk_dtype_name(info.dtype), "shape", dims));
   }
   return list;
 }
@@ -194,7 +191,7 @@ static json_t *metadata_json(const cli_model *model) {
   const char *key = NULL;
   for (uint32_t i = 0; (key = model->sessions->metadata_key(model->session, i)) != NULL; i++) {
     report_json_set(object, key,
-                    report_json_text(model->sessions->metadata_value(model->session, key)));
+                    lk_json_text(model->sessions->metadata_value(model->session, key)));
   }
   return object;
 }
@@ -205,7 +202,7 @@ static json_t *passes_json(const lk_session_pass *passes, uint32_t count) {
     const lk_session_pass *pass = &passes[i];
     (void)json_array_append_new(
         list, json_pack("{s:s, s:b, s:o, s:s}", "name", pass->name, "enabled", pass->enabled != 0,
-                        "changes", report_json_u64(pass->changes), "summary", pass->summary));
+                        "changes", lk_json_number(pass->changes), "summary", pass->summary));
   }
   return list;
 }
@@ -272,15 +269,15 @@ static lk_status report_as_json(const inspect_args *args, const cli_model *model
   json_t *each = args->nodes ? nodes_json(facts->nodes, facts->n_nodes, true) : NULL;
   json_t *root = json_pack(
       "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
-      report_json_text(args->common.path), "opsets", opsets_json(info), "ir_version",
-      (json_int_t)info->ir_version, "producer_name", report_json_text(info->producer_name),
-      "producer_version", report_json_text(info->producer_version), "inputs",
-      values_json(model, false), "outputs", values_json(model, true), "metadata",
-      metadata_json(model), "nodes_in_file", report_json_u64(stats->nodes_in_file), "nodes_to_run",
-      report_json_u64(stats->nodes), "constants", report_json_u64(stats->constants),
-      "constant_bytes", report_json_u64(stats->weights_bytes), "load_ms",
-      (double)stats->load_ns / 1e6, "passes", passes_json(facts->passes, facts->n_passes),
-      "operators", nodes_json(facts->nodes, facts->n_nodes, false));
+      lk_json_text(args->common.path), "opsets", opsets_json(info), "ir_version",
+      (json_int_t)info->ir_version, "producer_name", lk_json_text(info->producer_name),
+      "producer_version", lk_json_text(info->producer_version), "inputs", values_json(model, false),
+      "outputs", values_json(model, true), "metadata", metadata_json(model), "nodes_in_file",
+      lk_json_number(stats->nodes_in_file), "nodes_to_run", lk_json_number(stats->nodes),
+      "constants", lk_json_number(stats->constants), "constant_bytes",
+      lk_json_number(stats->weights_bytes), "load_ms", (double)stats->load_ns / 1e6, "passes",
+      passes_json(facts->passes, facts->n_passes), "operators",
+      nodes_json(facts->nodes, facts->n_nodes, false));
   if (each != NULL) (void)json_object_set_new(root, "nodes", each);
   return report_json(root, error);
 }

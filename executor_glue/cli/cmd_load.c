@@ -47,10 +47,10 @@ static json_t *latency_json(const histogram *latency) {
 
 static json_t *totals_json(const load_totals *totals, bool has_rate) {
   json_t *object = json_pack("{s:o, s:f, s:o, s:o, s:o}", "requests",
-                             report_json_u64(totals->latency.count), "requests_per_s",
+                             lk_json_number(totals->latency.count), "requests_per_s",
                              totals->requests_per_s, "latency_ms", latency_json(&totals->latency),
-                             "run_plan_hits", report_json_u64(totals->run_plan_hits),
-                             "run_plan_builds", report_json_u64(totals->run_plan_builds));
+                             "run_plan_hits", lk_json_number(totals->run_plan_hits),
+                             "run_plan_builds", lk_json_number(totals->run_plan_builds));
   json_t *late = has_rate ? json_pack("{s:f, s:f}", "mean", late_mean_ms(totals), "max",
                                       (double)totals->late_max_ns / 1e6)
                           : json_null();
@@ -65,10 +65,10 @@ static json_t *models_json(const load_result *result) {
     const load_model *model = &models->items[m];
     json_t *object = totals_json(&result->totals[m], models->args->rate > 0.0);
     uint64_t shapes = model->series != NULL ? input_series_distinct(model->series) : 0;
-    (void)json_object_set_new(object, "name", report_json_text(model->args->name));
-    (void)json_object_set_new(object, "file", report_json_text(model->args->path));
-    (void)json_object_set_new(object, "weight", report_json_u64(model->args->weight));
-    (void)json_object_set_new(object, "shapes", report_json_u64(shapes));
+    (void)json_object_set_new(object, "name", lk_json_text(model->args->name));
+    (void)json_object_set_new(object, "file", lk_json_text(model->args->path));
+    (void)json_object_set_new(object, "weight", lk_json_number(model->args->weight));
+    (void)json_object_set_new(object, "shapes", lk_json_number(shapes));
     (void)json_array_append_new(list, object);
   }
   return list;
@@ -78,9 +78,9 @@ static json_t *shares_json(const load_result *result) {
   json_t *list = json_array();
   for (uint32_t t = 0; t < result->models->n_threads; t++) {
     const load_share *share = &result->shares[t];
-    (void)json_array_append_new(list, json_pack("{s:o, s:f}", "requests",
-                                                report_json_u64(share->requests), "seconds",
-                                                share->seconds));
+    (void)json_array_append_new(list,
+                                json_pack("{s:o, s:f}", "requests", lk_json_number(share->requests),
+                                          "seconds", share->seconds));
   }
   return list;
 }
@@ -89,10 +89,10 @@ static json_t *failures_json(const load_failures *failures) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < failures->n_kept; i++) {
     (void)json_array_append_new(list, json_pack("{s:o, s:o}", "message",
-                                                report_json_text(failures->messages[i]), "count",
-                                                report_json_u64(failures->counts[i])));
+                                                lk_json_text(failures->messages[i]), "count",
+                                                lk_json_number(failures->counts[i])));
   }
-  return json_pack("{s:o, s:o}", "count", report_json_u64(failures->count), "messages", list);
+  return json_pack("{s:o, s:o}", "count", lk_json_number(failures->count), "messages", list);
 }
 
 static json_t *cache_json(const load_result *result) {
@@ -100,7 +100,7 @@ static json_t *cache_json(const load_result *result) {
   lk_kind_stats sum = cache_counts_sum(&result->cache_before, after);
   json_t *object = cache_counts_json(&sum);
   (void)json_object_set_new(object, "kinds", cache_counts_kinds_json(&result->cache_before, after));
-  (void)json_object_set_new(object, "weights_bytes", report_json_u64(after->weights_bytes));
+  (void)json_object_set_new(object, "weights_bytes", lk_json_number(after->weights_bytes));
   return object;
 }
 
@@ -110,10 +110,10 @@ static lk_status report_as_json(const load_result *result, lk_error *error) {
   const cli_model *root = &models->root;
   json_t *object = json_pack(
       "{s:o, s:i, s:s, s:b, s:o, s:o, s:f, s:o, s:f, s:f, s:f, s:b}", "threads",
-      report_json_u64(models->n_threads), "op_threads",
+      lk_json_number(models->n_threads), "op_threads",
       (int)root->api->context_threads(root->context), "cache_mode", cli_cache_mode_text(root),
-      "clones", (int)args->clones, "pool", report_json_u64(models->pool), "seed",
-      report_json_u64(args->common.inputs.seed), "warmup_s", (double)args->warmup_ns / 1e9, "rate",
+      "clones", (int)args->clones, "pool", lk_json_number(models->pool), "seed",
+      lk_json_number(args->common.inputs.seed), "warmup_s", (double)args->warmup_ns / 1e9, "rate",
       args->rate > 0.0 ? json_real(args->rate) : json_null(), "seconds", result->seconds, "cpu_s",
       result->cpu_seconds, "processors", processors(result), "interrupted",
       (int)result->interrupted);
@@ -121,11 +121,11 @@ static lk_status report_as_json(const load_result *result, lk_error *error) {
   (void)json_object_set_new(object, "total",
                             totals_json(&result->totals[models->count], args->rate > 0.0));
   (void)json_object_set_new(object, "per_thread", shares_json(result));
-  (void)json_object_set_new(object, "unserved", report_json_u64(result->unserved));
+  (void)json_object_set_new(object, "unserved", lk_json_number(result->unserved));
   (void)json_object_set_new(object, "cache", cache_json(result));
-  (void)json_object_set_new(object, "rss_before", report_json_u64(result->rss_before));
-  (void)json_object_set_new(object, "rss_after", report_json_u64(result->rss_after));
-  (void)json_object_set_new(object, "rss_peak", report_json_u64(result->rss_peak));
+  (void)json_object_set_new(object, "rss_before", lk_json_number(result->rss_before));
+  (void)json_object_set_new(object, "rss_after", lk_json_number(result->rss_after));
+  (void)json_object_set_new(object, "rss_peak", lk_json_number(result->rss_peak));
   (void)json_object_set_new(object, "errors", failures_json(&result->failures));
   (void)json_object_set_new(object, "mismatches",
                             args->check ? failures_json(&result->mismatches) : json_null());

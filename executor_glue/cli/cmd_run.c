@@ -139,9 +139,9 @@ static lk_status report(const run_args *args, const cli_model *model, char **nam
     char path[4096];
     (void)snprintf(path, sizeof path, "%s/%s.npy", args->folder, names[i]);
     (void)json_array_append_new(list, json_pack("{s:o, s:s, s:o, s:o}", "name",
-                                                report_json_text(output->name), "type",
+                                                lk_json_text(output->name), "type",
                                                 lk_dtype_name(output->tensor.desc.dtype), "shape",
-                                                shape, "file", report_json_text(path)));
+                                                shape, "file", lk_json_text(path)));
   }
   if (!json) return LK_OK;
   return report_json(json_pack("{s:o, s:f}", "outputs", list, "ms", (double)elapsed_ns / 1e6),

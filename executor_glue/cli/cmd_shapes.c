@@ -77,7 +77,7 @@ static lk_status show_shapes(void *arguments, lk_error *error) {
   }
   if (args->model.json) {
     LK_TRY(report_json(
-        json_pack("{s:o, s:o}", "seed", report_json_u64(args->inputs.seed), "requests", requests),
+        json_pack("{s:o, s:o}", "seed", lk_json_number(args->inputs.seed), "requests", requests),
         error));
   }
 

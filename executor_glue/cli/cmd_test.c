@@ -162,8 +162,8 @@ static void print_case(const char *path, test_result result, const lk_error *rea
 static json_t *case_json(const char *path, test_result result, const lk_error *reason) {
   static const char *const words[] = {
       [TEST_OK] = "ok", [TEST_FAILED] = "failed", [TEST_SKIPPED] = "skipped"};
-  return json_pack("{s:o, s:s, s:o}", "folder", report_json_text(path), "result", words[result],
-                   "reason", result == TEST_OK ? json_null() : report_json_text(reason->message));
+  return json_pack("{s:o, s:s, s:o}", "folder", lk_json_text(path), "result", words[result],
+                   "reason", result == TEST_OK ? json_null() : lk_json_text(reason->message));
 }
 
 static lk_status test(void *arguments, lk_error *error) {

@@ -120,7 +120,7 @@ static double waiting(uint64_t wait_ns, uint64_t thread_ns) {
 
 static json_t *sum_json(const profile_report *report, const profile_sum *sum, uint64_t all_ns) {
   return json_pack("{s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "operator",
-                   report_json_text(sum->op_type), "total_ms", (double)sum->total_ns / 1e6, "share",
+                   lk_json_text(sum->op_type), "total_ms", (double)sum->total_ns / 1e6, "share",
                    ratio((double)sum->total_ns, (double)all_ns), "gflops", gflops(sum), "gbytes",
                    gbytes(sum), "of_peak_gflops", ratio(gflops(sum), report->peak.gflops),
                    "of_peak_gbytes", ratio(gbytes(sum), report->peak.gbytes), "waiting",
@@ -131,14 +131,13 @@ static json_t *entry_json(const profile_report *report, const lk_profile_entry *
                           uint64_t all_ns) {
   const profile_sum sum = sum_of(entry);
   json_t *one = sum_json(report, &sum, all_ns);
-  json_t *more =
-      json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:f, s:f}", "node",
-                report_json_text(entry->node_name), "output", report_json_text(entry->output_name),
-                "fused", report_json_text(entry->fused), "step", (int)entry->step, "kind",
-                report_json_text(entry->kind), "tiles", report_json_text(entry->tiles), "threads",
-                (int)entry->threads, "executions", report_json_u64(entry->executions), "ms",
-                ratio((double)entry->total_ns / 1e6, (double)entry->executions), "min_ms",
-                (double)entry->min_ns / 1e6);
+  json_t *more = json_pack(
+      "{s:o, s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:f, s:f}", "node", lk_json_text(entry->node_name),
+      "output", lk_json_text(entry->output_name), "fused", lk_json_text(entry->fused), "step",
+      (int)entry->step, "kind", lk_json_text(entry->kind), "tiles", lk_json_text(entry->tiles),
+      "threads", (int)entry->threads, "executions", lk_json_number(entry->executions), "ms",
+      ratio((double)entry->total_ns / 1e6, (double)entry->executions), "min_ms",
+      (double)entry->min_ns / 1e6);
   (void)json_object_update(one, more);
   json_decref(more);
   return one;
@@ -155,14 +154,14 @@ json_t *profile_report_json(const profile_report *report) {
   }
   for (uint32_t i = 0; i < n_sums; i++) {
     json_t *one = sum_json(report, &sums[i], all_ns);
-    (void)json_object_set_new(one, "steps", report_json_u64(sums[i].steps));
+    (void)json_object_set_new(one, "steps", lk_json_number(sums[i].steps));
     (void)json_array_append_new(operators, one);
   }
   lk_free(lk_allocator_default(), sums);
   return json_pack("{s:{s:i, s:f, s:f}, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o}", "peak", "threads",
                    (int)report->peak.threads, "gflops", report->peak.gflops, "gbytes",
-                   report->peak.gbytes, "runs", report_json_u64(info->runs), "binds",
-                   report_json_u64(info->binds), "bind_ms", (double)info->bind_ns / 1e6,
+                   report->peak.gbytes, "runs", lk_json_number(info->runs), "binds",
+                   lk_json_number(info->binds), "bind_ms", (double)info->bind_ns / 1e6,
                    "execute_ms", (double)info->execute_ns / 1e6, "operators_ms",
                    (double)all_ns / 1e6, "waiting", waiting(info->wait_ns, info->thread_ns),
                    "steps", steps, "operators", operators);

@@ -12,7 +12,7 @@
 #include "executor_glue/report/report.h"
 
 static json_t *left_json(const lk_ort_left *left) {
-  lk_json json = lk_json_begin();
+  lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "operator", lk_json_text(left->op_type));
   lk_json_set(&json, "domain", lk_json_text(left->domain));
   lk_json_set(&json, "count", lk_json_number(left->count));
@@ -21,17 +21,14 @@ static json_t *left_json(const lk_ort_left *left) {
 }
 
 static json_t *claims_json(const lk_ort_claims *claims) {
-  lk_json json = lk_json_begin();
-  json_t *left = json_array();
-  bool fits = left != NULL;
-  for (const lk_ort_left *each = claims->left; fits && each != NULL; each = each->next) {
-    fits = lk_json_append(left, left_json(each));
+  lk_json json = lk_json_begin(json_object()), left = lk_json_begin(json_array());
+  for (const lk_ort_left *each = claims->left; each != NULL; each = each->next) {
+    lk_json_add(&left, left_json(each));
   }
-  if (!fits) json.failed = true;
   lk_json_set(&json, "nodes", lk_json_number(claims->n_claimed + claims->n_left));
   lk_json_set(&json, "claimed", lk_json_number(claims->n_claimed));
   lk_json_set(&json, "subgraphs", lk_json_number(claims->n_subgraphs));
-  lk_json_set(&json, "left", left);
+  lk_json_set(&json, "left", lk_json_end(&left));
   return lk_json_end(&json);
 }
 
@@ -58,24 +55,23 @@ static json_t *subgraph_json(lk_ort_subgraph *subgraph) {
   lk_ort_subgraph_count_runs(subgraph);
   lk_graph_executor_stats(subgraph->graph_executor, &stats);
   stats.nodes_in_file = subgraph->n_nodes;
-  lk_json json = lk_json_begin();
+  lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "name", lk_json_text(subgraph->name));
   lk_json_set(&json, "lent_shares", lk_json_number(subgraph->n_lent_shares));
-  if (!lk_report_runs(json.object, &stats)) json.failed = true;
-  if (!lk_report_graph(json.object, &source)) json.failed = true;
+  if (!lk_report_runs(json.value, &stats)) json.failed = true;
+  if (!lk_report_graph(json.value, &source)) json.failed = true;
   return lk_json_end(&json);
 }
 
 /* In the order in which they were made. */
 static json_t *subgraphs_json(lk_ort_subgraph *newest) {
-  json_t *subgraphs = json_array();
-  bool fits = subgraphs != NULL;
-  for (lk_ort_subgraph *each = newest; fits && each != NULL; each = each->next) {
-    fits = json_array_insert_new(subgraphs, 0, subgraph_json(each)) == 0;
+  lk_json subgraphs = lk_json_begin(json_array());
+  for (lk_ort_subgraph *each = newest; each != NULL; each = each->next) {
+    if (json_array_insert_new(subgraphs.value, 0, subgraph_json(each)) != 0) {
+      subgraphs.failed = true;
+    }
   }
-  if (fits) return subgraphs;
-  json_decref(subgraphs);
-  return NULL;
+  return lk_json_end(&subgraphs);
 }
 
 /* Of the context; 0 where no subgraph has any. */
@@ -88,7 +84,7 @@ static uint64_t arena_bytes(const lk_ort_subgraph *subgraph) {
 static lk_status make_report(const lk_ort_context *context, const lk_ort_claims *claims,
                              lk_ort_subgraph *subgraphs, json_t **out, lk_error *error) {
   const lk_api *latchkey = context->ort->latchkey;
-  lk_json json = {lk_report_begin(latchkey), false};
+  lk_json json = lk_json_begin(lk_report_begin(latchkey));
   lk_json_set(&json, "provider", json_string(LK_ORT_PROVIDER_NAME));
   lk_json_set(&json, "model", lk_json_text(claims->model_path != NULL ? claims->model_path : ""));
   lk_json_set(&json, "claims", claims_json(claims));

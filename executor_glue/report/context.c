@@ -10,7 +10,7 @@
 
 json_t *lk_report_begin(const lk_api *api) {
   lk_threads_stats threads = {.struct_size = sizeof threads};
-  lk_json report = lk_json_begin(), process = lk_json_begin();
+  lk_json report = lk_json_begin(json_object()), process = lk_json_begin(json_object());
   if (api->threads_stats(&threads, NULL) != LK_OK) process.failed = true;
   lk_json_set(&process, "processors", json_integer(threads.processors));
   lk_json_set(&process, "running", json_integer(threads.running));
@@ -25,7 +25,7 @@ json_t *lk_report_begin(const lk_api *api) {
 }
 
 static json_t *kind_json(const lk_kind_stats *kind) {
-  lk_json json = lk_json_begin();
+  lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "hits", lk_json_number(kind->hits));
   lk_json_set(&json, "misses", lk_json_number(kind->misses));
   lk_json_set(&json, "builds", lk_json_number(kind->builds));
@@ -40,7 +40,7 @@ static json_t *kind_json(const lk_kind_stats *kind) {
 }
 
 static json_t *cache_json(const lk_stats *stats) {
-  lk_json json = lk_json_begin(), kinds = lk_json_begin();
+  lk_json json = lk_json_begin(json_object()), kinds = lk_json_begin(json_object());
   for (uint32_t i = 0; i < LK_KIND_COUNT; i++) {
     lk_json_set(&kinds, lk_kind_name(i), kind_json(&stats->kind[i]));
   }
@@ -56,7 +56,7 @@ static json_t *cache_json(const lk_stats *stats) {
 }
 
 static json_t *weights_json(const lk_stats *stats) {
-  lk_json json = lk_json_begin();
+  lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "entries", lk_json_number(stats->weights_entries));
   lk_json_set(&json, "bytes", lk_json_number(stats->weights_bytes));
   lk_json_set(&json, "packed", lk_json_number(stats->weights_packed));
@@ -71,7 +71,7 @@ static json_t *owners_json(const lk_stats *stats, uint64_t arena_bytes) {
   const uint64_t cache = stats->bytes + stats->unlinked_bytes;
   const uint64_t known =
       cache + stats->memory_weights_bytes + stats->memory_spare_bytes + arena_bytes;
-  lk_json json = lk_json_begin();
+  lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "cache", lk_json_number(cache));
   lk_json_set(&json, "weights", lk_json_number(stats->memory_weights_bytes));
   lk_json_set(&json, "arenas", lk_json_number(arena_bytes));
@@ -82,7 +82,7 @@ static json_t *owners_json(const lk_stats *stats, uint64_t arena_bytes) {
 }
 
 static json_t *memory_json(const lk_stats *stats, uint64_t arena_bytes) {
-  lk_json json = lk_json_begin();
+  lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "bytes", lk_json_number(stats->memory_bytes));
   lk_json_set(&json, "peak_bytes", lk_json_number(stats->memory_peak_bytes));
   lk_json_set(&json, "limit_bytes", lk_json_number(stats->memory_limit_bytes));
@@ -95,7 +95,7 @@ static json_t *memory_json(const lk_stats *stats, uint64_t arena_bytes) {
 
 json_t *lk_report_context(const lk_api *api, lk_context *context, uint64_t arena_bytes) {
   lk_stats stats = {.struct_size = sizeof stats};
-  lk_json json = lk_json_begin();
+  lk_json json = lk_json_begin(json_object());
   if (api->cache_stats(context, NULL, &stats, NULL) != LK_OK) json.failed = true;
   lk_json_set(&json, "cache_mode",
               json_string(lk_cache_mode_name(api->context_cache_mode(context))));

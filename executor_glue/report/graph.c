@@ -18,7 +18,7 @@ static void set_binds(lk_json *json, const lk_node_stats *stats) {
 static json_t *node_json(const lk_report_source *source, size_t index) {
   const lk_node *node = &source->graph->nodes[index];
   const lk_node_stats stats = source->node_stats(source->self, index);
-  lk_json json = lk_json_begin();
+  lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "op_type", lk_json_text(node->op_type));
   lk_json_set(&json, "domain", lk_json_text(node->domain));
   lk_json_set(&json, "name", lk_json_text(node->name));
@@ -31,14 +31,9 @@ static json_t *node_json(const lk_report_source *source, size_t index) {
 }
 
 static json_t *nodes_json(const lk_report_source *source) {
-  json_t *nodes = json_array();
-  bool fits = nodes != NULL;
-  for (size_t i = 0; fits && i < source->graph->n_nodes; i++) {
-    fits = lk_json_append(nodes, node_json(source, i));
-  }
-  if (fits) return nodes;
-  json_decref(nodes);
-  return NULL;
+  lk_json nodes = lk_json_begin(json_array());
+  for (size_t i = 0; i < source->graph->n_nodes; i++) lk_json_add(&nodes, node_json(source, i));
+  return lk_json_end(&nodes);
 }
 
 /* ---- kinds of operators ---- */
@@ -69,7 +64,7 @@ static bool count_implementation(json_t *counts, const char *name) {
 static json_t *operator_json(const lk_report_source *source, size_t first) {
   const lk_node *nodes = source->graph->nodes;
   lk_node_stats sum = {0};
-  lk_json json = lk_json_begin(), implementations = lk_json_begin();
+  lk_json json = lk_json_begin(json_object()), implementations = lk_json_begin(json_object());
   json_int_t count = 0;
   for (size_t i = first; i < source->graph->n_nodes; i++) {
     if (!is_same_kind(&nodes[i], &nodes[first])) continue;
@@ -78,7 +73,7 @@ static json_t *operator_json(const lk_report_source *source, size_t first) {
     add_binds(&sum, &stats);
     count++;
     if (name[0] == '\0') continue;
-    if (!count_implementation(implementations.object, name)) implementations.failed = true;
+    if (!count_implementation(implementations.value, name)) implementations.failed = true;
   }
   lk_json_set(&json, "op_type", lk_json_text(nodes[first].op_type));
   lk_json_set(&json, "domain", lk_json_text(nodes[first].domain));
@@ -90,16 +85,13 @@ static json_t *operator_json(const lk_report_source *source, size_t first) {
 
 static json_t *operators_json(const lk_report_source *source) {
   const lk_node *nodes = source->graph->nodes;
-  json_t *operators = json_array();
-  bool fits = operators != NULL;
-  for (size_t i = 0; fits && i < source->graph->n_nodes; i++) {
+  lk_json operators = lk_json_begin(json_array());
+  for (size_t i = 0; i < source->graph->n_nodes; i++) {
     size_t first = 0;
     while (!is_same_kind(&nodes[first], &nodes[i])) first++;
-    if (first == i) fits = lk_json_append(operators, operator_json(source, i));
+    if (first == i) lk_json_add(&operators, operator_json(source, i));
   }
-  if (fits) return operators;
-  json_decref(operators);
-  return NULL;
+  return lk_json_end(&operators);
 }
 
 /* ---- sizes ---- */
@@ -159,44 +151,44 @@ static json_t *element_json(const lk_tensor *value, int64_t index) {
   }
 }
 
-static json_t *desc_json(const char *name, const lk_tensor_desc *desc, const lk_tensor *value) {
-  lk_json json = lk_json_begin();
-  json_t *shape = json_array();
-  bool fits = shape != NULL;
-  for (uint32_t i = 0; fits && i < desc->rank; i++) {
-    fits = lk_json_append(shape, json_integer(desc->dims[i]));
+static json_t *shape_json(const lk_tensor_desc *desc) {
+  lk_json shape = lk_json_begin(json_array());
+  for (uint32_t i = 0; i < desc->rank; i++) lk_json_add(&shape, json_integer(desc->dims[i]));
+  return lk_json_end(&shape);
+}
+
+static json_t *data_json(const lk_tensor *value) {
+  lk_json data = lk_json_begin(json_array());
+  const int64_t count = lk_elements(&value->desc);
+  for (int64_t i = 0; i < count && i < MOST_ELEMENTS; i++) {
+    lk_json_add(&data, element_json(value, i));
   }
+  return lk_json_end(&data);
+}
+
+/* `value` NULL: its elements are not known. */
+static json_t *desc_json(const char *name, const lk_tensor_desc *desc, const lk_tensor *value) {
+  lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "name", lk_json_text(name));
   lk_json_set(&json, "dtype", json_string(lk_dtype_name(desc->dtype)));
-  if (!fits) json.failed = true;
-  lk_json_set(&json, "shape", shape);
-  if (value == NULL) return lk_json_end(&json);
-  json_t *data = json_array();
-  const int64_t count = lk_elements(desc) < MOST_ELEMENTS ? lk_elements(desc) : MOST_ELEMENTS;
-  fits = data != NULL;
-  for (int64_t i = 0; fits && i < count; i++) {
-    fits = lk_json_append(data, element_json(value, i));
-  }
-  if (!fits) json.failed = true;
-  lk_json_set(&json, "data", data);
+  lk_json_set(&json, "shape", shape_json(desc));
+  if (value != NULL) lk_json_set(&json, "data", data_json(value));
   return lk_json_end(&json);
 }
 
 static json_t *size_json(const lk_session_size *size) {
-  lk_json json = lk_json_begin();
-  json_t *inputs = json_array(), *values = json_array();
-  bool fits = inputs != NULL && values != NULL;
-  for (uint32_t i = 0; fits && i < size->n_inputs; i++) {
-    fits = lk_json_append(inputs, desc_json(size->input_names[i], &size->inputs[i], NULL));
+  lk_json json = lk_json_begin(json_object());
+  lk_json inputs = lk_json_begin(json_array()), values = lk_json_begin(json_array());
+  for (uint32_t i = 0; i < size->n_inputs; i++) {
+    lk_json_add(&inputs, desc_json(size->input_names[i], &size->inputs[i], NULL));
   }
-  for (uint32_t i = 0; fits && i < size->n_values; i++) {
-    fits = lk_json_append(values,
-                          desc_json(size->value_names[i], &size->values[i].desc, &size->values[i]));
+  for (uint32_t i = 0; i < size->n_values; i++) {
+    const lk_tensor *value = &size->values[i];
+    lk_json_add(&values, desc_json(size->value_names[i], &value->desc, value));
   }
-  if (!fits) json.failed = true;
   lk_json_set(&json, "part", lk_json_text(size->part));
-  lk_json_set(&json, "inputs", inputs);
-  lk_json_set(&json, "values", values);
+  lk_json_set(&json, "inputs", lk_json_end(&inputs));
+  lk_json_set(&json, "values", lk_json_end(&values));
   lk_json_set(&json, "builds", lk_json_number(size->builds));
   lk_json_set(&json, "build_ns", lk_json_number(size->build_ns));
   lk_json_set(&json, "longest_build_ns", lk_json_number(size->longest_build_ns));
@@ -207,20 +199,14 @@ static json_t *size_json(const lk_session_size *size) {
   return lk_json_end(&json);
 }
 
-typedef struct size_list {
-  json_t *sizes;
-  bool fits;
-} size_list;
-
 static void add_size(void *arg, const lk_session_size *size) {
-  size_list *list = arg;
-  if (list->fits) list->fits = lk_json_append(list->sizes, size_json(size));
+  lk_json_add(arg, size_json(size));
 }
 
 /* ---- together ---- */
 
 bool lk_report_runs(json_t *object, const lk_session_stats *stats) {
-  lk_json json = {object, object == NULL};
+  lk_json json = lk_json_begin(object);
   lk_json_set(&json, "nodes_in_file", lk_json_number(stats->nodes_in_file));
   lk_json_set(&json, "runs", lk_json_number(stats->runs));
   lk_json_set(&json, "parallel_runs", lk_json_number(stats->parallel_runs));
@@ -232,14 +218,15 @@ bool lk_report_runs(json_t *object, const lk_session_stats *stats) {
 }
 
 bool lk_report_graph(json_t *object, const lk_report_source *source) {
-  lk_json json = {object, object == NULL};
-  json_t *sizes = json_array();
-  size_list list = {sizes, sizes != NULL};
+  lk_json json = lk_json_begin(object);
+  lk_json sizes = lk_json_begin(json_array());
   uint64_t lost = 0;
-  if (source->visit_sizes(source->self, add_size, &list, &lost, NULL) != LK_OK) list.fits = false;
+  if (source->visit_sizes(source->self, add_size, &sizes, &lost, NULL) != LK_OK) {
+    sizes.failed = true;
+  }
   lk_json_set(&json, "nodes", nodes_json(source));
   lk_json_set(&json, "operators", operators_json(source));
-  lk_json_set(&json, "sizes", sizes);
+  lk_json_set(&json, "sizes", lk_json_end(&sizes));
   lk_json_set(&json, "sizes_lost", lk_json_number(lost));
-  return !json.failed && list.fits;
+  return !json.failed;
 }

@@ -5,19 +5,26 @@
 #include <latchkey/base.h>
 #include <stdbool.h>
 
-/* An object while it is made. Once a part has found no memory, all is lost, and the end tells. */
+/* An object or array while it is made. Once a part has found no memory, all is lost, and the end
+ * tells. */
 typedef struct lk_json {
-  json_t *object;
+  json_t *value;
   bool failed;
 } lk_json;
 
-lk_json lk_json_begin(void);
-/* Takes over `value`; NULL: it has found no memory. `key`: valid UTF-8. */
-void lk_json_set(lk_json *json, const char *key, json_t *value);
+/* Takes over `value`, an empty object or array; NULL: it has found no memory. */
+static inline lk_json lk_json_begin(json_t *value) {
+  return (lk_json){value, value == NULL};
+}
+/* Take over `value`; NULL: it has found no memory. `key`: valid UTF-8. */
+static inline void lk_json_set(lk_json *object, const char *key, json_t *value) {
+  if (json_object_set_new(object->value, key, value) != 0) object->failed = true;
+}
+static inline void lk_json_add(lk_json *array, json_t *value) {
+  if (json_array_append_new(array->value, value) != 0) array->failed = true;
+}
 /* NULL: something has found no memory. */
 json_t *lk_json_end(lk_json *json);
-/* The same for arrays: takes over `value`, and says whether it is in. */
-bool lk_json_append(json_t *array, json_t *value);
 
 json_t *lk_json_text(const char *text);  /* what is not valid UTF-8 is escaped, see base/text.h */
 json_t *lk_json_number(uint64_t number); /* null for LK_UNLIMITED and what no JSON reader takes */

@@ -36,12 +36,12 @@ static json_t *session_json(lk_session *session, const lk_session_stats *stats) 
                                    .implementation = source_implementation,
                                    .node_stats = source_node_stats,
                                    .visit_sizes = source_visit_sizes};
-  lk_json json = lk_json_begin();
+  lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "constants", lk_json_number(stats->constants));
   lk_json_set(&json, "weights_bytes", lk_json_number(stats->weights_bytes));
   lk_json_set(&json, "load_ns", lk_json_number(stats->load_ns));
-  if (!lk_report_runs(json.object, stats)) json.failed = true;
-  if (!lk_report_graph(json.object, &source)) json.failed = true;
+  if (!lk_report_runs(json.value, stats)) json.failed = true;
+  if (!lk_report_graph(json.value, &source)) json.failed = true;
   return lk_json_end(&json);
 }
 
@@ -49,7 +49,7 @@ lk_status lk_session_report(lk_session *session, char **out_text, lk_error *erro
   lk_session_stats stats = {.struct_size = sizeof stats};
   *out_text = NULL;
   LK_RETURN_NOT_OK(lk_session_get_stats(session, &stats, error));
-  lk_json json = {lk_report_begin(session->api), false};
+  lk_json json = lk_json_begin(lk_report_begin(session->api));
   lk_json_set(&json, "context",
               lk_report_context(session->api, session->context, stats.arena_bytes));
   lk_json_set(&json, "session", session_json(session, &stats));

@@ -36,11 +36,11 @@ lk_kind_stats cache_counts_sum(const lk_stats *before, const lk_stats *after) {
 
 json_t *cache_counts_json(const lk_kind_stats *counts) {
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f}", "hits",
-                   report_json_u64(counts->hits), "misses", report_json_u64(counts->misses),
-                   "builds", report_json_u64(counts->builds), "failed_builds",
-                   report_json_u64(counts->failed_builds), "waits", report_json_u64(counts->waits),
-                   "evictions", report_json_u64(counts->evictions), "entries",
-                   report_json_u64(counts->entries), "bytes", report_json_u64(counts->bytes),
+                   lk_json_number(counts->hits), "misses", lk_json_number(counts->misses), "builds",
+                   lk_json_number(counts->builds), "failed_builds",
+                   lk_json_number(counts->failed_builds), "waits", lk_json_number(counts->waits),
+                   "evictions", lk_json_number(counts->evictions), "entries",
+                   lk_json_number(counts->entries), "bytes", lk_json_number(counts->bytes),
                    "build_ms", (double)counts->build_ns / 1e6);
 }
 

@@ -181,24 +181,11 @@ lk_status report_json(json_t *root, lk_error *error) {
   return lk_fail(error, LK_INTERNAL, "failed to write the JSON report");
 }
 
-json_t *report_json_text(const char *text) {
-  json_t *value = json_string(text);
-  if (value != NULL) return value;
-  char *copy = escaped(text);
-  value = json_string(copy); /* NULL for NULL */
-  free(copy);
-  return value;
-}
-
 void report_json_set(json_t *object, const char *key, json_t *value) {
-  json_t *text = report_json_text(key);
+  json_t *text = lk_json_text(key);
   if (text != NULL) (void)json_object_set(object, json_string_value(text), value);
   json_decref(text);
   json_decref(value);
-}
-
-json_t *report_json_u64(uint64_t number) {
-  return number <= INT64_MAX ? json_integer((json_int_t)number) : json_null();
 }
 
 const char *report_bytes(uint64_t bytes, char buffer[REPORT_TEXT_CAPACITY]) {

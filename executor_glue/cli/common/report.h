@@ -1,10 +1,11 @@
 /* What the command shows: tables of aligned columns, JSON, and numbers for people. */
 #pragma once
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include <latchkey/base.h>
+
+#include "executor_glue/report/json.h"
 
 /* A table that is collected first, because the widest cell sets the width of its column. */
 typedef struct report_table report_table;
@@ -30,12 +31,8 @@ void report_json_begin(void);
  * LK_OUT_OF_MEMORY when it is NULL or there was no memory for a part of it: what puts the parts
  * together need not look. */
 lk_status report_json(json_t *root, lk_error *error);
-/* A string; one that is not valid UTF-8 is escaped. */
-json_t *report_json_text(const char *text);
 /* Adds a member whose key need not be valid UTF-8 either; takes over `value`. */
 void report_json_set(json_t *object, const char *key, json_t *value);
-/* An unsigned number; jansson's integers are signed: those beyond are null. */
-json_t *report_json_u64(uint64_t number);
 
 /* "12.3 MiB" */
 #define REPORT_TEXT_CAPACITY 32
