@@ -1,6 +1,5 @@
-/* latchkey ops: the operators that exist. */
+/* latchkey ops: the operators that exist, and what models lack. */
 #include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,23 +12,30 @@
 #include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/report.h"
+#include "executor_glue/cli/missing.h"
 
 enum { MISSING = 256 };
 
-static const struct argp_option options[] = {
-    {"json", 'j', NULL, 0, "Print JSON", 0},
-    {"missing", MISSING, NULL, 0,
-     "List the operators of ai.onnx that do not exist here instead, and why", 0},
-    {0}};
+static const struct argp_option options[] = {{"json", 'j', NULL, 0, "Print JSON", 0},
+                                             {"missing", MISSING, NULL, 0,
+                                              "List the operators of ai.onnx that do not exist "
+                                              "here instead, and why; with models, what keeps "
+                                              "each from running wholly here",
+                                              0},
+                                             {0}};
 
 /* The arguments of the command alone. */
 typedef struct ops_args {
   cli_args args; /* first: what cli_run hands over is this */
   bool missing;
+  char *const *paths; /* of models, in argv */
+  size_t n_paths;
+  bool found; /* a model lacks something */
 } ops_args;
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   ops_args *self = state->input;
+  (void)arg;
   switch (key) {
   case 'j':
     self->args.model.json = true;
@@ -37,25 +43,37 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case MISSING:
     self->missing = true;
     return 0;
-  case ARGP_KEY_ARG:
+  case ARGP_KEY_ARGS:
+    self->paths = state->argv + state->next;
+    self->n_paths = (size_t)(state->argc - state->next);
+    return 0;
+  case ARGP_KEY_END:
+    if (self->missing || self->n_paths == 0) return 0;
     return cli_parsed(lk_fail(&self->args.error, LK_INVALID_ARGUMENT,
-                              "failed to read the command line: '%s', no argument is needed", arg));
+                              "failed to read the command line: '%s', --missing is needed for a "
+                              "model",
+                              self->paths[0]));
   default:
     return ARGP_ERR_UNKNOWN;
   }
 }
 
-static const char doc[] = "Lists the operators that exist.\v"
+static const char doc[] = "Lists the operators that exist, or what models lack.\v"
                           "'opsets' are versions of the operator set that the operator comes from. "
                           "'in place': it may write its output over an input. 'post-ops': "
                           "activations and sums that follow it can be fused into it. JSON has the "
                           "types too: inputs and outputs with one letter have one type.\n\n"
-                          "Example:\n"
-                          "  latchkey ops --missing --json";
+                          "With models, every kind of node that cannot run is listed, also in "
+                          "bodies and functions, and whatever else is not supported; the exit code "
+                          "is 1 when there is any.\n\n"
+                          "Examples:\n"
+                          "  latchkey ops --missing --json\n"
+                          "  latchkey ops --missing det.onnx rec.onnx";
 
 static const struct argp command = {
     .options = options,
     .parser = parse,
+    .args_doc = "[MODEL...]",
     .doc = doc,
 };
 
@@ -119,28 +137,17 @@ static lk_status list_rows(const lk_api *api, bool json, lk_error *error) {
 
 /* ---- those that do not ---- */
 
-typedef struct missing_op {
-  const char *name, *reason;
-} missing_op;
-
-static const missing_op missing_ops[] = {
-#define MISSING_OP(name, reason) {name, reason},
-#include "executor_glue/cli/missing_ops.inc"
-#undef MISSING_OP
-};
-
 static lk_status list_missing(bool json, lk_error *error) {
-  const size_t count = sizeof missing_ops / sizeof *missing_ops;
   if (json) {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < n_missing_ops; i++) {
       (void)json_array_append_new(list, json_pack("{s:s, s:s}", "operator", missing_ops[i].name,
                                                   "reason", missing_ops[i].reason));
     }
     return report_json(list, error);
   }
   report_table *table = report_table_create("operator|reason");
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < n_missing_ops; i++) {
     report_cell(table, "%s", missing_ops[i].name);
     report_cell(table, "%s", missing_ops[i].reason);
   }
@@ -148,7 +155,7 @@ static lk_status list_missing(bool json, lk_error *error) {
 }
 
 static lk_status list_ops(void *arguments, lk_error *error) {
-  const ops_args *self = arguments;
+  ops_args *self = arguments;
   const lk_api *api = lk_get_api(LK_API_VERSION);
   if (api == NULL) {
     return lk_fail(error, LK_VERSION,
@@ -156,10 +163,14 @@ static lk_status list_ops(void *arguments, lk_error *error) {
                    LK_API_VERSION);
   }
   const bool json = self->args.model.json;
+  if (self->n_paths > 0) {
+    return missing_report(&self->args.model, self->paths, self->n_paths, &self->found, error);
+  }
   return self->missing ? list_missing(json, error) : list_rows(api, json, error);
 }
 
 int cli_cmd_ops(int argc, char **argv) {
   ops_args args = {0};
-  return cli_run(&command, argc, argv, &args.args, 1, list_ops);
+  const int code = cli_run(&command, argc, argv, &args.args, 1, list_ops);
+  return code == CLI_OK && args.found ? CLI_FAILED : code;
 }

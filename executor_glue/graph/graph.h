@@ -18,6 +18,10 @@
 /* The first opset of ai.onnx that loaders read; the last is LK_MAX_OPSET. */
 #define LK_MIN_OPSET 7
 
+/* The operator of a node that makes a constant which a loader has left out. Constant nodes that
+ * loaders read become constants, so no other node has it. */
+#define LK_GRAPH_UNREAD "Constant"
+
 /* Where the bytes of a constant are. */
 typedef enum lk_constant_kind {
   LK_CONSTANT_NONE = 0,   /* the value is computed, or an input */

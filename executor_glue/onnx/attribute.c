@@ -142,7 +142,7 @@ lk_status lk_onnx_attributes_read(const lk_onnx_source *source, const lk_onnx_sc
     lk_attr *attr = &attrs[*out_count];
     attr->name = lk_graph_strndup(scope->graph, a->name, strlen(a->name));
     if (attr->name == NULL) return lk_fail_memory(error, "an attribute", strlen(a->name));
-    LK_RETURN_NOT_OK(read_one(&r, resolved, attr));
+    LK_RETURN_NOT_OK(lk_onnx_source_forgive(source, read_one(&r, resolved, attr), error));
     if (attr->type != 0) ++*out_count;
   }
   return LK_OK;

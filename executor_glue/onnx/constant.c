@@ -76,3 +76,19 @@ lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, const lk_onnx
                  "failed to read Constant '%s': attribute '%s' is not supported, or has no tensor",
                  name, kind);
 }
+
+lk_status lk_onnx_constant_forgive(const lk_onnx_source *source, lk_graph *graph, int32_t value,
+                                   lk_status status, lk_error *error) {
+  if (status == LK_OK) return LK_OK;
+  LK_RETURN_NOT_OK(lk_onnx_source_forgive(source, status, error));
+  return lk_onnx_constant_leave_out(graph, value, error);
+}
+
+lk_status lk_onnx_constant_leave_out(lk_graph *graph, int32_t value, lk_error *error) {
+  int32_t node = LK_NO_NODE;
+  LK_RETURN_NOT_OK(lk_graph_add_node(graph, 0, 1, 0, &node, error));
+  graph->nodes[node].op_type = LK_GRAPH_UNREAD;
+  graph->nodes[node].opset = LK_MAX_OPSET;
+  graph->nodes[node].outputs[0] = value;
+  return LK_OK;
+}

@@ -67,20 +67,37 @@ static int32_t find(const lk_onnx_scope *scope, const char *name) {
   return lk_onnx_given(name) ? lk_value_names_find(&scope->names, name) : LK_NO_VALUE;
 }
 
+/* The values of sparse initializers, which a lenient source leaves out. */
+static lk_status add_sparse(lk_onnx_builder *b, lk_onnx_scope *scope,
+                            const Onnx__GraphProto *graph) {
+  for (size_t i = 0; i < graph->n_sparse_initializer; i++) {
+    const Onnx__TensorProto *values = graph->sparse_initializer[i]->values;
+    int32_t value = LK_NO_VALUE;
+    if (values == NULL) continue;
+    LK_RETURN_NOT_OK(lk_onnx_scope_add(scope, values->name, "an initializer", &value, b->error));
+    LK_RETURN_NOT_OK(lk_onnx_constant_leave_out(scope->graph, value, b->error));
+  }
+  return LK_OK;
+}
+
 static lk_status add_initializers(lk_onnx_builder *b, lk_onnx_scope *scope,
                                   const Onnx__GraphProto *graph) {
   if (graph->n_sparse_initializer > 0) {
     const Onnx__TensorProto *values = graph->sparse_initializer[0]->values;
-    return lk_fail(b->error, LK_UNSUPPORTED,
-                   "failed to read the graph: initializer '%s' is sparse, which is not supported",
-                   values != NULL && lk_onnx_given(values->name) ? values->name : "?");
+    const lk_status status =
+        lk_fail(b->error, LK_UNSUPPORTED,
+                "failed to read the graph: initializer '%s' is sparse, which is not supported",
+                values != NULL && lk_onnx_given(values->name) ? values->name : "?");
+    LK_RETURN_NOT_OK(lk_onnx_source_forgive(b->source, status, b->error));
+    LK_RETURN_NOT_OK(add_sparse(b, scope, graph));
   }
   for (size_t i = 0; i < graph->n_initializer; i++) {
     const Onnx__TensorProto *tensor = graph->initializer[i];
     int32_t value = LK_NO_VALUE;
     LK_RETURN_NOT_OK(lk_onnx_scope_add(scope, tensor->name, "an initializer", &value, b->error));
-    LK_RETURN_NOT_OK(
-        lk_onnx_constant_from_tensor(b->source, scope->graph, value, tensor, b->error));
+    const lk_status status =
+        lk_onnx_constant_from_tensor(b->source, scope->graph, value, tensor, b->error);
+    LK_RETURN_NOT_OK(lk_onnx_constant_forgive(b->source, scope->graph, value, status, b->error));
   }
   return LK_OK;
 }
@@ -115,12 +132,15 @@ static lk_status add_inputs(lk_onnx_builder *b, lk_onnx_scope *scope,
     const Onnx__ValueInfoProto *info = graph->input[i];
     int32_t value = find(scope, info->name);
     /* Before IR version 4, every initializer had to be listed as an input too. */
-    if (value != LK_NO_VALUE && scope->graph->values[value].constant_kind != LK_CONSTANT_NONE) {
-      continue;
-    }
+    const bool is_constant =
+        value != LK_NO_VALUE && scope->graph->values[value].constant_kind != LK_CONSTANT_NONE;
+    const bool is_unread = value != LK_NO_VALUE && b->source->lenience != NULL;
+    if (is_constant || is_unread) continue;
     LK_RETURN_NOT_OK(lk_onnx_scope_add(scope, info->name, "a graph input", &value, b->error));
     /* a body's may leave the type to the node, and be a sequence that the graph around it makes */
-    if (scope->around == NULL || is_tensor(info->type)) LK_RETURN_NOT_OK(check_input(b, info));
+    if (scope->around == NULL || is_tensor(info->type)) {
+      LK_RETURN_NOT_OK(lk_onnx_source_forgive(b->source, check_input(b, info), b->error));
+    }
     LK_RETURN_NOT_OK(declare(scope->graph, value, info, b->error));
     if (scope->around != NULL) forget_dims(&scope->graph->values[value]);
     LK_RETURN_NOT_OK(lk_graph_add_input(scope->graph, value, b->error));

@@ -92,9 +92,16 @@ cleanup:
   return lk_error_prefix(error, status, "failed to load a model from memory");
 }
 
-/* `path`: NULL, or the file that the model is in, instead of `size` bytes at `data`. */
-static lk_status load(const lk_allocator *allocator, const char *path, bool copies,
-                      const void *data, size_t size, lk_onnx_model **out_model,
+/* Where a model is read from, and how. */
+typedef struct wanted {
+  const char *path; /* NULL: `data` */
+  bool copies;
+  const void *data;
+  size_t size;
+  const lk_onnx_lenience *lenience;
+} wanted;
+
+static lk_status load(const lk_allocator *allocator, const wanted *from, lk_onnx_model **out_model,
                       lk_graph **out_graph, lk_error *error) {
   lk_status status = LK_OK;
   *out_model = NULL;
@@ -103,16 +110,18 @@ static lk_status load(const lk_allocator *allocator, const char *path, bool copi
   if (model == NULL) return lk_fail_memory(error, "a model", sizeof *model);
   model->allocator = allocator;
   atomic_init(&model->users, 1);
-  model->source = (lk_onnx_source){.bytes = data, .size = size};
-  if (path != NULL) {
+  model->source = (lk_onnx_source){.bytes = from->data, .size = from->size};
+  if (from->path != NULL) {
+    const char *path = from->path;
     model->path = lk_strdup(allocator, path);
     if (model->path == NULL) LK_TRY(lk_fail_memory(error, "the path of a model", strlen(path) + 1));
-    LK_TRY(lk_onnx_map_create(path, copies ? allocator : NULL, &model->map, error));
+    LK_TRY(lk_onnx_map_create(path, from->copies ? allocator : NULL, &model->map, error));
     model->source = (lk_onnx_source){.bytes = model->map.bytes, .size = model->map.size};
-    LK_TRY(lk_onnx_external_create(allocator, path, copies, &model->source.external, error));
-  } else if (data == NULL || size == 0) {
+    LK_TRY(lk_onnx_external_create(allocator, path, from->copies, &model->source.external, error));
+  } else if (from->data == NULL || from->size == 0) {
     LK_TRY(lk_fail(error, LK_INVALID_ARGUMENT, "failed to load a model from memory: it is empty"));
   }
+  model->source.lenience = from->lenience;
   LK_TRY(lk_onnx_model_read(model, out_graph, error));
   *out_model = model;
   model = NULL;
@@ -124,12 +133,21 @@ cleanup:
 
 lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path, bool copies,
                             lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error) {
-  return load(allocator, path, copies, NULL, 0, out_model, out_graph, error);
+  const wanted from = {.path = path, .copies = copies};
+  return load(allocator, &from, out_model, out_graph, error);
+}
+
+lk_status lk_onnx_load_leniently(const lk_allocator *allocator, const char *path,
+                                 const lk_onnx_lenience *lenience, lk_onnx_model **out_model,
+                                 lk_graph **out_graph, lk_error *error) {
+  const wanted from = {.path = path, .lenience = lenience};
+  return load(allocator, &from, out_model, out_graph, error);
 }
 
 lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, size_t size,
                               lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error) {
-  return load(allocator, NULL, false, data, size, out_model, out_graph, error);
+  const wanted from = {.data = data, .size = size};
+  return load(allocator, &from, out_model, out_graph, error);
 }
 
 const char *lk_onnx_model_path(const lk_onnx_model *model) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor_glue/graph/graph.h"
+#include "executor_glue/onnx/lenience.h"
 
 /* The mapped files that the constants of graphs lie in: counted, since any number of graphs may be
  * read from them, on any threads. */
@@ -15,6 +16,12 @@ lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path, boo
 /* The same from memory, which must outlive the model. */
 lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, size_t size,
                               lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error);
+/* As lk_onnx_load_file, but what is LK_UNSUPPORTED is told and left out, so that the rest can be
+ * looked at: opsets, element types, inputs that are no tensors. Constants that are left out
+ * are made by nodes LK_GRAPH_UNREAD: the graph is not to be run. `error` must not be NULL. */
+lk_status lk_onnx_load_leniently(const lk_allocator *allocator, const char *path,
+                                 const lk_onnx_lenience *lenience, lk_onnx_model **out_model,
+                                 lk_graph **out_graph, lk_error *error);
 /* Reads one more graph from what is mapped already, whatever has become of the files. */
 lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error);
 const char *lk_onnx_model_path(const lk_onnx_model *model); /* NULL: it is in memory */

@@ -8,12 +8,19 @@
 #include "executor_glue/onnx/builder.h"
 #include "executor_glue/onnx/constant.h"
 
+/* Of a lenient source, the nearest opset of ai.onnx that has rows: that the model's is another one
+ * has been told. */
+static int64_t nearest_opset(const char *domain, int64_t version) {
+  if (domain[0] != '\0') return version;
+  return version < LK_MIN_OPSET ? LK_MIN_OPSET : version > LK_MAX_OPSET ? LK_MAX_OPSET : version;
+}
+
 static lk_status find_opset(const lk_onnx_builder *b, const lk_onnx_scope *scope,
                             const Onnx__NodeProto *node, int32_t *out) {
   const char *domain = lk_onnx_domain(node->domain);
   for (size_t i = 0; i < scope->n_opsets; i++) {
     if (strcmp(domain, lk_onnx_domain(scope->opsets[i]->domain)) == 0) {
-      *out = (int32_t)scope->opsets[i]->version;
+      *out = (int32_t)nearest_opset(domain, scope->opsets[i]->version);
       return LK_OK;
     }
   }
@@ -151,7 +158,8 @@ static lk_status add_constant(lk_onnx_builder *b, lk_onnx_scope *scope,
                    "failed to read node '%s' (Constant): '%s' is made twice",
                    lk_onnx_node_label(node), made->name);
   }
-  return lk_onnx_constant_from_node(b->source, scope, value, node, b->error);
+  const lk_status status = lk_onnx_constant_from_node(b->source, scope, value, node, b->error);
+  return lk_onnx_constant_forgive(b->source, scope->graph, value, status, b->error);
 }
 
 static lk_status find_inputs(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__NodeProto *proto,

@@ -16,9 +16,10 @@ lk_status lk_onnx_check_opsets(const lk_onnx_builder *builder,
     const char *domain = lk_onnx_domain(opsets[i]->domain);
     const int64_t version = opsets[i]->has_version ? opsets[i]->version : 0;
     if (domain[0] == '\0' && (version < LK_MIN_OPSET || version > LK_MAX_OPSET)) {
-      return lk_fail(builder->error, LK_UNSUPPORTED,
-                     "failed to read %s: opset %" PRId64 " of ai.onnx, %d to %d", where, version,
-                     LK_MIN_OPSET, LK_MAX_OPSET);
+      const lk_status status = lk_fail(builder->error, LK_UNSUPPORTED,
+                                       "failed to read %s: opset %" PRId64 " of ai.onnx, %d to %d",
+                                       where, version, LK_MIN_OPSET, LK_MAX_OPSET);
+      LK_RETURN_NOT_OK(lk_onnx_source_forgive(builder->source, status, builder->error));
     }
     if (version < 1 || version > INT32_MAX) {
       return lk_fail(builder->error, LK_MALFORMED,

@@ -20,6 +20,13 @@ enum {
   UINT64_DATA = 11
 };
 
+lk_status lk_onnx_source_forgive(const lk_onnx_source *source, lk_status status,
+                                 const lk_error *error) {
+  if (status != LK_UNSUPPORTED || source->lenience == NULL) return status;
+  source->lenience->tell(source->lenience->arg, error->message);
+  return LK_OK;
+}
+
 lk_status lk_onnx_source_charge(const lk_onnx_source *source, uint64_t bytes, const char *what,
                                 lk_error *error) {
   if (source->copies_left == NULL) return LK_OK;

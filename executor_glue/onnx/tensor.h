@@ -4,6 +4,7 @@
 #include <latchkey/base.h>
 
 #include "executor_glue/onnx/external.h"
+#include "executor_glue/onnx/lenience.h"
 
 /* The file that tensors of a skeleton refer to. */
 typedef struct lk_onnx_source {
@@ -13,6 +14,7 @@ typedef struct lk_onnx_source {
   /* Bytes that the graph which is being read may still copy out of the files: a file may say in a
    * few of them that many are wanted. NULL: no limit. */
   uint64_t *copies_left;
+  const lk_onnx_lenience *lenience; /* NULL: what is not read is a failure */
 } lk_onnx_source;
 
 /* What a graph of a file of `size` bytes may copy. Weights lie in the file as they are needed, and
@@ -22,6 +24,11 @@ typedef struct lk_onnx_source {
 /* Notes a copy of `bytes`, for `what`. LK_OUT_OF_RANGE: they are more than are left. */
 lk_status lk_onnx_source_charge(const lk_onnx_source *source, uint64_t bytes, const char *what,
                                 lk_error *error);
+
+/* `status`, that of reading a part of the file; or LK_OK where it is LK_UNSUPPORTED and the source
+ * is lenient: then the part is left out, and `error`, which holds the sentence, has been told. */
+lk_status lk_onnx_source_forgive(const lk_onnx_source *source, lk_status status,
+                                 const lk_error *error);
 
 typedef struct lk_onnx_tensor {
   lk_tensor_desc desc; /* plain */

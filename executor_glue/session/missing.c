@@ -1,0 +1,57 @@
+/* What keeps a model from running: loads it leniently, and asks about each node. */
+#include "executor_glue/session/missing.h"
+
+#include "base/status.h"
+#include "executor_glue/onnx/load.h"
+#include "executor_glue/passes/pass.h"
+
+/* The sentences of a lenient load, whose functions cannot fail. */
+typedef struct listener {
+  const lk_missing_told *told;
+  lk_status status; /* of the first that failed */
+  lk_error error;
+} listener;
+
+static void hear(void *arg, const char *sentence) {
+  listener *self = arg;
+  if (self->status != LK_OK) return;
+  self->status = self->told->other(self->told->arg, sentence, &self->error);
+}
+
+/* A run gives tensors. */
+static lk_status check_outputs(const lk_graph *graph, const lk_missing_told *told,
+                               lk_error *error) {
+  for (size_t i = 0; i < graph->n_outputs; i++) {
+    const lk_value *value = &graph->values[graph->outputs[i]];
+    lk_error sentence;
+    if (value->kind == 0) continue;
+    (void)lk_fail(&sentence, LK_UNSUPPORTED, "failed to give output '%s': it is not a tensor",
+                  value->name);
+    LK_RETURN_NOT_OK(told->other(told->arg, sentence.message, error));
+  }
+  return LK_OK;
+}
+
+lk_status lk_model_find_missing(lk_context *context, const char *path,
+                                const lk_session_options *options, const lk_missing_told *told,
+                                lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_api *api = lk_get_api(LK_API_VERSION);
+  lk_onnx_model *model = NULL;
+  lk_graph *graph = NULL;
+  listener ear = {.told = told};
+  const lk_onnx_lenience lenience = {hear, &ear};
+  const lk_pass_env env = {
+      .api = api, .context = context, .max_folded_bytes = options->max_folded_bytes};
+  LK_TRY(lk_onnx_load_leniently(api->context_allocator(context), path, &lenience, &model, &graph,
+                                error));
+  if (ear.status != LK_OK) LK_TRY(lk_fail(error, ear.status, "%s", ear.error.message));
+  LK_TRY(lk_passes_run(&env, graph, options->disabled_passes, options->n_disabled_passes, NULL,
+                       error));
+  LK_TRY(lk_flow_find_missing(api, graph, told->node, told->arg, error));
+  LK_TRY(check_outputs(graph, told, error));
+cleanup:
+  lk_graph_destroy(graph);
+  lk_onnx_model_release(model);
+  return status;
+}
