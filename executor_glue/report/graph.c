@@ -15,6 +15,16 @@ static void set_binds(lk_json *json, const lk_node_stats *stats) {
   lk_json_set(json, "bind_times", lk_json_numbers(stats->bind_times, LK_TIME_BUCKETS));
 }
 
+/* The names of those values that runs compute or are given. */
+static json_t *values_json(const lk_graph *graph, const int32_t *values, uint32_t count) {
+  lk_json names = lk_json_begin(json_array());
+  for (uint32_t i = 0; i < count; i++) {
+    if (values[i] == LK_NO_VALUE || lk_value_is_constant(graph, values[i])) continue;
+    lk_json_add(&names, lk_json_text(graph->values[values[i]].name));
+  }
+  return lk_json_end(&names);
+}
+
 static json_t *node_json(const lk_report_source *source, size_t index) {
   const lk_node *node = &source->graph->nodes[index];
   const lk_node_stats stats = source->node_stats(source->self, index);
@@ -26,6 +36,8 @@ static json_t *node_json(const lk_report_source *source, size_t index) {
               lk_json_text(lk_node_describe(source->graph, node, NULL).output_name));
   lk_json_set(&json, "fused", lk_json_text(node->fused));
   lk_json_set(&json, "implementation", lk_json_text(source->implementation(source->self, index)));
+  lk_json_set(&json, "inputs", values_json(source->graph, node->inputs, node->n_inputs));
+  lk_json_set(&json, "outputs", values_json(source->graph, node->outputs, node->n_outputs));
   set_binds(&json, &stats);
   return lk_json_end(&json);
 }

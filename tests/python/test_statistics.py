@@ -85,6 +85,17 @@ def test_of_sizes_and_nodes(report):
         session["operators"])
 
 
+def test_of_edges(report):
+    """Each value that a node reads is an input of the model or another node's output."""
+    nodes = report[0]["session"]["nodes"]
+    made = ["x", *(name for node in nodes for name in node["outputs"])]
+    assert len(set(made)) == len(made)
+    for node in nodes:
+        assert node["outputs"][0] == node["output_name"]
+        assert node["inputs"] and set(node["inputs"]) <= set(made), "constants are left out"
+    assert {"scores", "features"} <= set(made)
+
+
 def test_show_values_that_shapes_depend_on():
     """A shape that is an input is part of the size."""
     model = make_model(
