@@ -29,6 +29,7 @@ static const command commands[] = {
     {"shapes", "draw the shapes of a series of requests", cli_cmd_shapes},
     {"compare", "compare results and speed with ONNX Runtime or another model", NULL},
     {"explain", "say why runs are slow or memory grows, and what can be done", NULL},
+    {"record", "run a model over a series of shapes, and record what happens over time", NULL},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

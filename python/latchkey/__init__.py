@@ -22,14 +22,15 @@ from ._stats import Stats
 
 if typing.TYPE_CHECKING:
     from ._compare import Comparison, Difference, PeerError, Verdict, Worst, compare
+    from ._recorder import Recorder
 
 __all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Comparison", "Context",
            "DeadlineError", "Difference", "Error", "Explanation", "FileError", "Finding",
            "InvalidArgumentError", "MachinePeak", "MalformedError", "ModelNotFoundError",
            "NodeInfo", "NotFoundError", "OutOfMemoryError", "OutOfRangeError", "PassInfo",
-           "PeerError", "Profile", "Session", "Stats", "UnsupportedError", "ValueInfo", "Verdict",
-           "Worst", "compare", "explain", "machine_peak", "set_processors", "threads_stats",
-           "version"]
+           "PeerError", "Profile", "Recorder", "Session", "Stats", "UnsupportedError", "ValueInfo",
+           "Verdict", "Worst", "compare", "explain", "machine_peak", "set_processors",
+           "threads_stats", "version"]
 
 
 def version() -> str:
@@ -39,6 +40,9 @@ def version() -> str:
 
 def __getattr__(name: str) -> typing.Any:
     """Imports what most programs do not use when it is used: the command starts as quickly."""
+    if name == "Recorder":
+        from . import _recorder
+        return _recorder.Recorder
     if name not in ("Comparison", "Difference", "PeerError", "Verdict", "Worst", "compare"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import _compare

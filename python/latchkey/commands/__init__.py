@@ -8,6 +8,7 @@ this table alone.
 COMMANDS = {
     "compare": "compare results and speed with ONNX Runtime or another model",
     "explain": "say why runs are slow or memory grows, and what can be done",
+    "record": "run a model over a series of shapes, and record what happens over time",
 }
 """The summary of each. ``NAME.py`` has ``add_arguments(parser)``, ``work(arguments)`` with the exit
 code as its result, and the texts ``DESCRIPTION`` and ``EPILOG`` of its ``--help``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy
 
@@ -37,21 +37,45 @@ def add_arguments(parser: argparse.ArgumentParser, count: int, what: str) -> Non
                         help="draw shapes and values by this seed (default: 1)")
 
 
+class Requests(Sequence[dict[str, numpy.ndarray]]):
+    """The inputs of each request, which are drawn when they are asked for: always the same.
+
+    :param arguments: what :func:`add_arguments` has read.
+    :param options: of the session.
+    """
+
+    def __init__(self, arguments: argparse.Namespace, options: Mapping[str, Any]) -> None:
+        files = dict(arguments.input)
+        words = [f"--disable-pass={name}" for name in options.get("disabled_passes", ())]
+        self._shapes = draw_shapes(arguments.model, arguments.shape,
+                                   [f"{name}={path}" for name, path in arguments.input],
+                                   arguments.requests, arguments.seed, words)
+        with Session(arguments.model, **options) as session:
+            self._types = {value.name: value.dtype for value in session.inputs}
+        self._files = {name: _read(path) for name, path in files.items()}
+        self._seed: int = arguments.seed
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    @overload
+    def __getitem__(self, number: int) -> dict[str, numpy.ndarray]: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[dict[str, numpy.ndarray]]: ...
+
+    def __getitem__(self, number: int | slice) -> Any:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        return {name: self._files[name] if name in self._files else
+                _draw(self._types[name], shape, (self._seed, number, place))
+                for place, (name, shape) in enumerate(self._shapes[number].items())}
+
+
 def draw(arguments: argparse.Namespace,
          options: Mapping[str, Any]) -> list[dict[str, numpy.ndarray]]:
-    """The inputs of each request. ``options``: of the session."""
-    files = dict(arguments.input)
-    words = [f"--disable-pass={name}" for name in options.get("disabled_passes", ())]
-    shapes = draw_shapes(arguments.model, arguments.shape,
-                         [f"{name}={path}" for name, path in arguments.input], arguments.requests,
-                         arguments.seed, words)
-    with Session(arguments.model, **options) as session:
-        types = {value.name: value.dtype for value in session.inputs}
-    read = {name: _read(path) for name, path in files.items()}
-    return [{name: read[name] if name in read else
-             _draw(types[name], shape, (arguments.seed, number, place))
-             for place, (name, shape) in enumerate(request.items())}
-            for number, request in enumerate(shapes)]
+    """The inputs of each request, all of them in memory: see :class:`Requests`."""
+    return list(Requests(arguments, options))
 
 
 def _read(path: str) -> numpy.ndarray:
