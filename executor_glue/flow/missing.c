@@ -44,7 +44,7 @@ static lk_status tell(const finder *self, const lk_node *node, const char *types
                                    .domain = node->domain,
                                    .opset = node->opset,
                                    .scope = self->graph->scope,
-                                   .label = lk_program_node_label(self->graph, node),
+                                   .label = lk_node_label(self->graph, node),
                                    .types = types,
                                    .reason = reason};
   return self->found(self->arg, &missing, self->error);

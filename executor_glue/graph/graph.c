@@ -160,3 +160,7 @@ lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
   }
   return desc;
 }
+
+const char *lk_node_label(const lk_graph *graph, const lk_node *node) {
+  return node->name[0] != '\0' ? node->name : lk_node_describe(graph, node, NULL).output_name;
+}

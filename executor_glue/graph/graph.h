@@ -142,6 +142,8 @@ bool lk_value_is_constant(const lk_graph *graph, int32_t value);
  * first output that is wanted: no other node writes that value. */
 lk_node_desc lk_node_describe(const lk_graph *graph, const lk_node *node,
                               const lk_node_input *inputs);
+/* What a sentence calls the node: its name, or that of its output when it has none. */
+const char *lk_node_label(const lk_graph *graph, const lk_node *node);
 
 /* ---- for passes ---- */
 

@@ -13,10 +13,11 @@ typedef struct activation {
 
 /* alpha * x + beta from Add, Sub, Mul or Div with one number. */
 static bool read_linear(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
-                        activation *out) {
+                        activation *out, lk_miss *miss) {
   lk_number_step step;
   if (!lk_node_number_step(env, graph, node, &step)) return false;
   float alpha = 1.0f, beta = 0.0f;
+  out->input = step.operand;
   switch (step.kind) {
   case LK_POST_ADD:
     beta = step.number;
@@ -29,13 +30,16 @@ static bool read_linear(const lk_pass_env *env, const lk_graph *graph, const lk_
     beta = step.number_first ? step.number : -step.number;
     break;
   default: /* LK_POST_DIV */
-    if (step.number_first || step.number == 0.0f) return false;
-    alpha = 1.0f / step.number;
-    if (alpha == 0.0f) return false; /* 1 / number is too small for a float */
+    /* 1 / number may be too small for a float, which makes it 0 */
+    alpha = step.number_first || step.number == 0.0f ? 0.0f : 1.0f / step.number;
+    if (alpha == 0.0f) {
+      return lk_miss_note(miss, "", "a division %s %g is not a product with a number of type f32",
+                          step.number_first ? "of" : "by", (double)step.number);
+    }
   }
-  out->input = step.operand;
   out->post_op = (lk_post_op){LK_POST_LINEAR, -1, alpha, beta};
-  return isfinite(alpha) && isfinite(beta);
+  if (isfinite(alpha) && isfinite(beta)) return true;
+  return lk_miss_note(miss, "", "its number, %g, is not finite", (double)step.number);
 }
 
 /* Folds a linear post-op into the last one of the node when that is linear too. */
@@ -59,16 +63,28 @@ static lk_status fuse(lk_graph *graph, int32_t target, const lk_post_op *post_op
   return lk_node_note_fused(graph, target, lk_post_op_name(post_op->kind), error);
 }
 
+/* The node that `node` can become a post-op of, and which one. */
+static int32_t find_target(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
+                           activation *out, lk_miss *miss) {
+  *out = (activation){.input = node->inputs[0]};
+  if (!lk_node_post_op(env, graph, node, &out->post_op, miss) &&
+      !read_linear(env, graph, node, out, miss)) {
+    /* Its numbers do not matter where what it reads could not take it anyway. */
+    if (miss != NULL) miss->is_near &= lk_value_takes_post_ops(env, graph, out->input);
+    return LK_NO_NODE;
+  }
+  return lk_post_op_target(env, graph, out->input, 1, miss);
+}
+
 lk_status lk_pass_activation(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                              lk_error *error) {
   for (size_t n = 0; n < graph->n_nodes; n++) {
+    activation act;
     const lk_node *node = &graph->nodes[n];
+    lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
     if (!lk_node_is_plain(node) || node->n_outputs != 1) continue;
-    activation act = {.input = node->inputs[0]};
-    if (!lk_node_post_op(env, graph, node, &act.post_op) && !read_linear(env, graph, node, &act)) {
-      continue;
-    }
-    const int32_t target = lk_post_op_target(env, graph, act.input, 1);
+    const int32_t target = find_target(env, graph, node, &act, miss);
+    if (target == LK_NO_NODE) lk_refusals_add(env->refusals, graph, (int32_t)n, miss);
     if (target == LK_NO_NODE) continue;
     LK_RETURN_NOT_OK(fuse(graph, target, &act.post_op, error));
     lk_graph_absorb_node(graph, target, (int32_t)n);

@@ -2,8 +2,10 @@
 #include "executor_glue/passes/pass.h"
 
 #include <fenv.h>
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/passes/bodies.h"
 
@@ -37,14 +39,30 @@ static lk_status check_names(const char *const *disabled, size_t n_disabled, lk_
   return LK_OK;
 }
 
+/* A row that comes a second time sees more: what it left the first time does not count. */
+static void listen(lk_refusals *refusals, const lk_pass *pass, const lk_graph *graph) {
+  if (refusals == NULL) return;
+  refusals->pass = pass->name;
+  for (size_t i = 0; i < lk_n_passes; i++) {
+    if (lk_passes[i].run == pass->run) lk_refusals_forget(refusals, lk_passes[i].name, graph);
+  }
+}
+
+static lk_status check_heard(const lk_refusals *refusals, lk_error *error) {
+  if (refusals == NULL || !refusals->failed) return LK_OK;
+  return lk_fail_memory(error, "notes on passes", sizeof(lk_refusal));
+}
+
 lk_status lk_pass_run(const lk_pass *pass, const lk_pass_env *env, lk_graph *graph,
                       uint64_t *out_changes, lk_error *error) {
   lk_status status = LK_OK;
   lk_pass_env own = *env;
+  listen(own.refusals, pass, graph);
   if ((pass->flags & LK_PASS_NEEDS_SHAPES) != 0) {
     LK_TRY(lk_symbolic_shapes_create(env->api, graph, &own.shapes, error));
   }
   LK_TRY(pass->run(&own, graph, out_changes, error));
+  LK_TRY(check_heard(own.refusals, error));
 cleanup:
   lk_symbolic_shapes_destroy(own.shapes);
   return status;
@@ -89,8 +107,82 @@ static lk_status run_on(const passes_run *self, lk_graph *graph) {
     if (again && ++rounds < MAX_ROUNDS) i = SIZE_MAX; /* the next one is the first */
   }
   LK_RETURN_NOT_OK(run_on_bodies(self, graph));
-  return lk_graph_resolve(graph, self->error);
+  LK_RETURN_NOT_OK(lk_graph_resolve(graph, self->error));
+  if (self->env->refusals != NULL) lk_refusals_settle(self->env->refusals, graph);
+  return LK_OK;
 }
+
+/* ---- passes that are switched off ---- */
+
+static const char SWITCH_ON[] = "take it out of disabled_passes";
+
+/* Notes the nodes, of `nodes` before the pass, whose output another operator makes after it, or
+ * nothing. */
+static size_t note_changed(const lk_pass_env *env, const lk_pass *pass, const lk_graph *graph,
+                           const lk_node *nodes, size_t n_nodes) {
+  size_t noted = 0;
+  for (size_t i = 0; i < n_nodes; i++) {
+    const int32_t output = nodes[i].n_outputs > 0 ? nodes[i].outputs[0] : LK_NO_VALUE;
+    lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
+    if (output == LK_NO_VALUE) continue;
+    const lk_value *value = &graph->values[output];
+    const bool is_gone = value->producer == LK_NO_NODE && value->n_uses > 0;
+    const bool is_other = value->producer != LK_NO_NODE &&
+                          strcmp(graph->nodes[value->producer].op_type, nodes[i].op_type) != 0;
+    if (!is_gone && !is_other) continue;
+    (void)lk_miss_note(miss, SWITCH_ON, "pass '%s', which would rewrite it, is switched off",
+                       pass->name);
+    lk_refusals_add_node(env->refusals, graph, &nodes[i], miss);
+    noted++;
+  }
+  return noted;
+}
+
+static lk_status try_pass(const lk_pass_env *env, const lk_pass *pass, lk_graph *graph,
+                          lk_error *error) {
+  lk_status status = LK_OK;
+  const size_t n_nodes = graph->n_nodes;
+  uint64_t changes = 0;
+  lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
+  lk_node *nodes = lk_calloc(graph->allocator, n_nodes, sizeof *nodes);
+  int32_t *outputs = lk_calloc(graph->allocator, n_nodes, sizeof *outputs);
+  if (nodes == NULL || outputs == NULL) {
+    LK_TRY(lk_fail_memory(error, "nodes before a pass", n_nodes * sizeof *nodes));
+  }
+  /* A pass may give a node another output, in the list that the node has. */
+  for (size_t i = 0; i < n_nodes; i++) {
+    nodes[i] = graph->nodes[i];
+    outputs[i] = nodes[i].n_outputs > 0 ? nodes[i].outputs[0] : LK_NO_VALUE;
+    nodes[i].outputs = &outputs[i];
+  }
+  lk_pass_env deaf = *env; /* only what it does counts */
+  deaf.refusals = NULL;
+  LK_TRY(lk_pass_run(pass, &deaf, graph, &changes, error));
+  LK_TRY(lk_graph_resolve(graph, error));
+  env->refusals->pass = pass->name;
+  if (note_changed(env, pass, graph, nodes, n_nodes) == 0 && changes > 0) {
+    (void)lk_miss_note(miss, SWITCH_ON, "it would rewrite %" PRIu64 " nodes and is switched off",
+                       changes);
+    lk_refusals_add_node(env->refusals, graph, NULL, miss);
+  }
+  status = check_heard(env->refusals, error);
+cleanup:
+  lk_free(graph->allocator, outputs);
+  lk_free(graph->allocator, nodes);
+  return status;
+}
+
+lk_status lk_passes_try_disabled(const lk_pass_env *env, lk_graph *graph,
+                                 const char *const *disabled, size_t n_disabled, lk_error *error) {
+  if (env->refusals == NULL) return LK_OK;
+  for (size_t i = 0; i < lk_n_passes; i++) {
+    if (!lk_pass_is_disabled(lk_passes[i].name, disabled, n_disabled)) continue;
+    LK_RETURN_NOT_OK(try_pass(env, &lk_passes[i], graph, error));
+  }
+  return LK_OK;
+}
+
+/* ---- all of them ---- */
 
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
                         size_t n_disabled, uint64_t *out_changes, lk_error *error) {

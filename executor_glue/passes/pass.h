@@ -1,6 +1,7 @@
 /* Passes over the graph IR: each one file and one row in pass_list.inc. */
 #pragma once
 
+#include "executor_glue/passes/refusals.h"
 #include "executor_glue/passes/symbolic_shapes.h"
 
 /* What a pass may use besides the graph: constant folding runs operators. */
@@ -9,6 +10,7 @@ typedef struct lk_pass_env {
   lk_context *context;
   uint64_t max_folded_bytes;  /* as in lk_session_options */
   lk_symbolic_shapes *shapes; /* of the graph that the pass gets: lk_pass_run makes them */
+  lk_refusals *refusals;      /* where to note what passes leave; NULL: nobody listens */
 } lk_pass_env;
 
 /* Rewrites the graph in place and counts the rewrites. A pass that does not apply changes nothing.
@@ -38,7 +40,8 @@ typedef struct lk_pass {
 extern const lk_pass lk_passes[];
 extern const size_t lk_n_passes;
 
-/* Runs one pass. The graph is sorted before, and maybe not after it. */
+/* Runs one pass, which notes anew what it leaves of this graph. The graph is sorted before, and
+ * maybe not after it. */
 lk_status lk_pass_run(const lk_pass *pass, const lk_pass_env *env, lk_graph *graph,
                       uint64_t *out_changes, lk_error *error);
 /* Whether `name` is one of `disabled` [n_disabled]. */
@@ -48,3 +51,7 @@ bool lk_pass_is_disabled(const char *name, const char *const *disabled, size_t n
  * [lk_n_passes] or NULL. LK_NOT_FOUND names a disabled pass that does not exist. */
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
                         size_t n_disabled, uint64_t *out_changes, lk_error *error);
+/* Notes in env->refusals what the passes in `disabled` would rewrite of a graph that all others
+ * have been run on, but for the bodies of its nodes; rewrites it, too. */
+lk_status lk_passes_try_disabled(const lk_pass_env *env, lk_graph *graph,
+                                 const char *const *disabled, size_t n_disabled, lk_error *error);

@@ -113,6 +113,7 @@ typedef struct lk_match {
 } lk_match;
 
 /* Whether node `root` is the root of such a tree, whose inner values, but those
- * of shared nodes, nothing else uses. */
+ * of shared nodes, nothing else uses. `miss` (NULL: nobody listens) gets the condition of a node
+ * that is such a tree but for that one. */
 bool lk_pattern_match(const lk_pass_env *env, const lk_graph *graph, const lk_pattern *pattern,
-                      int32_t root, lk_match *out);
+                      int32_t root, lk_match *out, lk_miss *miss);

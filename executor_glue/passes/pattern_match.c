@@ -7,11 +7,28 @@
 #include "executor_glue/passes/pattern_rules.h"
 #include "executor_glue/passes/rewrite.h"
 
+/* The one condition that did not hold, where a matcher goes on without it. */
+typedef struct condition {
+  const char *otherwise; /* as of lk_pattern_rule_otherwise; NULL: all have held */
+  int32_t node, value;   /* what it says it of: a node, or LK_NO_NODE and a value */
+} condition;
+
 typedef struct matcher {
   const lk_pass_env *env;
   const lk_graph *graph;
+  bool is_lenient; /* goes on without one condition, and notes it */
+  condition missed;
   lk_match match;
 } matcher;
+
+/* Whether to go on: the condition holds, or it is the first that does not and somebody asks. */
+static bool holds(matcher *self, bool condition_holds, int32_t node, int32_t value,
+                  const char *otherwise) {
+  if (condition_holds) return true;
+  if (!self->is_lenient || self->missed.otherwise != NULL) return false;
+  self->missed = (condition){otherwise, node, value};
+  return true;
+}
 
 /* Exporters write 1/6 as a float, or as a division by 6: equal within its rounding. Whole numbers
  * have none, and an exponent beside 2 makes NaN of what is negative. */
@@ -173,7 +190,7 @@ static bool match_parts(matcher *self, const lk_tree_item *item, int32_t node, b
 /* An activation: its numbers are the arguments behind the first. */
 static bool match_activation(matcher *self, const lk_tree_item *item, const lk_node *node) {
   lk_post_op post_op;
-  if (!lk_node_post_op(self->env, self->graph, node, &post_op)) return false;
+  if (!lk_node_post_op(self->env, self->graph, node, &post_op, NULL)) return false;
   const double numbers[] = {(double)post_op.alpha, (double)post_op.beta};
   for (uint32_t i = 1; i < item->n_args; i++) {
     if (i > 2 || !bind_number(self, item->args[i], numbers[i - 1])) return false;
@@ -184,7 +201,11 @@ static bool match_activation(matcher *self, const lk_tree_item *item, const lk_n
 static bool match_inputs(matcher *self, const lk_tree_item *item, const lk_node *node) {
   const bool has_rule = item->rule.length > 0;
   if (node->n_inputs > item->n_args && !has_rule) return false;
-  if (has_rule && !lk_pattern_rule_holds(&item->rule, self->env, self->graph, node)) return false;
+  if (has_rule && !holds(self, lk_pattern_rule_holds(&item->rule, self->env, self->graph, node),
+                         (int32_t)(node - self->graph->nodes), LK_NO_VALUE,
+                         lk_pattern_rule_otherwise(&item->rule))) {
+    return false;
+  }
   for (uint32_t i = 0; i < item->n_args; i++) {
     const int32_t value = i < node->n_inputs ? node->inputs[i] : LK_NO_VALUE;
     if (!match_item(self, item->args[i], value)) return false;
@@ -205,13 +226,16 @@ static bool match_node(matcher *self, const lk_tree_item *item, int32_t number) 
   if (item->is_shared) share_node(self, number);
   const bool has_numbers = item->n_args > 1 && is_number(item->args[1]);
   lk_post_op post_op;
-  if (has_numbers && lk_node_post_op(self->env, self->graph, node, &post_op)) {
+  if (has_numbers && lk_node_post_op(self->env, self->graph, node, &post_op, NULL)) {
     return match_activation(self, item, node);
   }
   return match_inputs(self, item, node);
 }
 
 static bool match_number(matcher *self, const lk_tree_item *item, int32_t value) {
+  if (!lk_value_is_constant(self->graph, value)) {
+    return holds(self, false, LK_NO_NODE, value, "is not a constant: it comes with each run");
+  }
   return lk_value_is_weight(self->graph, value) &&
          lk_elements(&self->graph->values[value].constant.desc) == 1 &&
          bind_number(self, item, lk_constant_number(&self->graph->values[value], 0));
@@ -263,11 +287,15 @@ static uint32_t uses_by(const lk_graph *graph, const lk_match *match, int32_t va
 }
 
 /* What inner nodes make is used by nodes of the match alone, but for shared ones. */
-static bool is_closed(const lk_graph *graph, const lk_match *match) {
+static bool is_closed(matcher *self) {
+  const lk_match *match = &self->match;
   for (uint32_t i = 1; i < match->n_nodes; i++) {
-    const int32_t value = graph->nodes[match->nodes[i]].outputs[0];
+    const int32_t value = self->graph->nodes[match->nodes[i]].outputs[0];
+    const bool is_inner = self->graph->values[value].n_uses == uses_by(self->graph, match, value);
     if (match->is_shared[i]) continue;
-    if (graph->values[value].n_uses != uses_by(graph, match, value)) return false;
+    if (!holds(self, is_inner, LK_NO_NODE, value, "is also used outside of these operators")) {
+      return false;
+    }
   }
   return true;
 }
@@ -285,18 +313,39 @@ static bool is_apart(const lk_graph *graph, const lk_tree_result *result, const 
   return true;
 }
 
-bool lk_pattern_match(const lk_pass_env *env, const lk_graph *graph, const lk_pattern *pattern,
-                      int32_t root, lk_match *out) {
-  matcher self = {.env = env, .graph = graph};
-  for (uint32_t i = 0; i < LK_TREE_VALUES; i++) self.match.values[i] = LK_NO_VALUE;
-  if (graph->nodes[root].dead || !add_node(&self, root)) return false;
-  if (!match_node(&self, pattern->root, root)) return false;
+static bool match_tree(matcher *self, const lk_pattern *pattern, int32_t root) {
+  for (uint32_t i = 0; i < LK_TREE_VALUES; i++) self->match.values[i] = LK_NO_VALUE;
+  if (self->graph->nodes[root].dead || !add_node(self, root)) return false;
+  if (!match_node(self, pattern->root, root)) return false;
   if (pattern->root->slot >= 0) {
-    self.match.values[pattern->root->slot] = graph->nodes[root].outputs[0];
+    self->match.values[pattern->root->slot] = self->graph->nodes[root].outputs[0];
   }
-  if (!is_closed(graph, &self.match) || !is_apart(graph, &pattern->result, &self.match)) {
-    return false;
+  return is_closed(self) && is_apart(self->graph, &pattern->result, &self->match);
+}
+
+/* Tells which condition does not hold of what is such a tree otherwise. */
+static void tell_condition(const lk_pass_env *env, const lk_graph *graph, const lk_pattern *pattern,
+                           int32_t root, lk_miss *miss) {
+  matcher self = {.env = env, .graph = graph, .is_lenient = true};
+  if (!match_tree(&self, pattern, root) || self.missed.otherwise == NULL) return;
+  const condition *missed = &self.missed;
+  miss->is_tree = true;
+  if (missed->node != LK_NO_NODE) {
+    const lk_node *node = &graph->nodes[missed->node];
+    (void)lk_miss_note(miss, "", "%s '%s' %s", node->op_type, lk_node_label(graph, node),
+                       missed->otherwise);
+  } else {
+    (void)lk_miss_note(miss, "", "'%s' %s", graph->values[missed->value].name, missed->otherwise);
   }
-  *out = self.match;
-  return true;
+}
+
+bool lk_pattern_match(const lk_pass_env *env, const lk_graph *graph, const lk_pattern *pattern,
+                      int32_t root, lk_match *out, lk_miss *miss) {
+  matcher self = {.env = env, .graph = graph};
+  if (match_tree(&self, pattern, root)) {
+    *out = self.match;
+    return true;
+  }
+  if (miss != NULL) tell_condition(env, graph, pattern, root, miss);
+  return false;
 }

@@ -211,7 +211,7 @@ static bool is_plain_gemm(const scope *self, const lk_node *node) {
 
 static bool has_bounds(const scope *self, const lk_node *node) {
   lk_post_op post_op;
-  return lk_node_post_op(self->env, self->graph, node, &post_op);
+  return lk_node_post_op(self->env, self->graph, node, &post_op, NULL);
 }
 
 /* The bytes end where Relu or Clip before them does, or within, to half a step. */
@@ -225,7 +225,7 @@ static bool saturates_same(const scope *self, const lk_node *node) {
   const uint32_t dtype = zero->constant.desc.dtype;
   const double scale = number_at(of_scale, 0);
   if ((dtype != LK_U8 && dtype != LK_I8) || scale <= 0) return false;
-  if (!lk_node_post_op(self->env, self->graph, clip, &before)) return false;
+  if (!lk_node_post_op(self->env, self->graph, clip, &before, NULL)) return false;
   const double least = (dtype == LK_U8 ? 0 : -128) - number_at(zero, 0);
   const bool starts_later = least * scale + 0.499 * scale >= (double)before.alpha;
   if (before.kind == LK_POST_RELU) return before.alpha == 0 && starts_later;
@@ -236,16 +236,26 @@ static bool saturates_same(const scope *self, const lk_node *node) {
 static const struct {
   const char *name;
   bool (*holds)(const scope *self, const lk_node *node);
-} rules[] = {{"last", reduces_last},        {"by_tanh", is_by_tanh},
-             {"exact", is_exact},           {"over_last", is_over_last},
-             {"turns", turns_matrices},     {"keeps", keeps_matrices},
-             {"turns_rows", turns_rows},    {"fills", fills},
-             {"more", takes_more},          {"one", has_one_scale},
-             {"rows", scales_rows},         {"columns", scales_columns},
-             {"bias", adds_bias},           {"gemm", is_plain_gemm},
-             {"saturates", saturates_same}, {"bounds", has_bounds},
-             {"along_one", is_along_one},   {"bare", is_bare_norm},
-             {"grouped", makes_groups}};
+  const char *otherwise; /* what is said of a node for which it does not hold */
+} rules[] = {{"last", reduces_last, "does not reduce the last dimension alone, and keep it"},
+             {"by_tanh", is_by_tanh, "is not approximated by tanh"},
+             {"exact", is_exact, "is approximated"},
+             {"over_last", is_over_last, "is not over the last dimension"},
+             {"turns", turns_matrices, "does not change the last two dimensions alone"},
+             {"keeps", keeps_matrices, "is not known to keep the last two dimensions"},
+             {"turns_rows", turns_rows, "does not move the rows behind the heads"},
+             {"fills", fills, "does not put a constant of -1e30 or less in the place of scores"},
+             {"more", takes_more, ""},
+             {"one", has_one_scale, "does not have one scale for all elements"},
+             {"rows", scales_rows, "does not have one scale, or one for each row"},
+             {"columns", scales_columns, "does not have one scale, or one for each column"},
+             {"bias", adds_bias, "has a bias whose scales are not those of the sums"},
+             {"gemm", is_plain_gemm, "has factors, scales or a bias that bytes do not have"},
+             {"saturates", saturates_same, "does not end where the bytes end"},
+             {"bounds", has_bounds, "has bounds that are not constants"},
+             {"along_one", is_along_one, "is over several dimensions, as before opset 13"},
+             {"bare", is_bare_norm, "has a scale that is not 1, or a bias that is not 0"},
+             {"grouped", makes_groups, "is not known to make groups of channels"}};
 
 bool lk_pattern_rule_holds(const lk_text *rule, const lk_pass_env *env, const lk_graph *graph,
                            const lk_node *node) {
@@ -254,4 +264,11 @@ bool lk_pattern_rule_holds(const lk_text *rule, const lk_pass_env *env, const lk
     if (lk_text_is(rule, rules[i].name)) return rules[i].holds(&self, node);
   }
   return false;
+}
+
+const char *lk_pattern_rule_otherwise(const lk_text *rule) {
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    if (lk_text_is(rule, rules[i].name)) return rules[i].otherwise;
+  }
+  return "";
 }

@@ -102,7 +102,7 @@ static bool describe(const lk_graph *graph, const lk_tree_result *result, const 
  * and, where it is compared, the same shape in every run. An operator of one input keeps its shape,
  * as all do that stand in such a tree. */
 static lk_status compare(const lk_pass_env *env, const lk_graph *graph, const pattern_list *list,
-                         const replacement *made, bool *out_same, lk_error *error) {
+                         const replacement *made, bool *out_same, lk_miss *miss, lk_error *error) {
   const lk_symbolic_shapes *shapes = env->shapes;
   lk_node_input flags[LK_TREE_ARGS] = {0};
   lk_tensor inputs[LK_TREE_ARGS] = {0};
@@ -116,7 +116,12 @@ static lk_status compare(const lk_pass_env *env, const lk_graph *graph, const pa
     if (!lk_symbolic_shape_desc(shapes, value, &inputs[i].desc)) return LK_OK;
     const uint32_t dtype = inputs[i].desc.dtype;
     const bool fits = i == 0 ? dtype == LK_F32 : dtype != LK_DTYPE_NONE;
-    if (!list->keeps_shape && !fits) return LK_OK;
+    if (!list->keeps_shape && !fits) {
+      (void)lk_miss_note(miss, "", "'%s' is of type %s, %s is needed", graph->values[value].name,
+                         dtype == LK_DTYPE_NONE ? "unknown" : lk_dtype_name(dtype),
+                         i == 0 ? "f32" : "a known one");
+      return LK_OK;
+    }
     inputs[i].data = lk_symbolic_value(&graph->values[value], numbers[i]);
   }
   if (!lk_symbolic_shape_desc(shapes, made->output, &tree)) return LK_OK;
@@ -128,8 +133,13 @@ static lk_status compare(const lk_pass_env *env, const lk_graph *graph, const pa
   if (status == LK_OUT_OF_MEMORY) return lk_fail_memory(error, "a node's shapes", sizeof desc);
   const bool is_shape_same = list->keeps_shape || made->node.n_inputs == 1 ||
                              (tree.rank != LK_RANK_UNKNOWN && lk_shape_equal(&tree, &output));
-  *out_same = status == LK_OK && output.dtype == tree.dtype && output.dtype != LK_DTYPE_NONE &&
-              is_shape_same;
+  const bool is_type_same =
+      status == LK_OK && output.dtype == tree.dtype && output.dtype != LK_DTYPE_NONE;
+  *out_same = is_type_same && is_shape_same;
+  if (!*out_same) {
+    (void)lk_miss_note(miss, "", "%s is not known to make the same %s of these inputs",
+                       made->node.op_type, is_type_same ? "shape" : "type");
+  }
   return LK_OK;
 }
 
@@ -186,6 +196,17 @@ static lk_status put(lk_graph *graph, const replacement *made, const lk_match *m
   return LK_OK;
 }
 
+/* The row's name stands before the reason: several rows of a pass are of other operators. */
+static void note_left(const lk_pass_env *env, const lk_graph *graph, int32_t node, const char *name,
+                      const lk_miss *why) {
+  lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
+  if (why == NULL || !why->is_near) return;
+  (void)lk_miss_note(miss, why->advice, "of '%s', one condition does not hold: %s", name,
+                     why->reason);
+  miss->is_tree = true;
+  lk_refusals_add(env->refusals, graph, node, miss);
+}
+
 static lk_status apply(const lk_pass_env *env, lk_graph *graph, const pattern_list *list,
                        const pattern_row *row, uint64_t *out_changes, lk_error *error) {
   const size_t n_nodes = graph->n_nodes; /* without those that are added */
@@ -195,9 +216,12 @@ static lk_status apply(const lk_pass_env *env, lk_graph *graph, const pattern_li
     lk_match match;
     replacement made;
     bool is_same = false;
-    if (!lk_pattern_match(env, graph, &pattern, (int32_t)n, &match)) continue;
-    if (!describe(graph, &pattern.result, &match, &made)) continue;
-    LK_RETURN_NOT_OK(compare(env, graph, list, &made, &is_same, error));
+    lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
+    if (lk_pattern_match(env, graph, &pattern, (int32_t)n, &match, miss) &&
+        describe(graph, &pattern.result, &match, &made)) {
+      LK_RETURN_NOT_OK(compare(env, graph, list, &made, &is_same, miss, error));
+    }
+    if (!is_same) note_left(env, graph, (int32_t)n, row->name, miss);
     if (!is_same) continue;
     LK_RETURN_NOT_OK(put(graph, &made, &match, row->name, error));
     ++*out_changes;
@@ -210,6 +234,7 @@ static lk_status apply_all(const lk_pass_env *env, lk_graph *graph, const patter
   uint64_t before;
   do {
     before = *out_changes;
+    if (env->refusals != NULL) lk_refusals_forget(env->refusals, env->refusals->pass, graph);
     for (size_t i = 0; i < list->count; i++) {
       LK_RETURN_NOT_OK(apply(env, graph, list, &list->rows[i], out_changes, error));
     }

@@ -1,6 +1,7 @@
 /* What passes share. */
 #include "executor_glue/passes/rewrite.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -76,18 +77,36 @@ static bool read_number(const lk_graph *graph, const lk_node *node, const lk_op_
   return read_scalar(graph, node->inputs[number->input], out);
 }
 
+/* The same, with a note. */
+static bool take_number(const lk_graph *graph, const lk_node *node, const lk_op_number *number,
+                        float *out, lk_miss *miss) {
+  if (read_number(graph, node, number, out)) return true;
+  const int32_t value = node->inputs[number->input];
+  if (lk_value_is_constant(graph, value)) {
+    return lk_miss_note(miss, "", "its input %" PRIu32 ", '%s', is not one number of type f32",
+                        number->input, graph->values[value].name);
+  }
+  return lk_miss_note(miss, LK_ADVICE_CONSTANT,
+                      "its input %" PRIu32 ", '%s', is not a constant: it comes with each run",
+                      number->input, graph->values[value].name);
+}
+
 bool lk_node_post_op(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
-                     lk_post_op *out) {
+                     lk_post_op *out, lk_miss *miss) {
   const lk_op_row *row = lk_node_row(env, node);
   if (row == NULL || row->fusion.kind == 0 || LK_POST_OP_IS_BINARY(row->fusion.kind) ||
       !lk_node_is_plain(node) || node->inputs[0] == LK_NO_VALUE) {
     return false;
   }
   *out = (lk_post_op){.kind = row->fusion.kind, .input = -1};
-  return read_number(graph, node, &row->fusion.alpha, &out->alpha) &&
-         read_number(graph, node, &row->fusion.beta, &out->beta) &&
-         /* a range of numbers; a comparison with NaN is false */
-         (out->kind != LK_POST_CLIP || out->alpha <= out->beta);
+  if (!take_number(graph, node, &row->fusion.alpha, &out->alpha, miss) ||
+      !take_number(graph, node, &row->fusion.beta, &out->beta, miss)) {
+    return false;
+  }
+  /* a range of numbers; a comparison with NaN is false */
+  if (out->kind != LK_POST_CLIP || out->alpha <= out->beta) return true;
+  return lk_miss_note(miss, "", "its bounds, %g and %g, are not a range", (double)out->alpha,
+                      (double)out->beta);
 }
 
 bool lk_node_number_step(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
@@ -103,15 +122,41 @@ bool lk_node_number_step(const lk_pass_env *env, const lk_graph *graph, const lk
          lk_symbolic_shape_takes(env->shapes, out->operand, &graph->values[number].constant.desc);
 }
 
-int32_t lk_post_op_target(const lk_pass_env *env, const lk_graph *graph, int32_t value,
-                          uint32_t count) {
+bool lk_value_takes_post_ops(const lk_pass_env *env, const lk_graph *graph, int32_t value) {
   const lk_node *producer = lk_value_producer(graph, value);
-  const bool fits = producer != NULL && producer->outputs[0] == value &&
-                    lk_value_is_private(graph, value) &&
-                    producer->n_post_ops + count <= MAX_FUSED_POST_OPS &&
-                    lk_node_has(env, producer, LK_OP_POST_OPS) &&
-                    lk_symbolic_shape_dtype(env->shapes, value) == LK_F32;
-  return fits ? graph->values[value].producer : LK_NO_NODE;
+  return producer != NULL && producer->outputs[0] == value &&
+         lk_node_has(env, producer, LK_OP_POST_OPS);
+}
+
+bool lk_value_is_for_one(const lk_graph *graph, int32_t value, lk_miss *miss) {
+  const lk_value *v = &graph->values[value];
+  if (lk_value_is_private(graph, value)) return true;
+  if (v->is_output) {
+    return lk_miss_note(miss, "", "'%s', what it reads, is also an output of the graph", v->name);
+  }
+  return lk_miss_note(miss, "", "'%s', what it reads, is read %" PRIu32 " times", v->name,
+                      v->n_uses);
+}
+
+int32_t lk_post_op_target(const lk_pass_env *env, const lk_graph *graph, int32_t value,
+                          uint32_t count, lk_miss *miss) {
+  if (!lk_value_takes_post_ops(env, graph, value)) return LK_NO_NODE;
+  const lk_node *producer = lk_value_producer(graph, value);
+  const uint32_t dtype = lk_symbolic_shape_dtype(env->shapes, value);
+  if (!lk_value_is_for_one(graph, value, miss)) return LK_NO_NODE;
+  if (producer->n_post_ops + count > MAX_FUSED_POST_OPS) {
+    (void)lk_miss_note(miss, "", "%s '%s' has %" PRIu32 " steps fused into it, %d are allowed",
+                       producer->op_type, lk_node_label(graph, producer), producer->n_post_ops,
+                       MAX_FUSED_POST_OPS);
+    return LK_NO_NODE;
+  }
+  if (dtype != LK_F32) {
+    (void)lk_miss_note(miss, "", "'%s', what it reads, is of type %s, only f32 is fused",
+                       graph->values[value].name,
+                       dtype == LK_DTYPE_NONE ? "unknown" : lk_dtype_name(dtype));
+    return LK_NO_NODE;
+  }
+  return graph->values[value].producer;
 }
 
 lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, void *data,

@@ -24,9 +24,10 @@ bool lk_node_has(const lk_pass_env *env, const lk_node *node, uint32_t flags);
 /* LK_POST_ADD, _MUL, _SUB or _DIV: what the node makes of its inputs, which are two; 0: it does
  * not. */
 uint32_t lk_node_arithmetic(const lk_pass_env *env, const lk_node *node);
-/* The post-op without an operand that a plain node is, where its numbers are known at load. */
+/* The post-op without an operand that a plain node is, where its numbers are known at load. `miss`,
+ * here and below, may be NULL (refusals.h). */
 bool lk_node_post_op(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
-                     lk_post_op *out);
+                     lk_post_op *out, lk_miss *miss);
 /* Arithmetic with one number, which leaves the shape of its other operand as it is. */
 typedef struct lk_number_step {
   uint32_t kind;   /* as of lk_node_arithmetic */
@@ -36,10 +37,16 @@ typedef struct lk_number_step {
 } lk_number_step;
 bool lk_node_number_step(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
                          lk_number_step *out);
+/* A node makes the value, as its output 0, whose operator takes post-ops. */
+bool lk_value_takes_post_ops(const lk_pass_env *env, const lk_graph *graph, int32_t value);
 /* The node that `count` more post-ops may be appended to, to act on `value`: it makes the value,
  * f32, as its output 0, for one other node alone. LK_NO_NODE: there is none. */
 int32_t lk_post_op_target(const lk_pass_env *env, const lk_graph *graph, int32_t value,
-                          uint32_t count);
+                          uint32_t count, lk_miss *miss);
+/* lk_value_is_private, with a note of who else has the value. */
+bool lk_value_is_for_one(const lk_graph *graph, int32_t value, lk_miss *miss);
+/* What helps where a value is computed that could be a constant. */
+#define LK_ADVICE_CONSTANT "make it a constant of the model, where it always is the same"
 
 /* Adds a constant of the graph that takes over `data`, also on failure. */
 lk_status lk_graph_add_constant(lk_graph *graph, const lk_tensor_desc *desc, void *data,

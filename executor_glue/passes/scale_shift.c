@@ -5,6 +5,7 @@
  * A whole chain is composed in double and applied once. For all three producers the new weights are
  * a_c * w and the new bias is a_c * bias + b_c (Jacob et al., CVPR 2018, section 3.2). */
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,13 +40,19 @@ static bool is_vector(const lk_graph *graph, int32_t value, size_t n) {
 }
 
 /* BatchNormalization at inference, per channel, with constant parameters for `n` channels. */
-static bool is_constant_batch_norm(const lk_graph *graph, const lk_node *node, size_t n) {
+static bool is_constant_batch_norm(const lk_graph *graph, const lk_node *node, size_t n,
+                                   lk_miss *miss) {
   if (!lk_node_is(node, "BatchNormalization") || node->n_inputs < 5) return false;
-  if (node->opset < 9 && lk_node_attr_int(node, "spatial", 1) != 1) return false;
-  if (lk_node_attr_int(node, "training_mode", 0) != 0) return false;
-  if (lk_node_is_used(graph, node, 1)) return false;
+  if (node->opset < 9 && lk_node_attr_int(node, "spatial", 1) != 1) {
+    return lk_miss_note(miss, "", "its attribute spatial is not 1");
+  }
+  if (lk_node_attr_int(node, "training_mode", 0) != 0 || lk_node_is_used(graph, node, 1)) {
+    return lk_miss_note(miss, "export the model for inference", "it is one for training");
+  }
   for (uint32_t i = 1; i < 5; i++) {
-    if (!is_vector(graph, node->inputs[i], n)) return false;
+    if (is_vector(graph, node->inputs[i], n)) continue;
+    return lk_miss_note(miss, LK_ADVICE_CONSTANT,
+                        "its input %" PRIu32 " is not a constant of %zu numbers of type f32", i, n);
   }
   return true;
 }
@@ -57,11 +64,13 @@ static void apply(scale_shift *f, size_t channel, double scale, double shift) {
   if (shift != 0.0) f->shifts = true;
 }
 
-static bool compose_batch_norm(const lk_graph *graph, const lk_node *node, scale_shift *f) {
-  if (!is_constant_batch_norm(graph, node, f->n_channels)) return false;
+static bool compose_batch_norm(const lk_graph *graph, const lk_node *node, scale_shift *f,
+                               lk_miss *miss) {
+  if (!is_constant_batch_norm(graph, node, f->n_channels, miss)) return false;
   const double epsilon = (double)lk_node_attr_float(node, "epsilon", 1e-5f);
   for (size_t c = 0; c < f->n_channels; c++) {
-    if (!(number(graph, node->inputs[4], c) + epsilon > 0.0)) return false;
+    if (number(graph, node->inputs[4], c) + epsilon > 0.0) continue;
+    return lk_miss_note(miss, "", "the variance of its channel %zu is not positive", c);
   }
   for (size_t c = 0; c < f->n_channels; c++) {
     const double scale =
@@ -132,7 +141,7 @@ static bool read_producer(const lk_graph *graph, const lk_symbolic_shapes *shape
     f->inner = elements / (size_t)desc->dims[0] / f->per_outer;
     return true;
   }
-  if (!is_constant_batch_norm(graph, node, elements)) return false;
+  if (!is_constant_batch_norm(graph, node, elements, NULL)) return false;
   f->rank = lk_symbolic_shape_rank(shapes, node->inputs[0]);
   f->n_channels = f->outer = f->per_outer = elements;
   f->inner = 1;
@@ -217,9 +226,38 @@ static lk_status fold_bias(lk_graph *graph, int32_t node, const scale_shift *f, 
   return LK_OK;
 }
 
+/* Why BatchNormalization `next` stays behind a convolution, whose output it reads. */
+static void tell_batch_norm(const lk_graph *graph, const lk_node *producer, const lk_node *next,
+                            lk_miss *miss) {
+  const int32_t weights = producer->n_inputs > 1 ? producer->inputs[1] : LK_NO_VALUE;
+  const int32_t bias = bias_of(producer);
+  if (!lk_value_is_for_one(graph, next->inputs[0], miss) || weights == LK_NO_VALUE) return;
+  if (!lk_value_is_weight(graph, weights) || bias != LK_NO_VALUE) {
+    const int32_t input = lk_value_is_weight(graph, weights) ? bias : weights;
+    if (lk_value_is_weight(graph, input)) return;
+    (void)lk_miss_note(
+        miss, LK_ADVICE_CONSTANT, "'%s', which %s '%s' reads, is not a constant of type f32",
+        graph->values[input].name, producer->op_type, lk_node_label(graph, producer));
+  }
+}
+
+/* Of the BatchNormalization that reads what convolution `node` makes, if one does and has stayed
+ * for a reason. `noted` is what has been noted of it. */
+static void note_left(const lk_pass_env *env, const lk_graph *graph, const int32_t *users,
+                      int32_t node, lk_miss *noted) {
+  const lk_node *producer = &graph->nodes[node];
+  const int32_t last = producer->n_outputs > 0 ? producer->outputs[0] : LK_NO_VALUE;
+  if (noted == NULL || last == LK_NO_VALUE) return;
+  if (!lk_node_is(producer, "Conv") && !lk_node_is(producer, "ConvTranspose")) return;
+  const lk_node *next = &graph->nodes[users[last]];
+  if (!lk_node_is(next, "BatchNormalization") || next->inputs[0] != last) return;
+  tell_batch_norm(graph, producer, next, noted);
+  lk_refusals_add(env->refusals, graph, users[last], noted);
+}
+
 /* Folds the chain behind `node` as far as it goes. `users` tells the user of a value used once. */
 static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph, const int32_t *users,
-                            int32_t node, uint64_t *out_changes, lk_error *error) {
+                            int32_t node, uint64_t *out_changes, lk_miss *miss, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = graph->allocator;
   const lk_node *producer = &graph->nodes[node];
@@ -244,7 +282,7 @@ static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph, const int32
   while (lk_value_is_private(graph, last)) {
     const lk_node *next = &graph->nodes[users[last]];
     if (!lk_node_is_plain(next)) break;
-    if (next->inputs[0] == last && compose_batch_norm(graph, next, &f)) {
+    if (next->inputs[0] == last && compose_batch_norm(graph, next, &f, miss)) {
       batch_norm = true;
     } else if (compose_arithmetic(env, graph, next, last, &f)) {
       arithmetic = true;
@@ -254,7 +292,11 @@ static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph, const int32
     length++;
     last = next->outputs[0];
   }
-  if (length == 0 || !stays_finite(graph, producer, &f)) goto cleanup;
+  if (length == 0) goto cleanup;
+  if (!stays_finite(graph, producer, &f)) {
+    (void)lk_miss_note(miss, "", "weights or a bias with it would be beyond the range of f32");
+    goto cleanup;
+  }
 
   if (f.scales) LK_TRY(fold_weights(graph, node, &f, error));
   LK_TRY(fold_bias(graph, node, &f, error));
@@ -288,7 +330,9 @@ lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t 
     }
   }
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_TRY(fold_chain(env, graph, users, (int32_t)n, out_changes, error));
+    lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
+    LK_TRY(fold_chain(env, graph, users, (int32_t)n, out_changes, miss, error));
+    note_left(env, graph, users, (int32_t)n, miss);
   }
 cleanup:
   lk_free(allocator, users);

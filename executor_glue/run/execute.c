@@ -42,7 +42,7 @@ static __attribute__((noinline)) lk_status fail_stopped(const lk_run_plan *plan,
   const lk_node *node = node_of(plan, step);
   return lk_fail(error, lk_wait_limit_status(why),
                  "failed to run the graph: %s before node '%s' (%s)", lk_wait_limit_text(why),
-                 lk_program_node_label(plan->program->graph, node), node->op_type);
+                 lk_node_label(plan->program->graph, node), node->op_type);
 }
 
 /* Whether the host wants no further step: not 0. Two flags are looked at here; the rest needs a

@@ -4,13 +4,9 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-const char *lk_program_node_label(const lk_graph *graph, const lk_node *node) {
-  return node->name[0] != '\0' ? node->name : lk_node_describe(graph, node, NULL).output_name;
-}
-
 lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_status status,
                                lk_error *error) {
-  return lk_error_prefix(error, status, "node '%s' (%s)", lk_program_node_label(graph, node),
+  return lk_error_prefix(error, status, "node '%s' (%s)", lk_node_label(graph, node),
                          node->op_type);
 }
 

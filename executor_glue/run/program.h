@@ -23,8 +23,6 @@ lk_status lk_program_create(const lk_api *api, lk_context *context, lk_executor 
                             lk_graph *graph, lk_program **out_program, lk_error *error);
 void lk_program_destroy(lk_program *program); /* NULL is allowed */
 
-/* What a sentence calls the node: its name, or that of its output when it has none. */
-const char *lk_program_node_label(const lk_graph *graph, const lk_node *node);
 /* Puts "node '<label>' (<operator>): " before the sentence in `error`, and returns its status. */
 lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_status status,
                                lk_error *error);
