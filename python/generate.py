@@ -22,6 +22,7 @@ static const uint64_t LK_UNLIMITED;
 # Python functions that the library calls.
 CALLBACKS = """
 extern "Python" int32_t lk_py_should_stop(void *arg);
+extern "Python" void lk_py_refusal(void *arg, const lk_session_refusal *refusal);
 extern "Python+C" void lk_py_log_lines(void);
 """
 

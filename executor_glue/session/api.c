@@ -174,6 +174,7 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .sizes_visit = sizes_visit,
       .report = lk_session_report,
       .report_release = lk_session_report_release,
+      .refusals_visit = lk_session_visit_refusals,
   };
   return version == LK_SESSION_API_VERSION ? &api : NULL;
 }

@@ -62,6 +62,10 @@ void lk_session_outputs_destroy(lk_session *session); /* frees what was not rele
 lk_status lk_session_output_add(lk_session *session, void *data, lk_error *error);
 void lk_session_outputs_release(lk_session *session, lk_named_tensor *outputs, uint32_t n_outputs);
 
+/* refusals.c */
+lk_status lk_session_visit_refusals(lk_session *session, lk_refusal_fn visit, void *arg,
+                                    lk_error *error);
+
 /* report.c */
 lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error);
 lk_status lk_session_report(lk_session *session, char **out_text, lk_error *error);

@@ -200,6 +200,19 @@ typedef struct lk_session_pass {
   uint32_t reserved;
 } lk_session_pass;
 
+/* A node that a pass has left as it is: its operators fit, and one condition does not hold. Valid
+ * during the visit. */
+typedef struct lk_session_refusal {
+  size_t struct_size;
+  const char *pass; /* as lk_session_pass has it */
+  const char *op_type, *domain, *node_name,
+      *output_name;   /* as lk_session_node has them; all "": the graph as a whole */
+  const char *reason; /* what does not hold, a sentence in ASCII or UTF-8 on one line */
+  const char *advice; /* what helps; "": nothing is known to */
+} lk_session_refusal;
+
+typedef void (*lk_refusal_fn)(void *arg, const lk_session_refusal *refusal);
+
 typedef struct lk_session_api {
   size_t struct_size;
   uint32_t version;
@@ -284,6 +297,13 @@ typedef struct lk_session_api {
    * LK_OUT_OF_MEMORY. */
   lk_status (*report)(lk_session *session, char **out_text, lk_error *error);
   void (*report_release)(lk_session *session, char *text); /* NULL is allowed */
+
+  /* Shows what passes have left of the model, pass by pass, and what passes that are switched off
+   * would have rewritten; with bodies of control flow. Sessions keep no list of it: it is found by
+   * reading the model and running the passes once more, which takes the time and the memory of a
+   * clone. `visit` runs without a lock, and may run the session. The session may be run meanwhile.
+   * LK_INVALID_ARGUMENT: session or visit is NULL; LK_OUT_OF_MEMORY. */
+  lk_status (*refusals_visit)(lk_session *session, lk_refusal_fn visit, void *arg, lk_error *error);
 } lk_session_api;
 
 LK_EXPORT const lk_session_api *lk_get_session_api(uint32_t version);

@@ -14,7 +14,7 @@ from ._errors import (BusyError, CancelledError, DeadlineError, Error, FileError
                       InvalidArgumentError, MalformedError, ModelNotFoundError, NotFoundError,
                       OutOfMemoryError, OutOfRangeError, UnsupportedError, text)
 from ._explain import Explanation, Finding, explain
-from ._model import NodeInfo, PassInfo, ValueInfo
+from ._model import NodeInfo, PassInfo, Refusal, ValueInfo
 from ._native import lib
 from ._profile import MachinePeak, Profile, machine_peak
 from ._session import Session
@@ -28,9 +28,9 @@ __all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Comparison", "
            "DeadlineError", "Difference", "Error", "Explanation", "FileError", "Finding",
            "InvalidArgumentError", "MachinePeak", "MalformedError", "ModelNotFoundError",
            "NodeInfo", "NotFoundError", "OutOfMemoryError", "OutOfRangeError", "PassInfo",
-           "PeerError", "Profile", "Recorder", "Session", "Stats", "UnsupportedError", "ValueInfo",
-           "Verdict", "Worst", "compare", "explain", "machine_peak", "set_processors",
-           "threads_stats", "version"]
+           "PeerError", "Profile", "Recorder", "Refusal", "Session", "Stats", "UnsupportedError",
+           "ValueInfo", "Verdict", "Worst", "compare", "explain", "machine_peak",
+           "set_processors", "threads_stats", "version"]
 
 
 def version() -> str:

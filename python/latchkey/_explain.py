@@ -16,7 +16,7 @@ class Finding(NamedTuple):
 
     cause: str
     """``left_nodes``, ``new_sizes``, ``built_again``, ``each_thread_builds``, ``memory_limit``,
-    ``nothing_kept``, ``waits_for_processors`` or ``waits_for_places``."""
+    ``nothing_kept``, ``not_fused``, ``waits_for_processors`` or ``waits_for_places``."""
     lost_ns: int | None
     """The time that it has cost so far; ``None``: it costs time in each run, or is not timed."""
     text: str
@@ -259,6 +259,51 @@ def _waits(session: Mapping[str, Any], process: Mapping[str, Any]) -> Iterator[F
             "send fewer requests at once, or give the process more processors")
 
 
+# ---- what passes have left ----
+
+
+def _node_text(refusal: Mapping[str, Any]) -> str:
+    name = refusal["node_name"] or refusal["output_name"]
+    return f"{refusal['op_type']} '{name}'" if name else "the model"
+
+
+def _refusal_detail(refusal: Mapping[str, Any]) -> str:
+    taken = refusal.get("run_ns")
+    time = "" if taken is None else f" [{_time(taken)} a run]"
+    return f"{_node_text(refusal)}: {refusal['reason']}{time}"
+
+
+def _refusals_text(pass_name: str, group: Sequence[Mapping[str, Any]]) -> str:
+    operators = dict.fromkeys(refusal["op_type"] for refusal in group if refusal["op_type"])
+    if not operators:
+        return f"pass '{pass_name}' is switched off, and would rewrite this model"
+    nodes = f"{_count(len(group), 'node')} ({', '.join(operators)})"
+    of_first = "" if len(group) == 1 else "of the first, "
+    return f"pass '{pass_name}' left {nodes} as {'it is' if len(group) == 1 else 'they are'}: " \
+        f"{of_first}{group[0]['reason']}"
+
+
+def _not_fused(where: str, session: Mapping[str, Any]) -> Iterator[Finding]:
+    """One for each pass and each thing to do; what costs most comes first in it."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    nodes = set()
+    for refusal in session.get("refusals", ()):
+        node = refusal["output_name"]
+        if node and node in nodes:
+            continue  # another pass that would have taken the same node
+        nodes.add(node)
+        groups.setdefault((refusal["pass_name"], refusal["advice"]), []).append(refusal)
+    for (pass_name, advice), group in groups.items():
+        group.sort(key=lambda refusal: -(refusal.get("run_ns") or 0))
+        times = [refusal["run_ns"] for refusal in group if refusal.get("run_ns") is not None]
+        yield Finding(
+            "not_fused", round(sum(times) * session["runs"]) if times else None,
+            _refusals_text(pass_name, group) + where, tuple(map(_refusal_detail, group)), advice)
+
+
+# ---- what is left to ONNX Runtime ----
+
+
 def _left(claims: Mapping[str, Any]) -> Iterator[Finding]:
     if not claims["left"]:
         return
@@ -305,6 +350,10 @@ def explain(statistics: Mapping[str, Any]) -> Explanation:
             name = session.get("name", part)  # of a subgraph, which is one part
             timed += _new_sizes("" if name == "run" else f" of part '{name}'", sizes)
         timed += _built_again(session["sizes"], context)
+        where = f" (part '{session['name']}')" if "name" in session else ""
+        not_fused = list(_not_fused(where, session))
+        timed += [finding for finding in not_fused if finding.lost_ns is not None]
+        others += [finding for finding in not_fused if finding.lost_ns is None]
         others += _waits(session, statistics["process"])
     timed.sort(key=lambda finding: -(finding.lost_ns or 0))
     unique = dict.fromkeys(every_run + timed + others)

@@ -67,6 +67,30 @@ class PassInfo(NamedTuple):
     enabled: bool
 
 
+class Refusal(NamedTuple):
+    """A node that a pass has left as it is: its operators fit, and one condition does not hold."""
+
+    pass_name: str
+    """As :class:`PassInfo` has it."""
+    op_type: str
+    domain: str
+    """``""``: ai.onnx."""
+    node_name: str
+    output_name: str
+    """As :class:`NodeInfo` has them; all are ``""`` where it is of the model as a whole."""
+    reason: str
+    """What does not hold."""
+    advice: str
+    """What helps; ``""``: nothing is known to."""
+
+
+@ffi.def_extern()
+def lk_py_refusal(arg: Any, refusal: Any) -> None:
+    """One more for the list of :func:`refusals`."""
+    ffi.from_handle(arg).append(Refusal(text(getattr(refusal, "pass")), *(
+        text(getattr(refusal, field)) for field in Refusal._fields[1:])))
+
+
 def _each(session: Any, kind: str, count: Any, info: Any) -> Iterator[Any]:
     """Fills one struct of this kind again and again, and shows each."""
     native = lib.lk_py_session_get(session)
@@ -121,3 +145,13 @@ def passes(session: Any) -> tuple[PassInfo, ...]:
     api = lib.lk_py_session_api()
     return tuple(PassInfo(text(one.name), text(one.summary), one.changes, bool(one.enabled))
                  for one in _each(session, "lk_session_pass", api.pass_count, api.pass_info))
+
+
+def refusals(session: Any) -> tuple[Refusal, ...]:
+    found: list[Refusal] = []
+    handle, error = ffi.new_handle(found), ffi.new("lk_error *")
+    status = lib.lk_py_session_api().refusals_visit(
+        lib.lk_py_session_get(session), lib.lk_py_refusal, handle, error)
+    if status:
+        fail(status, error)
+    return tuple(found)

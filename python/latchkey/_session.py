@@ -16,7 +16,7 @@ from ._cancel import Cancel
 from ._context import UNLIMITED, Context, _number, shared_context, threads_stats
 from ._errors import ModelNotFoundError, NotFoundError, fail
 from ._explain import Explanation, explain
-from ._model import NodeInfo, PassInfo
+from ._model import NodeInfo, PassInfo, Refusal
 from ._native import ffi, lib
 from ._profile import Profile
 from ._stats import Stats
@@ -34,6 +34,14 @@ def _choice(value: str, option: str, choices: Mapping[str, int]) -> int:
         raise ValueError(
             f"failed to read option '{option}': {value!r}, one of {', '.join(choices)}")
     return choices[value]
+
+
+def _times_of_nodes(profile: Profile) -> dict[str, float]:
+    """Nanoseconds of a run, by the name of a node's output."""
+    runs, found = profile.info()["runs"], dict[str, float]()
+    for entry in profile.entries():
+        found[entry["output"]] = found.get(entry["output"], 0.0) + entry["total_ms"] * 1e6 / runs
+    return found
 
 
 class Session:
@@ -236,10 +244,30 @@ class Session:
         finally:
             self._api.report_release(native, text_out[0])
 
-    def explain(self) -> Explanation:
-        """Why runs were slow or memory grew, as far as the statistics show it: the causes, with
-        what they have cost, what shows them, and what can be done. ``print`` shows it as text."""
-        return explain(self.statistics())
+    def refusals(self) -> tuple[Refusal, ...]:
+        """What passes have left as it is, and why: nodes whose operators fit what a pass looks
+        for, of which one condition does not hold; and what passes that are switched off would have
+        rewritten.
+
+        The model is read and rewritten once more for it, which takes the time and the memory of
+        :meth:`clone`. Any thread may call it, also during runs. :class:`OutOfMemoryError`;
+        ``ValueError``: the session is closed.
+        """
+        return _model.refusals(self._handle())
+
+    def explain(self, profile: Profile | None = None) -> Explanation:
+        """Why runs were slow or memory grew, as far as the statistics and :meth:`refusals` show
+        it: the causes, with what they have cost, what shows them, and what can be done. ``print``
+        shows it as text. It takes the time and the memory of :meth:`clone`.
+
+        :param profile: of runs of this session: what nodes that are left take is read from it.
+        """
+        statistics = self.statistics()
+        times = _times_of_nodes(profile) if profile is not None else {}
+        statistics["session"]["refusals"] = [
+            {**refusal._asdict(), "run_ns": times.get(refusal.output_name)}
+            for refusal in self.refusals()]
+        return explain(statistics)
 
     def clone(self) -> Session:
         """Another session of the same model, with the same context and options.

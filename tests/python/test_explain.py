@@ -106,6 +106,48 @@ def test_a_node_that_splits_a_graph(convnet):
         for name, value in zip(names, "xb", strict=True)}
 
 
+def clips_model(bounds_are_constants=False):
+    """Convolutions, each with a Clip behind it whose upper bound is computed from an input."""
+    nodes = [] if bounds_are_constants else [
+        helper.make_node("ReduceMax", ["limits"], ["high"], keepdims=0)]
+    constants = [("zero", numpy.float32(0))]
+    if bounds_are_constants:
+        constants.append(("high", numpy.float32(6)))
+    last = "x"
+    for i in range(3):
+        constants.append((f"w{i}", random(8, 3 if i == 0 else 8, 3, 3, seed=i)))
+        nodes += [helper.make_node("Conv", [last, f"w{i}"], [f"c{i}"], pads=[1] * 4),
+                  helper.make_node("Clip", [f"c{i}", "zero", "high"], [f"y{i}"], f"clip_{i}")]
+        last = f"y{i}"
+    inputs = [("x", TensorProto.FLOAT, [1, 3, "h", "w"])]
+    if not bounds_are_constants:
+        inputs.append(("limits", TensorProto.FLOAT, [2]))
+    return make_model(nodes, inputs, [(last, TensorProto.FLOAT, None)], constants)
+
+
+def test_clip_with_bounds_of_each_run():
+    profile = latchkey.Profile()
+    with latchkey.Session(clips_model()) as session:
+        for _ in range(20):
+            session.run({"x": random(1, 3, 32, 32), "limits": random(2) + 2}, profile=profile)
+        found, unmeasured = session.explain(profile), session.explain()
+        assert {node.op_type for node in session.nodes} == {"Conv", "Clip", "ReduceMax"}
+    first = found[0]
+    reason = "its input 2, 'high', is not a constant: it comes with each run"
+    assert first.cause == "not_fused" and first.lost_ns > 0
+    assert first.text == ("pass 'activation_after_residual' left 3 nodes (Clip) as they are: of "
+                          f"the first, {reason}")
+    assert {detail.split(" [")[0] for detail in first.details} == {
+        f"Clip 'clip_{i}': {reason}" for i in range(3)}
+    assert all(detail.endswith(" a run]") for detail in first.details)
+    assert first.advice == "make it a constant of the model, where it always is the same"
+    assert unmeasured[0]._replace(details=()) == first._replace(lost_ns=None, details=())
+    with latchkey.Session(clips_model(bounds_are_constants=True)) as session:
+        session.run({"x": random(1, 3, 32, 32)})
+        assert session.explain() == (), "the advice helps"
+        assert [node.op_type for node in session.nodes] == ["Conv"] * 3
+
+
 def add_domain(model, domain, version):
     loaded = onnx.load_from_string(model)
     loaded.opset_import.append(helper.make_opsetid(domain, version))
@@ -197,6 +239,47 @@ def test_what_was_dropped_by_hand(convnet):
     assert found[0].advice.startswith("all sizes fit now")
 
 
+def test_a_pass_that_is_switched_off(convnet):
+    off = ("activation", "activation_after_residual")
+    with latchkey.Session(convnet, disabled_passes=off) as session:
+        session.run(image(8))
+        found, refusals = session.explain(), session.refusals()
+    assert causes(found) == ["not_fused"]
+    assert found[0].text == ("pass 'activation' left 2 nodes (Relu, Sigmoid) as they are: of the "
+                             "first, pass 'activation', which would rewrite it, is switched off")
+    assert found[0].advice == "take it out of disabled_passes"
+    assert [(one.pass_name, one.op_type, one.output_name) for one in refusals] == [
+        ("activation", "Relu", "r1"), ("activation", "Sigmoid", "features")]
+
+
+def test_what_costs_most_comes_first():
+    refusals = [{"pass_name": "activation", "op_type": "Relu", "domain": "", "node_name": "",
+                 "output_name": f"y{i}", "reason": "it is so", "advice": "", "run_ns": ns}
+                for i, ns in enumerate([5, 3000, None])]
+    statistics = {"context": {"cache": {}, "cache_mode": "shared", "memory": {"refusals": 0}},
+                  "process": {"waits": 0},
+                  "session": {"runs": 2, "run_plan_builds": 1, "sizes": [], "waits": 0,
+                              "refusals": refusals}}
+    found = explain(statistics)
+    assert found[0].details == ("Relu 'y1': it is so [3 us a run]", "Relu 'y0': it is so [5 ns a "
+                                "run]", "Relu 'y2': it is so")
+    assert found[0].lost_ns == 6010
+
+
+def test_refusals_while_others_run(convnet):
+    off = ("activation", "activation_after_residual")
+    with latchkey.Session(convnet, disabled_passes=off) as session:
+        expected = session.refusals()
+        thread = threading.Thread(target=lambda: [session.run(image(9)) for _ in range(50)])
+        thread.start()
+        assert all(session.refusals() == expected for _ in range(5))
+        thread.join()
+    with pytest.raises(ValueError, match="closed"):
+        session.refusals()
+    with pytest.raises(ValueError, match="closed"):
+        session.explain()
+
+
 # ---- forms ----
 
 
@@ -211,7 +294,7 @@ def test_as_text_and_as_data(convnet):
     assert lines[1].startswith("   - x.dims[2]: 22 values (8 to 29)")
     assert lines[2].startswith("   => where the model allows padding")
     assert json.loads(json.dumps(found.to_json()))[0]["cause"] == "new_sizes"
-    assert explain(said) == found, "a file with statistics says the same"
+    assert explain(said) == found, "a file with statistics says the same of sizes"
 
 
 def test_long_lists_are_cut():

@@ -61,6 +61,22 @@ def test_says_that_nothing_is_kept(model):
     assert [each["cause"] for each in found] == ["nothing_kept"]
 
 
+def test_says_what_is_not_fused(tmp_path):
+    path = tmp_path / "clip.onnx"
+    path.write_bytes(make_model(
+        [helper.make_node("Conv", ["x", "w"], ["c"]),
+         helper.make_node("Clip", ["c", "low", "high"], ["y"], "limit\x1b")],
+        [("x", TensorProto.FLOAT, [1, 3, "h", "w"]), ("low", TensorProto.FLOAT, []),
+         ("high", TensorProto.FLOAT, [])],
+        [("y", TensorProto.FLOAT, None)], [("w", random(8, 3, 1, 1))]))
+    found = explained(path, "--shape", "x=1x3x32x32", "-n", "5")
+    assert [each["cause"] for each in found] == ["not_fused"]
+    assert found[0]["lost_ns"] > 0
+    done = command(path, "--shape", "x=1x3x32x32")
+    assert "\x1b" not in done.stdout
+    assert "Clip 'limit\\x1b': its input 1, 'low', is not a constant" in done.stdout
+
+
 def test_says_nothing_where_there_is_nothing(model):
     done = command(model, "--shape", "x=1x3x8x8")
     assert done.returncode == 0

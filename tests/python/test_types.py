@@ -25,7 +25,7 @@ def test_the_stub_names_what_the_module_has(name, thing):
         assert callable(getattr(thing, member)), member
     if thing is lib:
         own = {member for member in dir(lib) if member.startswith("lk_py_")}
-        python_s = {"lk_py_log_lines", "lk_py_should_stop"}
+        python_s = {"lk_py_log_lines", "lk_py_refusal", "lk_py_should_stop"}
         assert own - python_s == set(functions) - python_s, "native.h has no more and no less"
         for member in numbers:
             assert member in python_s or isinstance(getattr(lib, member), int), member

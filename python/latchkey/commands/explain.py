@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy
 
-from .._explain import explain
+from .._explain import Explanation, explain
+from .._profile import Profile
 from .._session import Session
 from .._text import escape, json_text
 from . import requests
@@ -20,6 +21,7 @@ from .progress import Progress
 DESCRIPTION = """\
 Runs a series of requests twice and says what has cost time: sizes that were
 new, and what changed in them; run plans that had been evicted; limits of memory;
+nodes that no pass has fused, and why;
 with --provider, nodes that are left to ONNX Runtime. Or says the same of
 statistics that a service has written to a .json file."""
 
@@ -56,13 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def work(arguments: argparse.Namespace) -> int:
     """Explains, and shows what was found."""
-    statistics = (_read(arguments.model) if arguments.model.endswith(".json")
-                  else _run(arguments))
-    try:
-        found = explain(statistics)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise CommandError(f"failed to read '{arguments.model}': it has no statistics, "
-                           f"{error!r} is missing or of another kind") from None
+    found = _read(arguments.model) if arguments.model.endswith(".json") else _run(arguments)
     print(json_text(found.to_json()) if arguments.json else escape_lines(str(found)),
           end="\n" if arguments.json else "")
     return OK
@@ -73,7 +69,7 @@ def escape_lines(text: str) -> str:
     return "".join(escape(line) + "\n" for line in text.splitlines())
 
 
-def _read(path: str) -> Mapping[str, Any]:
+def _read(path: str) -> Explanation:
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
@@ -82,10 +78,14 @@ def _read(path: str) -> Mapping[str, Any]:
     if not isinstance(found, dict) or not str(found.get("schema", "")).startswith("latchkey-"):
         raise CommandError(f"failed to read '{path}': it has no statistics of Latchkey, whose "
                            "\"schema\" is latchkey-statistics-1")
-    return found
+    try:
+        return explain(found)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise CommandError(f"failed to read '{path}': it has no statistics, {error!r} is missing "
+                           "or of another kind") from None
 
 
-def _run(arguments: argparse.Namespace) -> Mapping[str, Any]:
+def _run(arguments: argparse.Namespace) -> Explanation:
     options = {name: value for name in ("cache", "cache_bytes", "cache_entries", "memory_bytes",
                                         "threads")
                if (value := getattr(arguments, name)) is not None}
@@ -94,8 +94,9 @@ def _run(arguments: argparse.Namespace) -> Mapping[str, Any]:
         if arguments.provider:
             return _run_in_onnxruntime(arguments.model, drawn, options, progress)
         with Session(arguments.model, **options) as session:
-            _run_twice(session.run, drawn, progress)
-            return session.statistics()
+            profile = Profile()
+            _run_twice(lambda inputs: session.run(inputs, profile=profile), drawn, progress)
+            return session.explain(profile)
 
 
 def _run_twice(run: Any, drawn: Sequence[Mapping[str, numpy.ndarray]],
@@ -107,7 +108,7 @@ def _run_twice(run: Any, drawn: Sequence[Mapping[str, numpy.ndarray]],
 
 
 def _run_in_onnxruntime(model: str, drawn: Sequence[Mapping[str, numpy.ndarray]],
-                        options: Mapping[str, Any], progress: Progress) -> Mapping[str, Any]:
+                        options: Mapping[str, Any], progress: Progress) -> Explanation:
     from .. import ort
     onnxruntime = ort._onnxruntime()
     ort.register()
@@ -118,4 +119,4 @@ def _run_in_onnxruntime(model: str, drawn: Sequence[Mapping[str, numpy.ndarray]]
         _run_twice(lambda inputs: session.run(None, inputs), drawn, progress)
     except RuntimeError as error:  # as those of ONNX Runtime are
         raise CommandError(f"failed to run '{model}' in ONNX Runtime: {error}") from None
-    return ort.stats(session)
+    return ort.explain(session)
