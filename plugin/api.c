@@ -211,6 +211,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .frame_bring_scratch = lk_frame_bring_scratch,
       .frame_watch = lk_frame_watch,
       .op_infer_values = lk_node_infer_values,
+      .option_info = lk_option_info_get,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

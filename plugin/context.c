@@ -37,7 +37,8 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
                             lk_error *error) {
   *out_context = NULL;
   lk_context_options read;
-  LK_RETURN_NOT_OK(lk_context_options_read(options, &read, error));
+  uint8_t sources[LK_OPTION_PROCESSORS];
+  LK_RETURN_NOT_OK(lk_context_options_read(options, &read, sources, error));
   lk_status status = LK_OK;
   const bool has_own = read.allocator.alloc != NULL;
   const lk_allocator host = has_own ? read.allocator : *lk_allocator_default();
@@ -50,6 +51,8 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   context->weights_allocator = read.weights_apart != 0
                                    ? lk_memory_budget_allocator(&context->weights_memory)
                                    : context->allocator;
+  context->made = read;
+  memcpy(context->sources, sources, sizeof sources);
   context->log_level = read.verbose;
   context->log = read.log;
   context->log_user = read.log_user;

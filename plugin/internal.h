@@ -14,6 +14,20 @@
 #include "ops/plan/pattern.h"
 #include "ops/plan/plan_build.h"
 
+/* The options whose source is told, in the order in which option_info tells them. */
+typedef enum lk_option {
+  LK_OPTION_CACHE_MODE,
+  LK_OPTION_CACHE_ENTRIES,
+  LK_OPTION_CACHE_BYTES,
+  LK_OPTION_WEIGHTS_BYTES,
+  LK_OPTION_MEMORY_BYTES,
+  LK_OPTION_THREADS,
+  LK_OPTION_VERBOSE,
+  LK_OPTION_PROCESSORS, /* of the process, as those behind it */
+  LK_OPTION_MAX_ISA,
+  LK_OPTION_COUNT
+} lk_option;
+
 struct lk_context {
   lk_allocator host_allocator; /* as given */
   lk_memory_budget memory;     /* of all but `weights_memory` */
@@ -24,6 +38,8 @@ struct lk_context {
   int32_t log_level;
   lk_log_fn log;
   void *log_user;
+  uint8_t sources[LK_OPTION_PROCESSORS]; /* lk_option_source of what `made` has */
+  lk_context_options made;               /* with what it was made */
 };
 
 struct lk_executor {
@@ -99,9 +115,9 @@ static inline lk_key_call lk_call_make(const lk_context *context, int32_t in_pla
 
 /* ---- options.c ---- */
 
-/* `given` may be NULL. */
+/* `given` may be NULL. `sources`: of each option of the context, an lk_option_source. */
 lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
-                                  lk_error *error);
+                                  uint8_t sources[LK_OPTION_PROCESSORS], lk_error *error);
 /* Hands what LATCHKEY_PROCESSORS says to the budget. */
 lk_status lk_processors_read(lk_error *error);
 

@@ -13,9 +13,10 @@
 #define DEFAULT_ENTRIES UINT64_C(65536)
 #define DEFAULT_BYTES (UINT64_C(20) << 20) /* some hundred sizes of a model of 150 nodes */
 
-/* Replaces `*value` by the environment variable's when the variable is set and not empty. */
+/* Replaces `*value` by the environment variable's when the variable is set and not empty, and notes
+ * that in `*source`. */
 static lk_status read_number(const char *variable, bool allow_unit, uint64_t least, uint64_t most,
-                             uint64_t *value, lk_error *error) {
+                             uint64_t *value, uint8_t *source, lk_error *error) {
   const char *text = getenv(variable);
   if (text == NULL || text[0] == '\0') return LK_OK;
   uint64_t number = 0;
@@ -26,12 +27,15 @@ static lk_status read_number(const char *variable, bool allow_unit, uint64_t lea
                    variable, text, least, most, allow_unit ? ", with k, m or g" : "");
   }
   *value = number;
+  *source = LK_FROM_ENVIRONMENT;
   return LK_OK;
 }
 
-static lk_status read_mode(uint32_t *mode, lk_error *error) {
+static lk_status read_mode(uint32_t *mode, uint8_t *source, lk_error *error) {
   const char *text = getenv("LATCHKEY_CACHE");
-  if (text == NULL || text[0] == '\0' || lk_parse_cache_mode(text, mode)) return LK_OK;
+  if (text == NULL || text[0] == '\0') return LK_OK;
+  *source = LK_FROM_ENVIRONMENT;
+  if (lk_parse_cache_mode(text, mode)) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
                  "failed to read the environment variable LATCHKEY_CACHE: '%.64s', one of off, "
                  "thread, shared",
@@ -51,8 +55,9 @@ static lk_status check_isa(lk_error *error) {
 
 lk_status lk_processors_read(lk_error *error) {
   uint64_t processors = 0;
+  uint8_t source = LK_FROM_DEFAULT;
   LK_RETURN_NOT_OK(
-      read_number("LATCHKEY_PROCESSORS", false, 1, LK_MAX_THREADS, &processors, error));
+      read_number("LATCHKEY_PROCESSORS", false, 1, LK_MAX_THREADS, &processors, &source, error));
   if (processors > 0) lk_budget_propose_processors((int)processors);
   return LK_OK;
 }
@@ -74,44 +79,75 @@ static lk_status check_struct(const lk_context_options *options, lk_error *error
   return check_range("verbose", options->verbose, -1, LK_LOG_DEBUG, error);
 }
 
+static void note(uint8_t sources[LK_OPTION_PROCESSORS], lk_option option, bool is_given) {
+  sources[option] = is_given ? LK_FROM_ARGUMENT : LK_FROM_DEFAULT;
+}
+
+static void note_given(const lk_context_options *options, uint8_t sources[LK_OPTION_PROCESSORS]) {
+  const uint64_t memory = options->memory_bytes;
+  note(sources, LK_OPTION_CACHE_MODE, options->cache_mode != LK_CACHE_DEFAULT);
+  note(sources, LK_OPTION_CACHE_ENTRIES, options->cache_entries != LK_UNSET);
+  note(sources, LK_OPTION_CACHE_BYTES, options->cache_bytes != LK_UNSET);
+  note(sources, LK_OPTION_WEIGHTS_BYTES, options->weights_bytes != LK_UNSET);
+  note(sources, LK_OPTION_MEMORY_BYTES, memory != LK_UNSET && memory != 0);
+  note(sources, LK_OPTION_THREADS, options->threads != 0);
+  note(sources, LK_OPTION_VERBOSE, options->verbose != -1);
+}
+
+static lk_status read_cache(lk_context_options *out, uint8_t sources[LK_OPTION_PROCESSORS],
+                            lk_error *error) {
+  if (out->cache_mode == LK_CACHE_DEFAULT) {
+    out->cache_mode = LK_CACHE_SHARED;
+    LK_RETURN_NOT_OK(read_mode(&out->cache_mode, &sources[LK_OPTION_CACHE_MODE], error));
+  }
+  if (out->cache_entries == LK_UNSET) {
+    out->cache_entries = DEFAULT_ENTRIES;
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_CACHE_ENTRIES", false, 0, LK_UNLIMITED - 1,
+                                 &out->cache_entries, &sources[LK_OPTION_CACHE_ENTRIES], error));
+  }
+  if (out->cache_bytes == LK_UNSET) {
+    out->cache_bytes = DEFAULT_BYTES;
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_CACHE_BYTES", true, 0, LK_UNLIMITED - 1,
+                                 &out->cache_bytes, &sources[LK_OPTION_CACHE_BYTES], error));
+  }
+  if (out->weights_bytes == LK_UNSET) out->weights_bytes = LK_UNLIMITED;
+  return LK_OK;
+}
+
+static lk_status read_threads(int32_t *out, uint8_t *source, lk_error *error) {
+  const int32_t processors = lk_budget_processors();
+  uint64_t threads = (uint64_t)(processors < LK_MAX_THREADS ? processors : LK_MAX_THREADS);
+  LK_RETURN_NOT_OK(
+      read_number("LATCHKEY_THREADS", false, 1, LK_MAX_THREADS, &threads, source, error));
+  *out = (int32_t)threads;
+  return LK_OK;
+}
+
 lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
-                                  lk_error *error) {
+                                  uint8_t sources[LK_OPTION_PROCESSORS], lk_error *error) {
   *out = (lk_context_options)LK_CONTEXT_OPTIONS_INIT;
   if (given != NULL) {
     LK_RETURN_NOT_OK(lk_struct_read(out, sizeof *out, given, "context options", error));
   }
   LK_RETURN_NOT_OK(check_struct(out, error));
   LK_RETURN_NOT_OK(check_isa(error));
-  if (out->cache_mode == LK_CACHE_DEFAULT) {
-    out->cache_mode = LK_CACHE_SHARED;
-    LK_RETURN_NOT_OK(read_mode(&out->cache_mode, error));
-  }
+  note_given(out, sources);
+  LK_RETURN_NOT_OK(read_cache(out, sources, error));
   LK_RETURN_NOT_OK(lk_processors_read(error));
   if (out->threads == 0) {
-    const int32_t processors = lk_budget_processors();
-    uint64_t threads = (uint64_t)(processors < LK_MAX_THREADS ? processors : LK_MAX_THREADS);
-    LK_RETURN_NOT_OK(read_number("LATCHKEY_THREADS", false, 1, LK_MAX_THREADS, &threads, error));
-    out->threads = (int32_t)threads;
+    LK_RETURN_NOT_OK(read_threads(&out->threads, &sources[LK_OPTION_THREADS], error));
   }
-  if (out->cache_entries == LK_UNSET) {
-    out->cache_entries = DEFAULT_ENTRIES;
-    LK_RETURN_NOT_OK(read_number("LATCHKEY_CACHE_ENTRIES", false, 0, LK_UNLIMITED - 1,
-                                 &out->cache_entries, error));
-  }
-  if (out->cache_bytes == LK_UNSET) {
-    out->cache_bytes = DEFAULT_BYTES;
-    LK_RETURN_NOT_OK(
-        read_number("LATCHKEY_CACHE_BYTES", true, 0, LK_UNLIMITED - 1, &out->cache_bytes, error));
-  }
-  if (out->weights_bytes == LK_UNSET) out->weights_bytes = LK_UNLIMITED;
-  if (out->memory_bytes == LK_UNSET || out->memory_bytes == 0) {
+  if (sources[LK_OPTION_MEMORY_BYTES] == LK_FROM_DEFAULT) {
     out->memory_bytes = lk_machine_memory();
-    LK_RETURN_NOT_OK(
-        read_number("LATCHKEY_MEMORY_BYTES", true, 1, LK_UNLIMITED - 1, &out->memory_bytes, error));
+    sources[LK_OPTION_MEMORY_BYTES] =
+        lk_machine_memory_by_group() ? LK_FROM_CGROUP : LK_FROM_MACHINE;
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_MEMORY_BYTES", true, 1, LK_UNLIMITED - 1,
+                                 &out->memory_bytes, &sources[LK_OPTION_MEMORY_BYTES], error));
   }
   if (out->verbose == -1) {
     uint64_t verbose = LK_LOG_WARNING;
-    LK_RETURN_NOT_OK(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose, error));
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose,
+                                 &sources[LK_OPTION_VERBOSE], error));
     out->verbose = (int32_t)verbose;
   }
   return LK_OK;

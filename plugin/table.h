@@ -14,6 +14,10 @@ lk_status lk_executor_create(lk_context *context, const char *name, lk_executor 
                              lk_error *error);
 void lk_executor_destroy(lk_executor *executor);
 
+/* option_info.c */
+lk_status lk_option_info_get(lk_context *context, uint32_t index, lk_option_info *out,
+                             lk_error *error);
+
 /* threads.c */
 lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *ask, int32_t *out_threads,
                            lk_error *error);

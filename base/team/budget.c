@@ -42,7 +42,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows
 static waiter *first, **last = &first;
 static int n_waiting;
 static uint64_t n_waits;
-static bool is_chosen; /* somebody has said how many processors */
+static lk_budget_choice chosen_by; /* who has said how many processors */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* What this thread has taken. Its memory is found without a call, see team.c. */
@@ -293,11 +293,11 @@ bool lk_budget_is_full(void) {
   return now.has_queue || (int)now.running >= lk_budget_processors();
 }
 
-static void choose(int processors, bool always) {
+static void choose(int processors, lk_budget_choice who) {
   pthread_once(&once, start);
   pthread_mutex_lock(&mutex);
-  if (always || !is_chosen) {
-    is_chosen = true;
+  if (who == LK_BUDGET_SET || chosen_by == LK_BUDGET_OF_PROCESS) {
+    chosen_by = who;
     atomic_store(&n_processors, processors);
     const budget now = unpack(atomic_load(&word));
     if (now.has_queue) serve(now);
@@ -306,9 +306,16 @@ static void choose(int processors, bool always) {
 }
 
 void lk_budget_set_processors(int processors) {
-  choose(processors, true);
+  choose(processors, LK_BUDGET_SET);
 }
 
 void lk_budget_propose_processors(int processors) {
-  choose(processors, false);
+  choose(processors, LK_BUDGET_PROPOSED);
+}
+
+lk_budget_choice lk_budget_chosen_by(void) {
+  pthread_mutex_lock(&mutex);
+  const lk_budget_choice who = chosen_by;
+  pthread_mutex_unlock(&mutex);
+  return who;
 }

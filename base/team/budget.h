@@ -55,3 +55,11 @@ bool lk_budget_is_full(void);
 void lk_budget_set_processors(int processors);
 /* The same, unless a number was set or proposed before: for environment variables. */
 void lk_budget_propose_processors(int processors);
+
+/* Who has said how many processors there are. */
+typedef enum lk_budget_choice {
+  LK_BUDGET_OF_PROCESS, /* nobody: those that the process may use */
+  LK_BUDGET_PROPOSED,
+  LK_BUDGET_SET
+} lk_budget_choice;
+lk_budget_choice lk_budget_chosen_by(void);

@@ -34,8 +34,16 @@ int lk_processors_quota(const char *membership, const char *root) {
   return (int)lk_cgroup_least(membership, root, "cpu.max", read_quota);
 }
 
+static int own_quota(void) {
+  return lk_processors_quota("/proc/self/cgroup", "/sys/fs/cgroup");
+}
+
 int lk_processors_allowed(void) {
-  const int count = scheduled();
-  const int quota = lk_processors_quota("/proc/self/cgroup", "/sys/fs/cgroup");
+  const int count = scheduled(), quota = own_quota();
   return quota > 0 && quota < count ? quota : count;
+}
+
+bool lk_processors_by_quota(void) {
+  const int quota = own_quota();
+  return quota > 0 && quota < scheduled();
 }

@@ -63,6 +63,26 @@ typedef struct lk_context_options {
         NULL, NULL, LK_UNSET, NULL, NULL                                                           \
   }
 
+/* Where the value of an option comes from. */
+typedef enum lk_option_source {
+  LK_FROM_DEFAULT = 0,     /* nobody has said anything */
+  LK_FROM_ARGUMENT = 1,    /* lk_context_options */
+  LK_FROM_ENVIRONMENT = 2, /* the environment variable of the option */
+  LK_FROM_MACHINE = 3,     /* what the machine has, or the affinity of the process */
+  LK_FROM_CGROUP = 4,      /* a limit of the process's control group (version 2) */
+  LK_FROM_CALL = 5         /* a function has changed it since: cache_set_capacity and the like */
+} lk_option_source;
+
+/* An option as it is in force. */
+typedef struct lk_option_info {
+  size_t struct_size;
+  const char *name;     /* as in lk_context_options; "processors" and "max_isa": of the process */
+  const char *variable; /* of the environment; "": none */
+  uint32_t source;      /* lk_option_source */
+  uint32_t reserved;
+  char text[32]; /* the value: a number, "unlimited", or a word such as "shared" */
+} lk_option_info;
+
 /* What a cache entry is for. Each kind has its own counters. */
 typedef enum lk_kind {
   LK_KIND_NAME = 0, /* a node's plan */

@@ -350,6 +350,11 @@ typedef struct lk_api {
 
   /* Block `index` of a plan, of n_blocks. LK_OUT_OF_RANGE: there is no such block. */
   lk_status (*plan_block)(const lk_plan *plan, uint32_t index, lk_block *out, lk_error *error);
+
+  /* Option `index` of a context, from 0 on: its value now, and where that comes from. The texts are
+   * valid for ever. LK_OUT_OF_RANGE: there is no such option. */
+  lk_status (*option_info)(lk_context *context, uint32_t index, lk_option_info *out,
+                           lk_error *error);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

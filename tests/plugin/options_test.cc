@@ -1,6 +1,9 @@
 // Options of a context: the struct, then the environment, then the default; what is refused, and
 // how it is said. Also the log, the version, and structs of other sizes.
 #include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "tests/plugin/handles.h"
@@ -194,6 +197,69 @@ TEST(Version, IsTold) {
               ::testing::AnyOf("0.1.0 (SSE2)", "0.1.0 (AVX2)", "0.1.0 (AVX-512)"));
   EXPECT_STREQ(api()->status_text(LK_OUT_OF_MEMORY), "out of memory");
   EXPECT_NE(api()->status_text(static_cast<lk_status>(999)), nullptr);
+}
+
+std::map<std::string, std::pair<std::string, uint32_t>> told(lk_context *context) {
+  std::map<std::string, std::pair<std::string, uint32_t>> all;
+  lk_option_info info = {};
+  info.struct_size = sizeof info;
+  for (uint32_t i = 0; api()->option_info(context, i, &info, nullptr) == LK_OK; i++) {
+    all[info.name] = {info.text, info.source};
+  }
+  return all;
+}
+
+using Told = std::pair<std::string, uint32_t>;
+
+TEST_F(Options, SayWhereTheyComeFrom) {
+  const Variable variable("LATCHKEY_CACHE_BYTES", "3m");
+  const Variable empty("LATCHKEY_CACHE_ENTRIES", ""); // as if it was not set
+  options.threads = 3;
+  options.cache_mode = LK_CACHE_THREAD;
+  options.verbose = 0;
+  LK_ASSERT_OK(create(&options, &context));
+  auto all = told(context);
+  EXPECT_EQ(all.size(), 9u);
+  EXPECT_EQ(all["cache_mode"], Told("thread", LK_FROM_ARGUMENT));
+  EXPECT_EQ(all["threads"], Told("3", LK_FROM_ARGUMENT));
+  EXPECT_EQ(all["verbose"], Told("0", LK_FROM_ARGUMENT));
+  EXPECT_EQ(all["cache_bytes"], Told("3145728", LK_FROM_ENVIRONMENT));
+  EXPECT_EQ(all["cache_entries"], Told("65536", LK_FROM_DEFAULT));
+  EXPECT_EQ(all["weights_bytes"], Told("unlimited", LK_FROM_DEFAULT));
+  EXPECT_THAT(all["memory_bytes"].second, ::testing::AnyOf(LK_FROM_MACHINE, LK_FROM_CGROUP));
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 7, LK_UNSET, LK_ERR));
+  LK_ASSERT_OK(api()->memory_set_limit(context, uint64_t{1} << 30, LK_ERR));
+  all = told(context);
+  EXPECT_EQ(all["cache_entries"], Told("7", LK_FROM_CALL));
+  EXPECT_EQ(all["cache_bytes"], Told("3145728", LK_FROM_ENVIRONMENT));
+  EXPECT_EQ(all["memory_bytes"], Told("1073741824", LK_FROM_CALL));
+}
+
+TEST_F(Options, SayWhichVariablesThereAre) {
+  LK_ASSERT_OK(create(nullptr, &context));
+  std::set<std::string> variables;
+  lk_option_info info = {};
+  info.struct_size = sizeof info;
+  for (uint32_t i = 0; api()->option_info(context, i, &info, nullptr) == LK_OK; i++) {
+    const std::string variable = info.variable;
+    if (variable.empty()) continue;
+    EXPECT_TRUE(variables.insert(variable).second) << variable;
+  }
+  EXPECT_EQ(variables.size(), 8u);
+  for (const auto &[name, value] : told(context)) EXPECT_NE(value.first, "") << name;
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->option_info(context, 9, &info, LK_ERR));
+  EXPECT_EQ(LK_MESSAGE, "failed to describe option 9: there are 9");
+  info.struct_size = 0;
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->option_info(context, 0, &info, LK_ERR));
+}
+
+TEST_F(Options, ThreadsFollowTheProcessors) {
+  LK_ASSERT_OK(create(nullptr, &context));
+  auto all = told(context);
+  EXPECT_EQ(all["threads"].second, all["processors"].second);
+  LK_ASSERT_OK(api()->processors_set(2, LK_ERR));
+  all = told(context);
+  EXPECT_EQ(all["processors"], Told("2", LK_FROM_CALL));
 }
 
 TEST(Rows, EndWithNull) {
