@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+import importlib
 import typing
 
 from ._cancel import Cancel
-from ._context import UNLIMITED, Context, set_processors, threads_stats
+from ._context import UNLIMITED, Context, Option, set_processors, threads_stats
 from ._errors import (BusyError, CancelledError, DeadlineError, Error, FileError,
                       InvalidArgumentError, MalformedError, ModelNotFoundError, NotFoundError,
                       OutOfMemoryError, OutOfRangeError, UnsupportedError, text)
@@ -22,15 +23,16 @@ from ._stats import Stats
 
 if typing.TYPE_CHECKING:
     from ._compare import Comparison, Difference, PeerError, Verdict, Worst, compare
+    from ._doctor import Diagnosis, Pitfall, doctor
     from ._recorder import Recorder
 
 __all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Comparison", "Context",
-           "DeadlineError", "Difference", "Error", "Explanation", "FileError", "Finding",
-           "InvalidArgumentError", "MachinePeak", "MalformedError", "ModelNotFoundError",
-           "NodeInfo", "NotFoundError", "OutOfMemoryError", "OutOfRangeError", "PassInfo",
-           "PeerError", "Profile", "Recorder", "Refusal", "Session", "Stats", "UnsupportedError",
-           "ValueInfo", "Verdict", "Worst", "compare", "explain", "machine_peak",
-           "set_processors", "threads_stats", "version"]
+           "DeadlineError", "Diagnosis", "Difference", "Error", "Explanation", "FileError",
+           "Finding", "InvalidArgumentError", "MachinePeak", "MalformedError",
+           "ModelNotFoundError", "NodeInfo", "NotFoundError", "Option", "OutOfMemoryError",
+           "OutOfRangeError", "PassInfo", "PeerError", "Pitfall", "Profile", "Recorder", "Refusal",
+           "Session", "Stats", "UnsupportedError", "ValueInfo", "Verdict", "Worst", "compare",
+           "doctor", "explain", "machine_peak", "set_processors", "threads_stats", "version"]
 
 
 def version() -> str:
@@ -38,12 +40,14 @@ def version() -> str:
     return text(lib.lk_py_api().version_text())
 
 
+_LAZY = {"_compare": ("Comparison", "Difference", "PeerError", "Verdict", "Worst", "compare"),
+         "_doctor": ("Diagnosis", "Pitfall", "doctor"),
+         "_recorder": ("Recorder",)}
+
+
 def __getattr__(name: str) -> typing.Any:
     """Imports what most programs do not use when it is used: the command starts as quickly."""
-    if name == "Recorder":
-        from . import _recorder
-        return _recorder.Recorder
-    if name not in ("Comparison", "Difference", "PeerError", "Verdict", "Worst", "compare"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import _compare
-    return getattr(_compare, name)
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(importlib.import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
-from ._errors import fail
+from ._errors import fail, text
 from ._log import wanted_level, write_lines
 from ._native import ffi, lib
 from ._stats import Stats
@@ -20,6 +20,21 @@ _CACHE_MODES = {"off": lib.LK_CACHE_OFF, "thread": lib.LK_CACHE_THREAD,
 _KINDS = ("name", "run", "user")  # lk_kind
 _KIND_FIELDS = ("hits", "misses", "builds", "failed_builds", "waits", "evictions", "entries",
                 "bytes", "build_ns")
+
+
+_SOURCES = ("default", "argument", "environment", "machine", "cgroup", "call")  # lk_option_source
+
+
+class Option(NamedTuple):
+    """An option as it is in force."""
+
+    name: str
+    value: str
+    source: str
+    """``default``, ``argument``, ``environment``, ``machine`` (what it has, or the affinity of the
+    process), ``cgroup`` (a limit of its control group) or ``call`` (changed since)."""
+    variable: str
+    """The environment variable that sets it; ``""``: none does."""
 
 
 def _number(value: int | None, option: str, unset: int, most: int) -> int:
@@ -149,6 +164,17 @@ class Context:
             "capacity_bytes": stats.weights_capacity_bytes}, "memory": {
                 name: getattr(stats, f"memory_{name}") for name in (
                     "bytes", "peak_bytes", "limit_bytes", "refusals", "refused_bytes")}})
+
+    def options(self) -> list[Option]:
+        """The options as they are in force, and where each comes from; the last ones are the
+        process's."""
+        options: list[Option] = []
+        info = ffi.new("lk_option_info *")
+        info.struct_size = ffi.sizeof("lk_option_info")
+        while not self._api.option_info(self._native(), len(options), info, ffi.NULL):
+            options.append(Option(text(info.name), text(info.text), _SOURCES[info.source],
+                                  text(info.variable)))
+        return options
 
     def clear(self) -> None:
         """Drops every entry of the cache; what is in use goes when its user is done."""

@@ -54,3 +54,13 @@ def _is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def size_text(bytes_: int) -> str:
+    """``12.3 MiB``, as the program shows sizes."""
+    size = float(bytes_)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            break
+        size /= 1024
+    return f"{bytes_} bytes" if unit == "bytes" else f"{size:.1f} {unit}"

@@ -7,6 +7,7 @@ this table alone.
 
 COMMANDS = {
     "compare": "compare results and speed with ONNX Runtime or another model",
+    "doctor": "say what may keep a process from being fast, and what to do about it",
     "explain": "say why runs are slow or memory grows, and what can be done",
     "record": "run a model over a series of shapes, and record what happens over time",
 }

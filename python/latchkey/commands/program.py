@@ -13,12 +13,21 @@ from .front import CommandError
 _PROGRAM = Path(__file__).parents[1] / "bin/latchkey"
 
 
-def ask(command: str, *words: str) -> Any:
+def missing(model: str) -> dict[str, Any]:
+    """All that keeps a model from running here, as ``latchkey ops --missing`` says it."""
+    found: dict[str, Any] = ask("ops", "--missing", "--", model, answers=(0, 1))[0]
+    return found
+
+
+def ask(command: str, *words: str, answers: Sequence[int] = (0,)) -> Any:
     """What a command of the program answers with ``--json``. Its sentence of failure is raised as
-    the own one."""
+    the own one.
+
+    :param answers: exit codes with which it may answer; without output it has failed.
+    """
     done = subprocess.run([_PROGRAM, command, "--json", *words], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, encoding="utf-8", errors="surrogateescape")
-    if done.returncode == 0:
+    if done.returncode in answers and done.stdout:
         return json.loads(done.stdout)
     sentence = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
     raise CommandError(sentence[0].removeprefix(f"latchkey {command}: "), done.returncode)
