@@ -47,7 +47,8 @@ static lk_status visit_sizes(void *self, lk_size_fn visit, void *arg, uint64_t *
 
 static json_t *subgraph_json(lk_ort_subgraph *subgraph) {
   lk_session_stats stats = {.struct_size = sizeof stats};
-  const lk_report_source source = {.graph = subgraph->graph,
+  const lk_report_source source = {.api = subgraph->context->ort->latchkey,
+                                   .graph = subgraph->graph,
                                    .self = subgraph->graph_executor,
                                    .implementation = implementation,
                                    .node_stats = node_stats,

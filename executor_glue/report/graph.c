@@ -25,6 +25,27 @@ static json_t *values_json(const lk_graph *graph, const int32_t *values, uint32_
   return lk_json_end(&names);
 }
 
+/* Those inputs, but for constants, whose elements the shapes of outputs follow from. */
+static json_t *shape_inputs_json(const lk_graph *graph, const lk_node *node, const lk_op_row *row) {
+  lk_json names = lk_json_begin(json_array());
+  for (uint32_t i = 0; row != NULL && i < node->n_inputs && i < 64; i++) {
+    const int32_t value = node->inputs[i];
+    if ((row->shape_inputs >> i & 1) == 0 || value == LK_NO_VALUE) continue;
+    if (lk_value_is_constant(graph, value)) continue;
+    lk_json_add(&names, lk_json_text(graph->values[value].name));
+  }
+  return lk_json_end(&names);
+}
+
+/* What the shapes of its outputs follow from. */
+static void set_shape_rules(lk_json *json, const lk_report_source *source, const lk_node *node) {
+  const lk_op_row *row = source->api->op_find(node->op_type, node->domain, node->opset);
+  const uint32_t flags = row != NULL ? row->flags : 0;
+  lk_json_set(json, "shape_inputs", shape_inputs_json(source->graph, node, row));
+  lk_json_set(json, "reads_shape_only", json_boolean((flags & LK_OP_SHAPE_ONLY) != 0));
+  lk_json_set(json, "shape_from_data", json_boolean((flags & LK_OP_DATA_DEPENDENT) != 0));
+}
+
 static json_t *node_json(const lk_report_source *source, size_t index) {
   const lk_node *node = &source->graph->nodes[index];
   const lk_node_stats stats = source->node_stats(source->self, index);
@@ -38,6 +59,7 @@ static json_t *node_json(const lk_report_source *source, size_t index) {
   lk_json_set(&json, "implementation", lk_json_text(source->implementation(source->self, index)));
   lk_json_set(&json, "inputs", values_json(source->graph, node->inputs, node->n_inputs));
   lk_json_set(&json, "outputs", values_json(source->graph, node->outputs, node->n_outputs));
+  set_shape_rules(&json, source, node);
   set_binds(&json, &stats);
   return lk_json_end(&json);
 }

@@ -16,6 +16,7 @@ json_t *lk_report_context(const lk_api *api, lk_context *context, uint64_t arena
 
 /* Who runs a graph, and what it counts. */
 typedef struct lk_report_source {
+  const lk_api *api;
   const lk_graph *graph;
   void *self;
   const char *(*implementation)(void *self, size_t node);

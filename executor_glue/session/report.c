@@ -31,7 +31,8 @@ static lk_status source_visit_sizes(void *self, lk_size_fn visit, void *arg, uin
 }
 
 static json_t *session_json(lk_session *session, const lk_session_stats *stats) {
-  const lk_report_source source = {.graph = session->graph,
+  const lk_report_source source = {.api = session->api,
+                                   .graph = session->graph,
                                    .self = session->flow,
                                    .implementation = source_implementation,
                                    .node_stats = source_node_stats,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from . import _shapes
+
 # Dimensions are rounded up to steps like these where sizes are many.
 _STEPS = (8, 16, 32, 64, 128)
 _FEW_SIZES = 8  # so many are no reason to round
@@ -16,7 +18,8 @@ class Finding(NamedTuple):
 
     cause: str
     """``left_nodes``, ``new_sizes``, ``built_again``, ``each_thread_builds``, ``memory_limit``,
-    ``nothing_kept``, ``not_fused``, ``waits_for_processors`` or ``waits_for_places``."""
+    ``nothing_kept``, ``not_fused``, ``shapes_from_data``, ``shapes_from_values``,
+    ``waits_for_processors`` or ``waits_for_places``."""
     lost_ns: int | None
     """The time that it has cost so far; ``None``: it costs time in each run, or is not timed."""
     text: str
@@ -259,6 +262,45 @@ def _waits(session: Mapping[str, Any], process: Mapping[str, Any]) -> Iterator[F
             "send fewer requests at once, or give the process more processors")
 
 
+# ---- values that shapes follow from ----
+
+
+def _shapes_from_data(where: str, session: Mapping[str, Any]) -> Iterator[Finding]:
+    cuts = [node for node in session.get("nodes", ()) if node.get("shape_from_data")]
+    if not cuts:
+        return
+    parts = len(_parts(session["sizes"]))
+    names = ", ".join(dict.fromkeys(node["op_type"] for node in cuts))
+    yield Finding(
+        "shapes_from_data", None,
+        f"{_count(len(cuts), 'node')} ({names}) {'gives' if len(cuts) == 1 else 'give'} outputs "
+        f"whose shapes follow from data: {'it runs' if len(cuts) == 1 else 'they run'} between "
+        f"parts of the model, of which {parts} have been bound, each with sizes of its own{where}",
+        tuple(f"{_shapes.label(node)}: the shapes of its outputs follow from the elements of "
+              f"{', '.join(map(repr, node['inputs']))}" for node in cuts), "")
+
+
+def _shapes_from_values(where: str, session: Mapping[str, Any]) -> Iterator[Finding]:
+    """Once a part of the model has had a new size: what else than dimensions of inputs is new."""
+    nodes, sizes = session.get("nodes", ()), session["sizes"]
+    has_new = len(sizes) > len(_parts(sizes))
+    if not has_new or not all("shape_inputs" in node for node in nodes):
+        return
+    found = sorted(_shapes.chains(nodes), key=lambda chain: chain.is_shape)
+    if not found:
+        return
+    by_input = [chain for chain in found if not chain.is_shape]
+    consumers = len({chain.node for chain in found})
+    yield Finding(
+        "shapes_from_values", None,
+        f"shapes of {_count(consumers, 'node')} follow from values: "
+        f"{len(found) - len(by_input)} of {len(found)} are computed from other shapes, and so "
+        f"known when a size is{where}",
+        tuple(chain.text for chain in found),
+        f"'{by_input[0].source}' is part of each size: give it the same elements where that is "
+        "possible" if by_input else "")
+
+
 # ---- what passes have left ----
 
 
@@ -354,6 +396,8 @@ def explain(statistics: Mapping[str, Any]) -> Explanation:
         not_fused = list(_not_fused(where, session))
         timed += [finding for finding in not_fused if finding.lost_ns is not None]
         others += [finding for finding in not_fused if finding.lost_ns is None]
+        others += _shapes_from_data(where, session)
+        others += _shapes_from_values(where, session)
         others += _waits(session, statistics["process"])
     timed.sort(key=lambda finding: -(finding.lost_ns or 0))
     unique = dict.fromkeys(every_run + timed + others)

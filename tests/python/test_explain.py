@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 import latchkey
 import latchkey.ort
 from latchkey import Explanation, Finding, explain
+from latchkey._shapes import chains
 
 
 def image(height, width=32):
@@ -152,6 +153,79 @@ def add_domain(model, domain, version):
     loaded = onnx.load_from_string(model)
     loaded.opset_import.append(helper.make_opsetid(domain, version))
     return loaded.SerializeToString()
+
+
+# ---- values that shapes follow from ----
+
+
+@pytest.fixture(scope="module")
+def shapes_model():
+    """Shapes that follow from a shape, from data, and from an input's elements."""
+    return make_model(
+        [helper.make_node("Shape", ["x"], ["dims"]),
+         helper.make_node("Gather", ["dims", "zero"], ["rows"]),
+         helper.make_node("Concat", ["rows", "two"], ["wanted"], axis=0),
+         helper.make_node("Reshape", ["x", "wanted"], ["y"]),
+         helper.make_node("NonZero", ["y"], ["places"]),
+         helper.make_node("Shape", ["places"], ["found"]),
+         helper.make_node("Expand", ["one", "found"], ["many"]),
+         helper.make_node("Reshape", ["many", "shape"], ["z"], "last")],
+        [("x", TensorProto.FLOAT, ["n", 2]), ("shape", TensorProto.INT64, [None])],
+        [("z", TensorProto.FLOAT, None)],
+        [("zero", numpy.array([0])), ("two", numpy.array([2])), ("one", numpy.float32([1]))])
+
+
+def test_values_that_depend_on_a_size(shapes_model):
+    with latchkey.Session(shapes_model) as session:
+        session.run({"x": random(3, 2), "shape": numpy.array([-1])})
+        assert "shapes_from_values" not in causes(session.explain()), "no size was new"
+        session.run({"x": random(4, 2), "shape": numpy.array([1, -1])})
+        found = session.explain()
+    finding = found[causes(found).index("shapes_from_values")]
+    assert finding.text == ("shapes of 3 nodes follow from values: 2 of 3 are computed from other "
+                            "shapes, and so known when a size is")
+    assert finding.details == (
+        "the elements of 'shape' -> Reshape 'last'",
+        "the shape of 'x' -> Shape -> Gather -> Concat -> Reshape 'y'",
+        "the shape of 'places' -> Shape -> Expand 'many'")
+    assert finding.advice.startswith("'shape' is part of each size")
+    assert causes(found)[0] == "new_sizes", "what has cost time stands first"
+
+
+def test_shapes_that_follow_from_data(shapes_model):
+    with latchkey.Session(shapes_model) as session:
+        session.run({"x": random(3, 2), "shape": numpy.array([-1])})
+        found = session.explain()
+    assert causes(found) == ["shapes_from_data"]
+    assert found[0].text == (
+        "1 node (NonZero) gives outputs whose shapes follow from data: it runs between parts of "
+        "the model, of which 2 have been bound, each with sizes of its own")
+    assert found[0].details == ("NonZero 'places': the shapes of its outputs follow from the "
+                                "elements of 'y'",)
+
+
+def test_long_chains_are_cut():
+    nodes = [{"op_type": "Shape", "name": "", "output_name": "v0", "inputs": ["x"],
+              "outputs": ["v0"], "shape_inputs": [], "reads_shape_only": True}]
+    nodes += [{"op_type": "Abs", "name": "", "output_name": f"v{i + 1}", "inputs": [f"v{i}"],
+               "outputs": [f"v{i + 1}"], "shape_inputs": [], "reads_shape_only": False}
+              for i in range(3000)]
+    nodes.append({"op_type": "Reshape", "name": "r", "output_name": "y", "inputs": ["x", "v3000"],
+                  "outputs": ["y"], "shape_inputs": ["v3000"], "reads_shape_only": False})
+    (chain,) = chains(nodes)
+    assert chain.text == f"the shape of 'x' -> ...{' -> Abs' * 8} -> Reshape 'r'"
+    assert (chain.node, chain.value, chain.source) == ("Reshape 'r'", "v3000", "x")
+
+
+def test_statistics_of_an_older_version_have_no_rules(convnet):
+    with latchkey.Session(convnet) as session:
+        session.run(image(8))
+        session.run(image(9))
+        statistics = session.statistics()
+    for node in statistics["session"]["nodes"]:
+        for name in ("shape_inputs", "reads_shape_only", "shape_from_data"):
+            del node[name]
+    assert causes(explain(statistics)) == ["new_sizes"]
 
 
 # ---- other causes ----

@@ -96,6 +96,21 @@ def test_of_edges(report):
     assert {"scores", "features"} <= set(made)
 
 
+def test_say_what_shapes_follow_from():
+    model = make_model(
+        [helper.make_node("Shape", ["x"], ["d"]), helper.make_node("Reshape", ["w", "d"], ["y"]),
+         helper.make_node("NonZero", ["y"], ["z"]),
+         helper.make_node("Reshape", ["z", "flat"], ["t"])],
+        [("x", TensorProto.FLOAT, ["n"]), ("w", TensorProto.FLOAT, [None, None])],
+        [("t", TensorProto.INT64, None)], [("flat", numpy.array([-1]))])
+    with latchkey.Session(model) as session:
+        nodes = {node["output_name"]: node for node in session.statistics()["session"]["nodes"]}
+    rules = {name: (node["shape_inputs"], node["reads_shape_only"], node["shape_from_data"])
+             for name, node in nodes.items()}
+    assert rules == {"d": ([], True, False), "y": (["d"], False, False),
+                     "z": ([], False, True), "t": ([], False, False)}
+
+
 def test_show_values_that_shapes_depend_on():
     """A shape that is an input is part of the size."""
     model = make_model(
