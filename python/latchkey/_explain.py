@@ -346,9 +346,30 @@ def _not_fused(where: str, session: Mapping[str, Any]) -> Iterator[Finding]:
 # ---- what is left to ONNX Runtime ----
 
 
-def _left(claims: Mapping[str, Any]) -> Iterator[Finding]:
+def _borders(claims: Mapping[str, Any], subgraphs: Sequence[Mapping[str, Any]],
+             ) -> tuple[int | None, str]:
+    """What borders have cost beyond those of one group, and what would make them fewer."""
+    cost = claims.get("border_ns")
+    if cost is None:
+        return None, "latchkey.ort.explain(session) measures what this costs"
+    runs = [subgraph["runs"] for subgraph in subgraphs]
+    lost = round(cost * (sum(runs) - max(runs, default=0)))
+    parts, parts_of_all = claims["subgraphs"], claims.get("subgraphs_of_all")
+    if parts_of_all is not None and parts_of_all < parts:
+        saved = cost * max(runs, default=0) * (parts - parts_of_all)
+        return lost, (f"claim=\"all\" makes {_count(parts_of_all, 'part')} of it, which saves up to "
+                      f"{_time(saved)} of these")
+    also = "" if parts_of_all is None else f"claim=\"all\" leaves {parts_of_all} parts; "
+    return lost, (f"{also}a border costs {_time(cost)} a run: `latchkey compare` and a session "
+                  "without the provider show whether the groups are worth it")
+
+
+def _left(claims: Mapping[str, Any], subgraphs: Sequence[Mapping[str, Any]],
+          ) -> Iterator[Finding]:
     if not claims["left"]:
         return
+    lost, advice = None, ("`latchkey compare` and a session without the provider show whether "
+                          "this costs time")
     nodes = claims["nodes"] - claims["claimed"]
     split = claims["subgraphs"] > 1
     ranked = sorted(claims["left"], key=lambda left: -left["count"])
@@ -356,13 +377,13 @@ def _left(claims: Mapping[str, Any]) -> Iterator[Finding]:
         text = (f"{_count(nodes, 'node')} of {claims['nodes']} left to ONNX Runtime "
                 f"{'split' if nodes > 1 else 'splits'} the model into "
                 f"{claims['subgraphs']} parts, with a border around each")
+        lost, advice = _borders(claims, subgraphs)
     else:
         text = f"{_count(nodes, 'node')} of {claims['nodes']} are left to ONNX Runtime"
     yield Finding(
-        "left_nodes", None, text,
+        "left_nodes", lost, text,
         tuple(f"{_count(left['count'], left['operator'], left['operator'])}: {left['reason']}"
-              for left in ranked),
-        "`latchkey compare` and a session without the provider show whether this costs time")
+              for left in ranked), advice)
 
 
 def _parts(sizes: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
@@ -383,7 +404,7 @@ def explain(statistics: Mapping[str, Any]) -> Explanation:
     context = statistics["context"]
     sessions = (statistics["subgraphs"] if "subgraphs" in statistics
                 else [statistics["session"]])
-    every_run: list[Finding] = list(_left(statistics.get("claims", {"left": ()})))
+    every_run: list[Finding] = list(_left(statistics.get("claims", {"left": ()}), sessions))
     timed: list[Finding] = []
     others: list[Finding] = list(_memory(context))
     for session in sessions:

@@ -100,6 +100,9 @@ def test_a_node_that_splits_a_graph(convnet):
     assert found[0].text == ("1 node of 3 left to ONNX Runtime splits the model into 2 parts, with "
                              "a border around each")
     assert found[0].details[0].startswith("1 Binarizer: ")
+    cost = latchkey.ort.border_cost()
+    assert found[0].lost_ns == round(3 * cost), "of one border in three runs"
+    assert found[0].advice.startswith("a border costs ")
     names = [part["name"] for part in latchkey.ort.stats(session)["subgraphs"]]
     assert causes(found) == ["left_nodes", "new_sizes", "new_sizes"]
     assert {finding.text for finding in found[1:]} == {
@@ -147,6 +150,36 @@ def test_clip_with_bounds_of_each_run():
         session.run({"x": random(1, 3, 32, 32)})
         assert session.explain() == (), "the advice helps"
         assert [node.op_type for node in session.nodes] == ["Conv"] * 3
+
+
+def statistics_of_claims(claims, runs):
+    subgraphs = [{"name": str(i), "runs": n, "run_plan_builds": 1, "sizes": [], "waits": 0}
+                 for i, n in enumerate(runs)]
+    return {"context": {"cache": {}, "cache_mode": "shared", "memory": {"refusals": 0}},
+            "process": {"waits": 0}, "subgraphs": subgraphs,
+            "claims": {"nodes": 9, "claimed": 7, "subgraphs": len(runs),
+                       "left": [{"operator": "Relu", "domain": "", "count": 2, "reason": "so"}],
+                       **claims}}
+
+
+@pytest.mark.parametrize(("claims", "lost_ns", "advice"), [
+    ({}, None, "latchkey.ort.explain(session) measures what this costs"),
+    ({"border_ns": 500.0}, 10000, "a border costs 500 ns a run: `latchkey compare` and a session "
+     "without the provider show whether the groups are worth it"),
+    ({"border_ns": 500.0, "subgraphs_of_all": 1}, 10000,
+     'claim="all" makes 1 part of it, which saves up to 10 us of these'),
+    ({"border_ns": 500.0, "subgraphs_of_all": 3}, 10000,
+     'claim="all" leaves 3 parts; a border costs 500 ns a run: `latchkey compare` and a session '
+     "without the provider show whether the groups are worth it")])
+def test_what_borders_cost(claims, lost_ns, advice):
+    found = explain(statistics_of_claims(claims, [10, 10, 10]))
+    assert causes(found) == ["left_nodes"]
+    assert (found[0].lost_ns, found[0].advice) == (lost_ns, advice)
+
+
+def test_borders_of_parts_that_have_not_run():
+    found = explain(statistics_of_claims({"border_ns": 500.0}, [0, 0]))
+    assert found[0].lost_ns == 0
 
 
 def add_domain(model, domain, version):

@@ -19,6 +19,7 @@ from conftest import ROOT, make_model, random, reference
 from onnx import TensorProto, helper
 
 import latchkey.ort
+from latchkey import _border
 
 NAME = "LatchkeyExecutionProvider"
 VERSION = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
@@ -340,6 +341,38 @@ def test_a_session_without_the_provider_has_no_cache(relu):
 
 
 # ---- claims ----
+
+
+def test_borders_are_measured_once():
+    onnx.checker.check_model(onnx.load_from_string(_border.model()), full_check=True)
+    cost = latchkey.ort.border_cost()
+    assert 0 <= cost < 1e6, "nanoseconds"
+    assert latchkey.ort.border_cost() == cost
+    session = session_of(_border.model(), claim="all")
+    x = random(1, 16)
+    assert_close(session.run(None, {"x": x})[0], (numpy.maximum(x, 0) > 0).astype(numpy.float32))
+    claims = latchkey.ort.stats(session)["claims"]
+    assert (claims["subgraphs"], claims["claimed"]) == (_border.GROUPS, _border.GROUPS)
+
+
+def test_what_claiming_all_would_save(tmp_path):
+    """As long as the model's file is there to be opened again."""
+    path = tmp_path / "model.onnx"
+    path.write_bytes(make_model(
+        [helper.make_node("Conv", ["x", "w"], ["a"]), helper.make_node("Unique", ["a"], ["b"]),
+         helper.make_node("Reshape", ["b", "shape"], ["c"]),
+         helper.make_node("Conv", ["c", "v"], ["y"])],
+        [("x", TensorProto.FLOAT, [1, 3, 4, 4])], [("y", TensorProto.FLOAT, None)],
+        [("w", random(4, 3, 1, 1)), ("shape", numpy.array([1, 1, 1, -1])),
+         ("v", random(4, 1, 1, 1))]))
+    session = session_of(str(path))
+    session.run(None, {"x": random(1, 3, 4, 4)})
+    advice = latchkey.ort.explain(session)[0].advice
+    assert advice.startswith('claim="all" leaves 2 parts; a border costs ')
+    path.unlink()
+    assert latchkey.ort.explain(session)[0].advice.startswith("a border costs ")
+    path.write_bytes(b"no model")
+    assert latchkey.ort.explain(session)[0].advice.startswith("a border costs ")
 
 
 def test_claims_are_explained(half, tmp_path):
