@@ -62,7 +62,7 @@ static lk_status run_step_timed(const lk_frame *frame, const lk_slot *self, uint
   const uint64_t ns = lk_now_ns() - begin;
   (void)lk_team_measure(before);
   /* outside of regions, this thread computes alone */
-  if (status == LK_OK) *out = (lk_step_time){ns, ns - regions.region_ns + regions.share_ns};
+  if (status == LK_OK) *out = (lk_step_time){ns, ns - regions.region_ns + regions.share_ns, begin};
   return status;
 }
 

@@ -72,7 +72,8 @@ static lk_status bind_sources(lk_plan_builder *builder, lk_error *error) {
 }
 
 static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
-  const bool is_timed = builder->desc->is_kept;
+  const lk_run_plan_desc *desc = builder->desc;
+  const bool is_timed = desc->is_kept || desc->bound != NULL;
   find_uses(builder);
   LK_RETURN_NOT_OK(bind_sources(builder, error));
   uint64_t begin = is_timed ? lk_now_ns() : 0;
@@ -81,7 +82,8 @@ static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
     LK_RETURN_NOT_OK(lk_bind_node(builder, (int32_t)i, error));
     if (!is_timed) continue;
     const uint64_t end = lk_now_ns();
-    lk_node_counts_add(builder->desc->node_counts, i, end - begin);
+    if (desc->is_kept) lk_node_counts_add(desc->node_counts, i, end - begin);
+    if (desc->bound != NULL) desc->bound(desc->bound_arg, i, begin, end);
     begin = end;
   }
   return LK_OK;

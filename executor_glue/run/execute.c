@@ -9,7 +9,7 @@
 #include "executor_glue/run/watch.h"
 
 /* The loops over steps are made twice: `timed` is a constant wherever it is passed, so that a run
- * without a profile has nothing to ask between two steps. */
+ * that nobody watches has nothing to ask between two steps. */
 #define TWICE static inline __attribute__((always_inline))
 
 static void set_pointers(const lk_execution *run) {
@@ -70,7 +70,7 @@ TWICE lk_status run_steps(const lk_execution *run, bool timed, lk_error *error) 
     if (timed) {
       status =
           api->op_run_timed(frame->frame, 0, frame->slots[index], inputs, inputs + step->n_inputs,
-                            lk_profile_times(run->profile, index), error);
+                            lk_run_times_of(run->times, index), error);
     } else {
       status =
           api->op_run(frame->frame, frame->slots[index], inputs, inputs + step->n_inputs, error);
@@ -81,7 +81,7 @@ TWICE lk_status run_steps(const lk_execution *run, bool timed, lk_error *error) 
 }
 
 static lk_status run_in_order(const lk_execution *run, lk_error *error) {
-  return run->profile != NULL ? run_steps(run, true, error) : run_steps(run, false, error);
+  return run->times != NULL ? run_steps(run, true, error) : run_steps(run, false, error);
 }
 
 /* ---- in parallel ---- */
@@ -108,7 +108,8 @@ TWICE bool run_one(parallel_run *self, uint32_t index, uint32_t lane, bool timed
   } else if (timed) {
     status =
         api->op_run_timed(frame->frame, lane, frame->slots[index], inputs, inputs + step->n_inputs,
-                          lk_profile_times(self->run->profile, index), &error);
+                          lk_run_times_of(self->run->times, index), &error);
+    lk_run_times_note_thread(self->run->times, index);
   } else {
     status = api->op_run_lane(frame->frame, lane, frame->slots[index], inputs,
                               inputs + step->n_inputs, &error);
@@ -140,7 +141,7 @@ static lk_status run_in_parallel(const lk_execution *run, lk_error *error) {
   const lk_program *program = run->plan->program;
   const bool done =
       lk_ready_queue_run(run->lease->frame->ready_queue, program->api, program->context,
-                         run->workers, run->profile != NULL ? run_step_timed : run_step, &self);
+                         run->workers, run->times != NULL ? run_step_timed : run_step, &self);
   pthread_mutex_destroy(&self.mutex);
   if (done) return LK_OK;
   if (error != NULL) *error = self.error;
@@ -181,10 +182,12 @@ static lk_status execute(const lk_execution *run, lk_error *error) {
 }
 
 lk_status lk_execute(const lk_execution *run, lk_error *error) {
-  if (run->profile == NULL) return execute(run, error);
-  const uint64_t begin = lk_now_ns();
+  lk_run_times *times = run->times;
+  if (times == NULL) return execute(run, error);
+  times->n_threads = run->plan->schedule != NULL ? run->workers : run->step_threads;
+  times->step_threads = run->step_threads;
+  times->begin_ns = lk_now_ns();
   const lk_status status = execute(run, error);
-  lk_profile_executed(run->profile, lk_now_ns() - begin,
-                      run->plan->schedule != NULL ? run->workers : run->step_threads);
+  times->end_ns = lk_now_ns();
   return status;
 }

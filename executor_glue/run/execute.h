@@ -4,7 +4,7 @@
 
 #include "base/stop.h"
 #include "executor_glue/run/frame_pool.h"
-#include "executor_glue/run/profile.h"
+#include "executor_glue/run/run_times.h"
 
 typedef struct lk_execution {
   const lk_run_plan *plan;
@@ -14,7 +14,7 @@ typedef struct lk_execution {
   lk_stop *stop;         /* ends the run between two steps, or within one */
   uint32_t workers;      /* threads that a plan with a schedule runs on; at most the plan's */
   uint32_t step_threads; /* that a step may use */
-  lk_profile *profile;   /* NULL, or one that knows the plan: steps are timed */
+  lk_run_times *times;   /* NULL, or with room for the plan: steps are timed */
 } lk_execution;
 
 /* Fills the outputs. LK_CANCELLED, LK_DEADLINE, or what a step says, with the node's name. When

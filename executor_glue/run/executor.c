@@ -52,6 +52,7 @@ void lk_graph_executor_destroy(lk_graph_executor *executor) {
     (void)program->api->cache_clear(program->context, program->executor, NULL);
     program->api->key_destroy(program->context, executor->run_key);
   }
+  lk_labels_release(atomic_load(&executor->labels));
   lk_program_destroy(executor->program);
   lk_implementation_names_destroy(executor->implementations);
   lk_node_counts_destroy(executor->node_counts);

@@ -9,7 +9,7 @@
 #include "executor_glue/run/build_run_plan.h"
 #include "executor_glue/run/check_request.h"
 #include "executor_glue/run/execute.h"
-#include "executor_glue/run/invocation.h"
+#include "executor_glue/run/observe.h"
 
 /* ---- processors ---- */
 
@@ -29,17 +29,25 @@ static lk_status take_threads(lk_invocation *invocation, lk_error *error) {
   return LK_OK;
 }
 
-/* First a place among the executor's runs, then processors: a run that waits for a place takes no
- * processors from others. `run->threads` when the caller has asked for them already. */
-static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
+static lk_status take_place(lk_invocation *invocation, lk_error *error) {
   LK_RETURN_NOT_OK(
       lk_run_limit_enter(&invocation->executor->limit, &invocation->stop.limit, error));
   invocation->has_place = true;
-  if (run->threads > 0) {
-    invocation->threads = run->threads;
-    return LK_OK;
-  }
-  return take_threads(invocation, error);
+  return LK_OK;
+}
+
+/* Those that the caller has asked for already, or else as many as there are for it. */
+static lk_status get_threads(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
+  if (run->threads <= 0) return take_threads(invocation, error);
+  invocation->threads = run->threads;
+  return LK_OK;
+}
+
+/* First a place among the executor's runs, then processors: a run that waits for a place takes no
+ * processors from others. */
+static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
+  LK_RETURN_NOT_OK(take_place(invocation, error));
+  return get_threads(invocation, run, error);
 }
 
 static void leave(lk_invocation *invocation) {
@@ -73,7 +81,9 @@ static lk_status build_entry(lk_invocation *invocation, bool cached, lk_plan_ent
                                  .workers = executor->workers,
                                  .is_kept = executor->run_plans,
                                  .implementations = executor->implementations,
-                                 .node_counts = executor->node_counts};
+                                 .node_counts = executor->node_counts,
+                                 .bound = invocation->traced != NULL ? lk_observe_node : NULL,
+                                 .bound_arg = invocation};
   lk_run_plan *plan = NULL;
   *out_entry = NULL;
   invocation->has_built = true;
@@ -141,6 +151,7 @@ static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
                                            &desc, build_cached, invocation, &invocation->ref, &hit,
                                            error));
   invocation->entry = api->ref_value(invocation->ref);
+  invocation->has_waited = hit == 0 && !invocation->has_built;
   if (hit) lk_tally_add(&executor->counts, LK_COUNT_HITS);
   return LK_OK;
 }
@@ -164,14 +175,27 @@ static uint32_t step_threads(const lk_invocation *invocation) {
                                                             : executor->threads);
 }
 
-/* Chooses the plan, with the time that it takes. */
-static lk_status choose_plan_timed(lk_invocation *invocation, lk_profile *profile,
-                                   lk_error *error) {
-  LK_RETURN_NOT_OK(lk_profile_begin(profile, error));
-  invocation->profile = profile;
-  LK_RETURN_NOT_OK(choose_plan(invocation, error));
-  return lk_profile_bound(profile, lk_plan_entry_plan(invocation->entry), invocation->has_built,
-                          step_threads(invocation), error);
+static lk_status enter_and_choose(lk_invocation *invocation, const lk_graph_run *run,
+                                  lk_error *error) {
+  LK_RETURN_NOT_OK(enter(invocation, run, error));
+  return choose_plan(invocation, error);
+}
+
+/* The same with the time that each part takes. */
+static lk_status enter_and_choose_observed(lk_invocation *invocation, const lk_graph_run *run,
+                                           lk_error *error) {
+  LK_RETURN_NOT_OK(lk_observe_begin(invocation, run->options, error));
+  uint64_t begin = lk_now_ns();
+  LK_RETURN_NOT_OK(take_place(invocation, error));
+  lk_observe_wait(invocation, LK_TRACE_PLACE, begin);
+  begin = lk_now_ns();
+  LK_RETURN_NOT_OK(get_threads(invocation, run, error));
+  lk_observe_wait(invocation, LK_TRACE_PROCESSORS, begin);
+  LK_RETURN_NOT_OK(lk_observe_choose(invocation, run->options, error));
+  begin = lk_now_ns();
+  const lk_status status = choose_plan(invocation, error);
+  return lk_observe_plan(invocation, begin, status, status == LK_OK ? step_threads(invocation) : 0,
+                         error);
 }
 
 /* ---- outputs ---- */
@@ -217,7 +241,7 @@ static lk_status execute_leased(lk_invocation *invocation, const lk_lease *lease
                                   .stop = &invocation->stop,
                                   .workers = threads < plan->workers ? threads : plan->workers,
                                   .step_threads = step_threads(invocation),
-                                  .profile = invocation->profile};
+                                  .times = invocation->times};
   const lk_status status = lk_execute(&execution, error);
   if (status == LK_OK) lk_execution_frame_add_run(lease->frame);
   if (plan->schedule != NULL && threads > 1) {
@@ -238,11 +262,10 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
                                 lk_error *error) {
   lk_status status = LK_OK;
   lk_invocation invocation;
+  const bool is_observed = lk_is_observed(run);
   LK_TRY(lk_invocation_begin(&invocation, executor, run, error));
-  LK_TRY(enter(&invocation, run, error));
-  LK_TRY(run->options != NULL && run->options->profile != NULL
-             ? choose_plan_timed(&invocation, run->options->profile, error)
-             : choose_plan(&invocation, error));
+  LK_TRY(is_observed ? enter_and_choose_observed(&invocation, run, error)
+                     : enter_and_choose(&invocation, run, error));
   if (run->place == NULL) {
     LK_TRY(lk_check_outputs(lk_plan_entry_plan(invocation.entry), invocation.inputs, run->outputs,
                             invocation.wanted, error));
@@ -254,7 +277,7 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
   lk_tally_add(&executor->counts, LK_COUNT_RUNS);
 
 cleanup:
-  if (invocation.profile != NULL) lk_profile_end(invocation.profile, status == LK_OK);
+  if (is_observed) lk_observe_end(&invocation, status);
   release_plan(&invocation);
   leave(&invocation);
   lk_invocation_end(&invocation, status);
@@ -380,8 +403,8 @@ cleanup:
 
 lk_status lk_graph_executor_run_kept(lk_graph_executor *executor, const lk_graph_run *run,
                                      lk_kept_run **inout_kept, lk_error *error) {
-  const bool is_profiled = run->options != NULL && run->options->profile != NULL;
-  if (!executor->run_plans || is_profiled) return lk_graph_executor_run(executor, run, error);
+  if (!executor->run_plans || lk_is_observed(run))
+    return lk_graph_executor_run(executor, run, error);
   if (*inout_kept == NULL) {
     lk_kept_run *kept = lk_calloc(executor->allocator, 1, sizeof *kept);
     if (kept == NULL) return lk_fail_memory(error, "a run that is kept", sizeof *kept);

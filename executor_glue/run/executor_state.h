@@ -30,5 +30,6 @@ struct lk_graph_executor {
   lk_implementation_names *implementations;
   lk_node_counts *node_counts;
   lk_size_log *sizes;
-  lk_tally counts; /* apart from what is above, which most runs only read */
+  lk_labels_place labels; /* of the program */
+  lk_tally counts;        /* apart from what is above, which most runs only read */
 };

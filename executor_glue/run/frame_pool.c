@@ -41,7 +41,8 @@ struct lk_frame_pool {
 struct lk_plan_entry {
   lk_frame_pool *pool;
   lk_plan_entry *next, *previous;
-  lk_run_plan *plan; /* NULL once the pool is destroyed */
+  lk_run_plan *plan;      /* NULL once the pool is destroyed */
+  lk_labels_place labels; /* of `plan`, as long as that */
   lk_size_record *size;
   lk_execution_frame *idle;
   uint32_t n_frames; /* attached to its plan: idle ones, and those on loan */
@@ -198,9 +199,11 @@ void lk_frame_pool_destroy(lk_frame_pool *pool) {
     lk_run_plan *plan = entry->plan;
     lk_size_record *size = entry->size;
     lk_execution_frame *frames = take_idle(entry);
+    lk_labels *labels = atomic_load(&entry->labels);
     entry->plan = NULL; /* the cache may free the entry as soon as the lock is given back */
     pthread_mutex_unlock(&pool->mutex);
     free_frames(pool, frames, false);
+    lk_labels_release(labels);
     lk_size_log_release(pool->sizes, size);
     lk_run_plan_destroy(plan);
     pthread_mutex_lock(&pool->mutex);
@@ -255,6 +258,7 @@ void lk_plan_entry_destroy(lk_plan_entry *entry) {
     if (is_last) lk_arena_store_trim(pool->arenas);
     free_frames(pool, frames, !entry->cached);
     lk_size_log_release(pool->sizes, entry->size);
+    lk_labels_release(atomic_load(&entry->labels));
     lk_run_plan_destroy(plan);
     pthread_mutex_lock(&pool->mutex);
     if (--pool->ending == 0) pthread_cond_broadcast(&pool->idle);
@@ -266,6 +270,10 @@ void lk_plan_entry_destroy(lk_plan_entry *entry) {
 
 const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry) {
   return entry->plan;
+}
+
+lk_labels_place *lk_plan_entry_labels(lk_plan_entry *entry) {
+  return &entry->labels;
 }
 
 void lk_plan_entry_set_size(lk_plan_entry *entry, lk_size_record *size) {

@@ -12,6 +12,7 @@
 
 #include "executor_glue/run/arena_store.h"
 #include "executor_glue/run/execution_frame.h"
+#include "executor_glue/run/labels.h"
 
 typedef struct lk_frame_pool lk_frame_pool;
 typedef struct lk_plan_entry lk_plan_entry; /* a run plan and its idle frames */
@@ -40,6 +41,8 @@ lk_status lk_plan_entry_create(lk_frame_pool *pool, lk_run_plan *plan, bool cach
                                lk_plan_entry **out_entry, lk_error *error);
 void lk_plan_entry_destroy(lk_plan_entry *entry); /* NULL is allowed */
 const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry);
+/* Where the labels of its plan are, once somebody has asked for them. */
+lk_labels_place *lk_plan_entry_labels(lk_plan_entry *entry);
 /* Where the runs of its plan are counted; before the first one. NULL is allowed. */
 void lk_plan_entry_set_size(lk_plan_entry *entry, lk_size_record *size);
 

@@ -106,8 +106,11 @@ lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
   lk_graph_run_stop(run, &self->stop);
   self->has_threads = false;
   self->has_place = false;
-  self->profile = NULL;
   self->has_built = false;
+  self->has_waited = false;
+  self->profile = NULL;
+  self->traced = NULL;
+  self->times = NULL;
   LK_RETURN_NOT_OK(make_room(self, error));
   LK_RETURN_NOT_OK(copy_inputs(self, run, error));
   self->wants_all = true;

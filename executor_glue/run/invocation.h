@@ -5,6 +5,7 @@
 #include "executor_glue/run/executor.h"
 #include "executor_glue/run/executor_state.h"
 #include "executor_glue/run/profile.h"
+#include "executor_glue/run/trace.h"
 
 /* A graph with a few inputs and outputs needs no memory of the allocator for a call. */
 enum { LK_INVOCATION_WORDS = 96 };
@@ -26,8 +27,12 @@ typedef struct lk_invocation {
   lk_stop stop;
   int32_t threads;             /* that the run has been granted */
   bool has_threads, has_place; /* and has to give back */
-  lk_profile *profile;         /* that it has taken; NULL: none */
   bool has_built;              /* a run plan */
+  bool has_waited;             /* for another thread's */
+  /* Who watches; each may be NULL. */
+  lk_profile *profile;  /* that it has taken */
+  lk_trace_run *traced; /* what it has noted so far */
+  lk_run_times *times;  /* of one of these: where its steps are timed */
 } lk_invocation;
 
 /* Copies the arguments, and checks the inputs. `invocation` need not be initialized, and is ended

@@ -9,26 +9,17 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/struct.h"
+#include "executor_glue/run/run_times.h"
 
 enum { N_TEXTS = 6 }; /* of an entry */
 
-/* One step of a run plan's steps, in the run that has the profile. */
-typedef struct slot {
-  size_t entry;
-  double flops, bytes; /* of one execution */
-} slot;
-
 /* What a run has measured, until it is known that it succeeds. */
 typedef struct profile_run {
-  uint64_t begin_ns, bind_ns, execute_ns;
-  uint32_t threads, step_threads;
+  uint64_t begin_ns, bind_ns;
   bool was_built;
-  /* Of all steps of the plans of the run plan's steps, one after the other. */
-  slot *slots;
-  lk_step_time *times;
-  size_t n_slots, slots_capacity, times_capacity;
-  size_t *first; /* the first slot of each step of the run plan */
-  size_t n_first, first_capacity;
+  size_t *entries; /* [entries_capacity]: of each step, as the labels number them */
+  size_t entries_capacity;
+  lk_run_times times;
 } profile_run;
 
 struct lk_profile {
@@ -134,9 +125,8 @@ void lk_profile_destroy(lk_profile *profile) {
   const lk_allocator allocator = profile->allocator;
   lk_profile_clear(profile);
   lk_free(&allocator, profile->entries);
-  lk_free(&allocator, profile->run.slots);
-  lk_free(&allocator, profile->run.times);
-  lk_free(&allocator, profile->run.first);
+  lk_free(&allocator, profile->run.entries);
+  lk_run_times_end(&profile->run.times, &allocator);
   lk_free(&allocator, profile);
 }
 
@@ -161,73 +151,46 @@ lk_status lk_profile_begin(lk_profile *profile, lk_error *error) {
   if (atomic_exchange(&profile->is_taken, true)) {
     return lk_fail(error, LK_BUSY, "failed to run: another run uses the profile, one at a time");
   }
-  run->bind_ns = run->execute_ns = 0;
-  run->threads = run->step_threads = 0;
-  run->n_slots = run->n_first = 0;
+  run->bind_ns = 0;
   run->begin_ns = lk_now_ns();
   return LK_OK;
 }
 
-static lk_status add_slot(lk_profile *profile, const lk_step_info *info, lk_profile_entry *wanted,
-                          lk_error *error) {
+/* The numbers of the entries of all steps. */
+static lk_status find_entries(lk_profile *profile, const lk_labels *labels, uint32_t step_threads,
+                              lk_error *error) {
   profile_run *run = &profile->run;
-  slot added = {.flops = info->flops, .bytes = info->bytes};
-  wanted->kind = info->kind;
-  wanted->tiles = info->tiles;
-  wanted->threads = (int32_t)run->step_threads;
-  LK_RETURN_NOT_OK(find_entry(profile, wanted, &added.entry, error));
-  profile->next = added.entry + 1;
-  if (!LK_GROW(&profile->allocator, run->slots, run->n_slots, run->slots_capacity) ||
-      !LK_GROW(&profile->allocator, run->times, run->n_slots, run->times_capacity)) {
-    return lk_fail_memory(error, "the times of a run", run->n_slots * sizeof added);
-  }
-  run->slots[run->n_slots++] = added;
-  return LK_OK;
-}
-
-/* All steps of the plan of one step of a run plan. */
-static lk_status add_slots(lk_profile *profile, const lk_program *program,
-                           const lk_run_step *run_step, lk_error *error) {
-  const lk_node *node = &program->graph->nodes[run_step->node];
-  lk_profile_entry wanted = {.op_type = node->op_type,
-                             .node_name = node->name,
-                             .output_name =
-                                 lk_node_describe(program->graph, node, NULL).output_name,
-                             .fused = node->fused};
-  lk_plan_info plan = {.struct_size = sizeof plan};
-  lk_step_info info = {.struct_size = sizeof info};
-  LK_RETURN_NOT_OK(program->api->plan_info(run_step->plan, &plan, error));
-  for (; wanted.step < plan.n_steps; wanted.step++) {
-    LK_RETURN_NOT_OK(program->api->plan_step(run_step->plan, wanted.step, &info, error));
-    LK_RETURN_NOT_OK(add_slot(profile, &info, &wanted, error));
+  profile->next = 0;
+  for (uint32_t i = 0; i < labels->n_steps; i++) {
+    const lk_step_label *step = &labels->steps[i];
+    const lk_profile_entry wanted = {.op_type = step->node->op_type,
+                                     .node_name = step->node->name,
+                                     .output_name = step->node->output_name,
+                                     .fused = step->node->fused,
+                                     .kind = step->kind,
+                                     .tiles = step->tiles,
+                                     .step = step->index,
+                                     .threads = (int32_t)step_threads};
+    if (!LK_GROW(&profile->allocator, run->entries, i, run->entries_capacity)) {
+      return lk_fail_memory(error, "the times of a run", labels->n_steps * sizeof *run->entries);
+    }
+    LK_RETURN_NOT_OK(find_entry(profile, &wanted, &run->entries[i], error));
+    profile->next = run->entries[i] + 1;
   }
   return LK_OK;
 }
 
-lk_status lk_profile_bound(lk_profile *profile, const lk_run_plan *plan, bool was_built,
+lk_status lk_profile_bound(lk_profile *profile, lk_labels *labels, bool was_built,
                            uint32_t step_threads, lk_error *error) {
   profile_run *run = &profile->run;
-  run->step_threads = step_threads;
   run->bind_ns = lk_now_ns() - run->begin_ns;
   run->was_built = was_built;
-  profile->next = 0;
-  for (uint32_t s = 0; s < plan->n_steps; s++) {
-    if (!LK_GROW(&profile->allocator, run->first, run->n_first, run->first_capacity)) {
-      return lk_fail_memory(error, "the times of a run", plan->n_steps * sizeof *run->first);
-    }
-    run->first[run->n_first++] = run->n_slots;
-    LK_RETURN_NOT_OK(add_slots(profile, plan->program, &plan->steps[s], error));
-  }
-  return LK_OK;
+  LK_RETURN_NOT_OK(find_entries(profile, labels, step_threads, error));
+  return lk_run_times_begin(&run->times, &profile->allocator, labels, error);
 }
 
-lk_step_time *lk_profile_times(const lk_profile *profile, uint32_t step) {
-  return profile->run.times + profile->run.first[step];
-}
-
-void lk_profile_executed(lk_profile *profile, uint64_t ns, uint32_t threads) {
-  profile->run.execute_ns = ns;
-  profile->run.threads = threads;
+lk_run_times *lk_profile_times(lk_profile *profile) {
+  return &profile->run.times;
 }
 
 /* Clocks are read one after the other: threads may seem to have computed a little longer than there
@@ -236,34 +199,36 @@ static uint64_t left_of(uint64_t thread_ns, uint64_t compute_ns) {
   return thread_ns > compute_ns ? thread_ns - compute_ns : 0;
 }
 
-static void add_run(lk_profile *profile) {
+static void add_run(lk_profile *profile, const lk_run_times *times) {
   const profile_run *run = &profile->run;
+  const uint64_t execute_ns = times->end_ns - times->begin_ns;
   lk_profile_info *total = &profile->total;
   uint64_t compute_ns = 0;
-  for (size_t i = 0; i < run->n_slots; i++) {
-    const lk_step_time *time = &run->times[i];
-    lk_profile_entry *entry = &profile->entries[run->slots[i].entry];
+  for (uint32_t i = 0; i < times->labels->n_steps; i++) {
+    const lk_step_time *time = &times->times[i];
+    const lk_step_label *step = &times->labels->steps[i];
+    lk_profile_entry *entry = &profile->entries[run->entries[i]];
     if (entry->executions == 0 || time->ns < entry->min_ns) entry->min_ns = time->ns;
     entry->executions++;
     entry->total_ns += time->ns;
-    entry->thread_ns += time->ns * run->step_threads;
-    entry->wait_ns += left_of(time->ns * run->step_threads, time->compute_ns);
-    entry->flops += run->slots[i].flops;
-    entry->bytes += run->slots[i].bytes;
+    entry->thread_ns += time->ns * times->step_threads;
+    entry->wait_ns += left_of(time->ns * times->step_threads, time->compute_ns);
+    entry->flops += step->flops;
+    entry->bytes += step->bytes;
     compute_ns += time->compute_ns;
   }
   total->runs++;
   total->binds += run->was_built;
   total->bind_ns += run->bind_ns;
-  total->execute_ns += run->execute_ns;
-  total->thread_ns += run->execute_ns * run->threads;
-  total->wait_ns += left_of(run->execute_ns * run->threads, compute_ns);
+  total->execute_ns += execute_ns;
+  total->thread_ns += execute_ns * times->n_threads;
+  total->wait_ns += left_of(execute_ns * times->n_threads, compute_ns);
   total->n_entries = (uint32_t)profile->n_entries;
 }
 
-void lk_profile_end(lk_profile *profile, bool has_succeeded) {
-  if (has_succeeded) {
-    add_run(profile);
+void lk_profile_end(lk_profile *profile, const lk_run_times *times) {
+  if (times != NULL) {
+    add_run(profile, times);
   } else {
     drop_entries(profile, profile->total.n_entries);
   }

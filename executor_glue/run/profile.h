@@ -7,8 +7,11 @@
 #pragma once
 
 #include <latchkey/session.h>
+#include <stdbool.h>
 
-#include "executor_glue/run/run_plan.h"
+/* labels.h and run_times.h, which have atomics that C++ does not know */
+typedef struct lk_labels lk_labels;
+typedef struct lk_run_times lk_run_times;
 
 lk_status lk_profile_create(const lk_allocator *allocator, lk_profile **out_profile,
                             lk_error *error);
@@ -22,12 +25,11 @@ lk_status lk_profile_entry_get(const lk_profile *profile, uint32_t index, lk_pro
 
 /* Takes the profile, before a run plan is looked for. LK_BUSY: another run has it. */
 lk_status lk_profile_begin(lk_profile *profile, lk_error *error);
-/* The run plan is there: makes room for the times of its steps, which get `step_threads` each. */
-lk_status lk_profile_bound(lk_profile *profile, const lk_run_plan *plan, bool was_built,
+/* The run plan is there, with these labels: makes room for the times of its steps, which get
+ * `step_threads` each. */
+lk_status lk_profile_bound(lk_profile *profile, lk_labels *labels, bool was_built,
                            uint32_t step_threads, lk_error *error);
-/* Where the times of step `step` of the run plan belong: of all steps of its plan. */
-lk_step_time *lk_profile_times(const lk_profile *profile, uint32_t step);
-/* The steps have run, in `ns`, on `threads` threads together. */
-void lk_profile_executed(lk_profile *profile, uint64_t ns, uint32_t threads);
-/* Gives the profile back; adds what the run took, if it has succeeded. */
-void lk_profile_end(lk_profile *profile, bool has_succeeded);
+/* That room. The run may have its times elsewhere. */
+lk_run_times *lk_profile_times(lk_profile *profile);
+/* Gives the profile back; adds what the run took. `times` NULL: it has failed. */
+void lk_profile_end(lk_profile *profile, const lk_run_times *times);

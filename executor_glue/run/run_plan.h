@@ -70,6 +70,9 @@ typedef struct lk_run_plan_desc {
   bool is_kept;            /* for more than one run: then its plans are its own; else the cache's */
   lk_implementation_names *implementations; /* told that of each node that is bound */
   lk_node_counts *node_counts;              /* told how long that took, where is_kept */
+  /* NULL, or told of each node when it was bound. */
+  void (*bound)(void *arg, size_t node, uint64_t begin_ns, uint64_t end_ns);
+  void *bound_arg;
 } lk_run_plan_desc;
 
 void lk_run_plan_destroy(lk_run_plan *plan); /* NULL is allowed */

@@ -7,6 +7,7 @@
 #include "base/struct.h"
 #include "executor_glue/passes/pass.h"
 #include "executor_glue/run/profile.h"
+#include "executor_glue/run/trace_text.h"
 #include "executor_glue/session/session.h"
 
 static uint32_t input_count(const lk_session *session) {
@@ -175,6 +176,14 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .report = lk_session_report,
       .report_release = lk_session_report_release,
       .refusals_visit = lk_session_visit_refusals,
+      .trace_create = lk_trace_create,
+      .trace_release = lk_trace_release,
+      .trace_attach = lk_session_trace_attach,
+      .trace_clear = lk_trace_clear,
+      .trace_info = lk_trace_info_get,
+      .trace_save = lk_trace_save,
+      .trace_text = lk_trace_text,
+      .trace_text_release = lk_trace_text_release,
   };
   return version == LK_SESSION_API_VERSION ? &api : NULL;
 }

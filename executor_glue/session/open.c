@@ -135,6 +135,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   session->context = context;
   session->allocator = allocator;
   lk_session_outputs_init(session);
+  lk_session_trace_init(session);
 
   if (given != NULL) {
     LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_session_options", error));
@@ -211,6 +212,7 @@ void lk_session_close(lk_session *session) {
   lk_graph_destroy(session->graph);
   lk_onnx_model_release(session->model);
   lk_session_outputs_destroy(session);
+  lk_session_trace_destroy(session);
   if (trims) session->api->cache_trim(session->context);
   lk_free(session->allocator, (void *)session->disabled_passes);
   lk_free(session->allocator, session->pass_changes);

@@ -2,10 +2,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/stop.h"
 #include "base/struct.h"
 #include "executor_glue/run/reclaim.h"
+#include "executor_glue/run/trace.h"
 #include "executor_glue/session/session.h"
 
 /* A graph with a few inputs and outputs needs no memory of the allocator for a call. */
@@ -134,29 +136,20 @@ static lk_status name_file(const lk_session *session, lk_status status, lk_error
   return lk_error_prefix(error, status, "'%s' or a file of its data was written over", path);
 }
 
-lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
-                         lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *given,
-                         lk_error *error) {
+static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
+                     lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *options,
+                     lk_error *error) {
   lk_status status = LK_OK;
-  lk_run_options options = {.struct_size = sizeof options};
   lk_session_call call;
   call.memory = NULL;
-  if (session == NULL || (inputs == NULL && n_inputs > 0) || (outputs == NULL && n_outputs > 0)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to run: the session, inputs or outputs are NULL, required");
-  }
-  if (given != NULL) {
-    LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_run_options", error));
-    if (options.should_stop != NULL) lk_stop_delay();
-  }
   LK_TRY(call_create(&call, session, error));
   LK_TRY(sort_inputs(session, inputs, n_inputs, &call, error));
   LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
-  const lk_graph_run run = {
-      .inputs = call.inputs, .outputs = call.outputs, .wanted = call.wanted, .options = &options};
-  status = lk_flow_run(session->flow, &run, error);
+  const lk_graph_run what = {
+      .inputs = call.inputs, .outputs = call.outputs, .wanted = call.wanted, .options = options};
+  status = lk_flow_run(session->flow, &what, error);
   if (status == LK_OUT_OF_MEMORY && lk_reclaim_idle(session->api, session->context)) {
-    status = lk_flow_run(session->flow, &run, error);
+    status = lk_flow_run(session->flow, &what, error);
   }
   LK_TRY(name_file(session, status, error));
   status = hand_over(session, &call, outputs, n_outputs, error);
@@ -165,5 +158,26 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
 
 cleanup:
   lk_free(session->allocator, call.memory);
+  return status;
+}
+
+lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
+                         lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *given,
+                         lk_error *error) {
+  lk_run_options options = {.struct_size = sizeof options};
+  if (session == NULL || (inputs == NULL && n_inputs > 0) || (outputs == NULL && n_outputs > 0)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to run: the session, inputs or outputs are NULL, required");
+  }
+  if (given != NULL) {
+    LK_RETURN_NOT_OK(lk_struct_read(&options, sizeof options, given, "lk_run_options", error));
+    if (options.should_stop != NULL) lk_stop_delay();
+  }
+  lk_trace *attached = options.trace == NULL ? lk_session_trace_retain(session) : NULL;
+  if (attached != NULL) options.trace = attached;
+  const uint64_t begin = options.trace != NULL ? lk_now_ns() : 0;
+  const lk_status status = run(session, inputs, n_inputs, outputs, n_outputs, &options, error);
+  if (options.trace != NULL) lk_session_trace_note(session, options.trace, begin, status);
+  lk_trace_release(attached);
   return status;
 }

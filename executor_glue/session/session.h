@@ -9,6 +9,7 @@
 #include "executor_glue/flow/flow.h"
 #include "executor_glue/graph/graph.h"
 #include "executor_glue/onnx/load.h"
+#include "executor_glue/run/labels.h"
 
 /* Memory of outputs that the library allocated and nobody has released yet. */
 #define LK_OUTPUT_BUCKETS 64u
@@ -22,6 +23,14 @@ typedef struct lk_session_outputs {
   pthread_mutex_t mutex; /* guards the buckets */
   lk_session_output *buckets[LK_OUTPUT_BUCKETS];
 } lk_session_outputs;
+
+/* Where runs note what they do. */
+typedef struct lk_session_trace {
+  lk_fork_entry fork;
+  pthread_mutex_t mutex;      /* of who changes `attached`, or takes a reference */
+  lk_trace *_Atomic attached; /* NULL: none. With a reference */
+  lk_labels_place labels;     /* the model's name */
+} lk_session_trace;
 
 struct lk_session {
   const lk_api *api;
@@ -39,6 +48,7 @@ struct lk_session {
    * weights; each + 1, 0: never. */
   _Atomic uint64_t builds_seen, packings_seen;
   lk_session_outputs outputs;
+  lk_session_trace trace;
 };
 
 /* open.c */
@@ -54,6 +64,16 @@ void lk_session_close(lk_session *session);
 lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
                          lk_named_tensor *outputs, uint32_t n_outputs,
                          const lk_run_options *options, lk_error *error);
+
+/* trace.c */
+void lk_session_trace_init(lk_session *session);
+void lk_session_trace_destroy(lk_session *session);
+void lk_session_trace_attach(lk_session *session, lk_trace *trace);
+/* The trace that is attached, with a reference for the caller; NULL: none. */
+lk_trace *lk_session_trace_retain(lk_session *session);
+/* Notes a run that has ended. */
+void lk_session_trace_note(lk_session *session, lk_trace *trace, uint64_t begin_ns,
+                           lk_status status);
 
 /* outputs.c */
 void lk_session_outputs_init(lk_session *session);

@@ -69,6 +69,7 @@ typedef struct lk_step_info {
 typedef struct lk_step_time {
   uint64_t ns;         /* from its beginning to its end */
   uint64_t compute_ns; /* in which threads computed, the sum over all of them */
+  uint64_t begin_ns;   /* when it began: CLOCK_MONOTONIC */
 } lk_step_time;
 
 /* In what plan_output says of a plan that is known_when_run, and in op_infer. */

@@ -16,6 +16,7 @@ extern "C" {
 
 typedef struct lk_session lk_session;
 typedef struct lk_profile lk_profile; /* what the operators of some runs took */
+typedef struct lk_trace lk_trace;     /* what happened when, in the newest runs */
 
 typedef enum lk_executor_kind {
   LK_EXECUTOR_NAIVE = 0,   /* the operators in their order, each on the context's threads */
@@ -105,6 +106,7 @@ typedef struct lk_run_options {
    * run waits for others; it may run anything but this session's run. */
   lk_should_stop_fn should_stop;
   void *should_stop_arg;
+  lk_trace *trace; /* NULL: that of `trace_attach`, if any; or where the run's events are noted */
 } lk_run_options;
 
 /* A step of an operator, added up over the runs of a profile. An operator has one step for each
@@ -139,6 +141,18 @@ typedef struct lk_profile_info {
   uint32_t n_entries;
   uint32_t reserved;
 } lk_profile_info;
+
+typedef struct lk_trace_options {
+  size_t struct_size;
+  uint64_t events; /* the most that are kept, of 64 bytes each: then the oldest go. 0: 65536; up to
+                      2^26 */
+} lk_trace_options;
+
+typedef struct lk_trace_info {
+  size_t struct_size;
+  uint64_t events, capacity; /* kept now, and the most */
+  uint64_t dropped;          /* that had to go for newer ones, or had no memory */
+} lk_trace_info;
 
 typedef struct lk_session_stats {
   size_t struct_size;
@@ -304,6 +318,30 @@ typedef struct lk_session_api {
    * clone. `visit` runs without a lock, and may run the session. The session may be run meanwhile.
    * LK_INVALID_ARGUMENT: session or visit is NULL; LK_OUT_OF_MEMORY. */
   lk_status (*refusals_visit)(lk_session *session, lk_refusal_fn visit, void *arg, lk_error *error);
+
+  /* Makes an empty trace, for sessions of this context. Its events are in memory of the context:
+   * they count for its limit, and the context must live longer. `options` NULL: all defaults. Any
+   * number of threads and runs may use a trace at the same time. A child of fork begins with an
+   * empty one. LK_OUT_OF_RANGE, LK_OUT_OF_MEMORY. */
+  lk_status (*trace_create)(lk_context *context, const lk_trace_options *options,
+                            lk_trace **out_trace, lk_error *error);
+  /* Gives the caller's trace back. Sessions that it is attached to, and runs that are on, keep it
+   * until they are done with it. NULL is allowed. */
+  void (*trace_release)(lk_trace *trace);
+  /* From now on, runs of the session note in `trace` what they do and when: operators with kernel
+   * and tiles, run plans that are built, waits. NULL: no longer; a run that is on goes on with what
+   * it has begun with. A run without a trace reads no clock. A trace may be attached to several
+   * sessions of its context, at any time, by any thread. */
+  void (*trace_attach)(lk_session *session, lk_trace *trace);
+  void (*trace_clear)(lk_trace *trace);
+  lk_status (*trace_info)(lk_trace *trace, lk_trace_info *out, lk_error *error);
+  /* Writes all events to a file, as JSON that Perfetto and Chrome open: docs/trace.md has the
+   * names. The file appears when it is complete; what is no regular file is written to as it is.
+   * LK_IO: it cannot be written; LK_OUT_OF_MEMORY. */
+  lk_status (*trace_save)(lk_trace *trace, const char *path, lk_error *error);
+  /* The same as text in ASCII or UTF-8, with a NUL. trace_text_release frees it. */
+  lk_status (*trace_text)(lk_trace *trace, char **out_text, lk_error *error);
+  void (*trace_text_release)(lk_trace *trace, char *text); /* NULL is allowed */
 } lk_session_api;
 
 LK_EXPORT const lk_session_api *lk_get_session_api(uint32_t version);

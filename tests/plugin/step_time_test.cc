@@ -2,6 +2,10 @@
 #include "tests/ops/reference.h"
 #include "tests/plugin/handles.h"
 
+extern "C" {
+#include "base/clock.h"
+}
+
 namespace {
 
 using lk::api;
@@ -150,10 +154,11 @@ TEST_F(Steps, ThatAreTimedGiveTheSameResult) {
   const Plan plan = bind(softmax, {desc}, LK_LAYOUT_PLAIN);
   const uint32_t n_steps = host_plan_info(plan).n_steps;
   ASSERT_GE(n_steps, 2u);
-  std::vector<lk_step_time> times(n_steps + 1, {7, 7});
+  std::vector<lk_step_time> times(n_steps + 1, {7, 7, 7});
   const lk::Memory from = x.in(LK_LAYOUT_CHANNELS_LAST);
   lk::Memory to(x.bytes.size()), expected(x.bytes.size());
   LK_ASSERT_OK(lk::run(executor, plan, {from.data()}, expected.data(), LK_ERR));
+  const uint64_t before = lk_now_ns();
   LK_ASSERT_OK(run_timed(plan, {from.data()}, to.data(), times.data()));
   EXPECT_TRUE(lk::all_close(Value::from(x.desc, expected.data()), Value::from(x.desc, to.data()),
                             lk::EXACTLY));
@@ -161,7 +166,10 @@ TEST_F(Steps, ThatAreTimedGiveTheSameResult) {
     EXPECT_GT(times[i].ns, 0u);
     EXPECT_GT(times[i].compute_ns, 0u);
     EXPECT_LE(times[i].compute_ns, 2 * times[i].ns);
+    const uint64_t earliest = i > 0 ? times[i - 1].begin_ns + times[i - 1].ns : before;
+    EXPECT_GE(times[i].begin_ns, earliest);
   }
+  EXPECT_LE(times[n_steps - 1].begin_ns + times[n_steps - 1].ns, lk_now_ns());
   EXPECT_EQ(times[n_steps].ns, 7u) << "nothing is written behind the last step";
 }
 
@@ -173,7 +181,7 @@ TEST_F(Steps, ThatFailHaveNoTime) {
   const Plan plan = bind(gather, {data.desc, lk::desc_of(LK_I64, {2})});
   int64_t indices[] = {0, 9};
   float rows[6];
-  lk_step_time time = {7, 7};
+  lk_step_time time = {7, 7, 7};
   void *from = const_cast<uint8_t *>(data.bytes.data());
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, run_timed(plan, {from, indices}, rows, &time));
   EXPECT_EQ(time.ns, 7u);

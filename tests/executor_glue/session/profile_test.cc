@@ -189,7 +189,7 @@ TEST_F(Profile, IsUsedByOneRunAtATime) {
   LK_ASSERT_OK(lk_profile_begin(profile, LK_ERR));
   LK_EXPECT_STATUS(LK_BUSY, try_run(numbers(3, 0.1f)));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("another run uses the profile"));
-  lk_profile_end(profile, false);
+  lk_profile_end(profile, nullptr);
   LK_EXPECT_OK(try_run(numbers(3, 0.1f)));
   EXPECT_EQ(info().runs, 1u);
 }

@@ -1,0 +1,382 @@
+#include "executor_glue/run/trace.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fork.h"
+#include "base/status.h"
+#include "base/struct.h"
+
+#define DEFAULT_EVENTS UINT64_C(65536)
+#define MOST_EVENTS (UINT64_C(1) << 26)
+/* Between two looks at memory and threads. */
+#define LOOK_NS UINT64_C(1000000)
+
+struct lk_trace {
+  const lk_api *api;
+  lk_context *context;
+  const lk_allocator *allocator; /* the context's */
+  atomic_size_t references;
+  _Atomic uint64_t n_runs;
+  _Atomic uint64_t looked_ns; /* when memory and threads were looked at last */
+  lk_fork_entry fork;
+  pthread_mutex_t mutex; /* guards everything below */
+  lk_trace_event *ring;  /* [capacity]: event number i is at i % capacity */
+  uint64_t capacity;
+  uint64_t first, end; /* numbers of the oldest event, and behind the newest one */
+  uint64_t dropped;
+  lk_trace_run *idle; /* with memory from the runs before */
+  lk_trace_thread *threads;
+  size_t n_threads, threads_capacity;
+  bool is_child; /* of a fork: what the ring has is the parent's */
+};
+
+/* ---- life ---- */
+
+static void note_child(void *object) {
+  lk_trace *trace = object;
+  trace->is_child = true;
+}
+
+static lk_status read_options(const lk_trace_options *given, lk_trace_options *out,
+                              lk_error *error) {
+  *out = (lk_trace_options){.struct_size = sizeof *out};
+  if (given != NULL) {
+    LK_RETURN_NOT_OK(lk_struct_read(out, sizeof *out, given, "lk_trace_options", error));
+  }
+  if (out->events == 0) out->events = DEFAULT_EVENTS;
+  if (out->events <= MOST_EVENTS) return LK_OK;
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to read option events of a trace: %" PRIu64 ", 1 to %" PRIu64, out->events,
+                 MOST_EVENTS);
+}
+
+lk_status lk_trace_create(lk_context *context, const lk_trace_options *options,
+                          lk_trace **out_trace, lk_error *error) {
+  lk_trace_options read;
+  *out_trace = NULL;
+  if (context == NULL) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to make a trace: context is NULL, required");
+  }
+  LK_RETURN_NOT_OK(read_options(options, &read, error));
+  const lk_api *api = lk_get_api(LK_API_VERSION);
+  const lk_allocator *allocator = api->context_allocator(context);
+  lk_trace *made = lk_calloc(allocator, 1, sizeof *made);
+  if (made == NULL) return lk_fail_memory(error, "a trace", sizeof *made);
+  made->api = api;
+  made->context = context;
+  made->allocator = allocator;
+  made->capacity = read.events;
+  made->ring = lk_alloc_pages(allocator, read.events * sizeof *made->ring);
+  if (made->ring == NULL) {
+    lk_free(allocator, made);
+    return lk_fail_memory(error, "the events of a trace", read.events * sizeof *made->ring);
+  }
+  atomic_init(&made->references, 1);
+  (void)pthread_mutex_init(&made->mutex, NULL); /* cannot fail on glibc */
+  made->fork = (lk_fork_entry){
+      .level = LK_FORK_LEAF, .mutex = &made->mutex, .child = note_child, .object = made};
+  lk_fork_enter(&made->fork);
+  *out_trace = made;
+  return LK_OK;
+}
+
+void lk_trace_retain(lk_trace *trace) {
+  atomic_fetch_add_explicit(&trace->references, 1, memory_order_relaxed);
+}
+
+/* Labels that nobody else has, to be destroyed without the lock. */
+typedef struct unused_labels {
+  lk_labels *first;
+} unused_labels;
+
+static void drop_labels(lk_labels *labels, unused_labels *unused) {
+  if (labels == NULL || !lk_labels_drop(labels)) return;
+  labels->next = unused->first;
+  unused->first = labels;
+}
+
+static void destroy_unused(unused_labels *unused) {
+  while (unused->first != NULL) {
+    lk_labels *next = unused->first->next;
+    lk_labels_destroy(unused->first);
+    unused->first = next;
+  }
+}
+
+static lk_trace_event *event_at(lk_trace *trace, uint64_t number) {
+  return &trace->ring[number % trace->capacity];
+}
+
+/* With the mutex. */
+static void forget_events(lk_trace *trace, unused_labels *unused) {
+  while (trace->first < trace->end) drop_labels(event_at(trace, trace->first++)->labels, unused);
+  trace->dropped = 0;
+}
+
+static void lock(lk_trace *trace, unused_labels *unused) {
+  pthread_mutex_lock(&trace->mutex);
+  if (!trace->is_child) return;
+  trace->is_child = false;
+  forget_events(trace, unused);
+  trace->n_threads = 0;
+}
+
+static void unlock(lk_trace *trace, unused_labels *unused) {
+  pthread_mutex_unlock(&trace->mutex);
+  destroy_unused(unused);
+}
+
+static void run_destroy(const lk_allocator *allocator, lk_trace_run *run) {
+  lk_run_times_end(&run->times, allocator);
+  lk_free(allocator, run->events);
+  lk_free(allocator, run);
+}
+
+void lk_trace_release(lk_trace *trace) {
+  if (trace == NULL ||
+      atomic_fetch_sub_explicit(&trace->references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  lk_trace_clear(trace);
+  lk_fork_leave(&trace->fork);
+  pthread_mutex_destroy(&trace->mutex);
+  while (trace->idle != NULL) {
+    lk_trace_run *next = trace->idle->next;
+    run_destroy(trace->allocator, trace->idle);
+    trace->idle = next;
+  }
+  lk_free(trace->allocator, trace->threads);
+  lk_free(trace->allocator, trace->ring);
+  lk_free(trace->allocator, trace);
+}
+
+void lk_trace_clear(lk_trace *trace) {
+  unused_labels unused = {NULL};
+  lock(trace, &unused);
+  forget_events(trace, &unused);
+  unlock(trace, &unused);
+}
+
+const lk_allocator *lk_trace_allocator(const lk_trace *trace) {
+  return trace->allocator;
+}
+
+lk_status lk_trace_info_get(lk_trace *trace, lk_trace_info *out, lk_error *error) {
+  unused_labels unused = {NULL};
+  lock(trace, &unused);
+  const lk_trace_info info = {.struct_size = sizeof info,
+                              .events = trace->end - trace->first,
+                              .capacity = trace->capacity,
+                              .dropped = trace->dropped};
+  unlock(trace, &unused);
+  return lk_struct_write(out, &info, sizeof info, "lk_trace_info", error);
+}
+
+/* ---- the ring; all with the mutex ---- */
+
+static void read_name(lk_trace_thread *thread) {
+  char path[64];
+  (void)snprintf(path, sizeof path, "/proc/self/task/%" PRId32 "/comm", thread->number);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t length = file >= 0 ? read(file, thread->name, sizeof thread->name - 1) : 0;
+  if (file >= 0) (void)close(file);
+  thread->name[length > 0 ? length : 0] = '\0';
+  thread->name[strcspn(thread->name, "\n")] = '\0';
+}
+
+/* Its name is read now: later it may have ended. */
+static void note_thread(lk_trace *trace, int32_t number) {
+  for (size_t i = trace->n_threads; i-- > 0;) {
+    if (trace->threads[i].number == number) return;
+  }
+  if (!LK_GROW(trace->allocator, trace->threads, trace->n_threads, trace->threads_capacity)) {
+    return; /* it is shown without a name */
+  }
+  lk_trace_thread *thread = &trace->threads[trace->n_threads++];
+  *thread = (lk_trace_thread){.number = number};
+  read_name(thread);
+}
+
+/* Takes over the reference to the labels. */
+static void put(lk_trace *trace, const lk_trace_event *event, unused_labels *unused) {
+  lk_trace_event *to = event_at(trace, trace->end);
+  if (trace->end - trace->first == trace->capacity) {
+    drop_labels(to->labels, unused);
+    trace->first++;
+    trace->dropped++;
+  }
+  *to = *event;
+  trace->end++;
+}
+
+/* ---- runs ---- */
+
+lk_trace_run *lk_trace_run_begin(lk_trace *trace) {
+  unused_labels unused = {NULL};
+  lock(trace, &unused);
+  lk_trace_run *run = trace->idle;
+  if (run != NULL) trace->idle = run->next;
+  unlock(trace, &unused);
+  if (run == NULL) run = lk_calloc(trace->allocator, 1, sizeof *run);
+  if (run == NULL) {
+    lock(trace, &unused);
+    trace->dropped++;
+    unlock(trace, &unused);
+    return NULL;
+  }
+  lk_trace_retain(trace);
+  run->trace = trace;
+  run->number = atomic_fetch_add_explicit(&trace->n_runs, 1, memory_order_relaxed) + 1;
+  run->thread = (int32_t)gettid();
+  run->n_events = 0;
+  run->lost = 0;
+  return run;
+}
+
+void lk_trace_note(lk_trace_run *run, const lk_trace_event *event) {
+  if (!LK_GROW(run->trace->allocator, run->events, run->n_events, run->capacity)) {
+    run->lost++;
+    return;
+  }
+  lk_trace_event *noted = &run->events[run->n_events++];
+  *noted = *event;
+  noted->run = run->number;
+  if (noted->thread == 0) noted->thread = run->thread;
+  if (noted->labels != NULL) lk_labels_retain(noted->labels);
+}
+
+void lk_trace_note_steps(lk_trace_run *run, const lk_run_times *times, lk_labels *labels) {
+  for (uint32_t i = 0; i < labels->n_steps; i++) {
+    const lk_step_time *time = &times->times[i];
+    if (time->begin_ns == 0) continue;
+    lk_trace_note(run, &(lk_trace_event){.begin_ns = time->begin_ns,
+                                         .ns = time->ns,
+                                         .labels = labels,
+                                         .value = time->compute_ns,
+                                         .index = i,
+                                         .number = (int32_t)times->step_threads,
+                                         .thread = times->threads[i],
+                                         .kind = LK_TRACE_STEP});
+  }
+}
+
+void lk_trace_run_end(lk_trace_run *run) {
+  if (run == NULL) return;
+  lk_trace *trace = run->trace;
+  unused_labels unused = {NULL};
+  lock(trace, &unused);
+  int32_t last = 0;
+  for (size_t i = 0; i < run->n_events; i++) {
+    if (run->events[i].thread != last) note_thread(trace, run->events[i].thread);
+    last = run->events[i].thread;
+    put(trace, &run->events[i], &unused);
+  }
+  trace->dropped += run->lost;
+  run->next = trace->idle;
+  trace->idle = run;
+  unlock(trace, &unused);
+  lk_trace_release(trace);
+}
+
+/* ---- other events ---- */
+
+/* Whether it is this thread's turn to look at memory and threads. */
+static bool is_time(lk_trace *trace, uint64_t now) {
+  uint64_t last = atomic_load_explicit(&trace->looked_ns, memory_order_relaxed);
+  if (now - last < LOOK_NS) return false;
+  return atomic_compare_exchange_strong(&trace->looked_ns, &last, now);
+}
+
+static size_t look(const lk_trace *trace, uint64_t now, lk_trace_event out[2]) {
+  lk_stats stats = {.struct_size = sizeof stats};
+  lk_threads_stats threads = {.struct_size = sizeof threads};
+  size_t count = 0;
+  if (trace->api->cache_stats(trace->context, NULL, &stats, NULL) == LK_OK) {
+    out[count++] = (lk_trace_event){
+        .begin_ns = now, .value = stats.memory_bytes, .more = stats.bytes, .kind = LK_TRACE_MEMORY};
+  }
+  if (trace->api->threads_stats(&threads, NULL) == LK_OK) {
+    out[count++] = (lk_trace_event){.begin_ns = now,
+                                    .value = (uint64_t)threads.running,
+                                    .more = (uint64_t)threads.waiting,
+                                    .kind = LK_TRACE_THREADS};
+  }
+  return count;
+}
+
+void lk_trace_add(lk_trace *trace, lk_trace_event event) {
+  lk_trace_event looked[2];
+  unused_labels unused = {NULL};
+  const uint64_t now = event.begin_ns + event.ns;
+  const size_t n_looked =
+      event.kind == LK_TRACE_RUN && is_time(trace, now) ? look(trace, now, looked) : 0;
+  event.thread = (int32_t)gettid();
+  if (event.labels != NULL) lk_labels_retain(event.labels);
+  lock(trace, &unused);
+  note_thread(trace, event.thread);
+  put(trace, &event, &unused);
+  for (size_t i = 0; i < n_looked; i++) put(trace, &looked[i], &unused);
+  unlock(trace, &unused);
+}
+
+/* ---- copies ---- */
+
+static int first_begun_first(const void *a, const void *b) {
+  const lk_trace_event *left = a, *right = b;
+  if (left->begin_ns != right->begin_ns) return left->begin_ns < right->begin_ns ? -1 : 1;
+  return (left->ns < right->ns) - (left->ns > right->ns);
+}
+
+/* Without memory for the copy, `out->events` stays NULL. With the mutex. */
+static void copy_ring(lk_trace *trace, lk_trace_copy *out) {
+  out->n_events = (size_t)(trace->end - trace->first);
+  out->n_threads = trace->n_threads;
+  out->dropped = trace->dropped;
+  out->events = lk_calloc(trace->allocator, out->n_events, sizeof *out->events);
+  out->threads = lk_calloc(trace->allocator, out->n_threads, sizeof *out->threads);
+  if (out->events == NULL || out->threads == NULL) return;
+  for (size_t i = 0; i < out->n_events; i++) {
+    out->events[i] = *event_at(trace, trace->first + i);
+    if (out->events[i].labels != NULL) lk_labels_retain(out->events[i].labels);
+  }
+  if (out->n_threads > 0) {
+    memcpy(out->threads, trace->threads, out->n_threads * sizeof *out->threads);
+  }
+}
+
+lk_status lk_trace_copy_create(lk_trace *trace, lk_trace_copy *out, lk_error *error) {
+  unused_labels unused = {NULL};
+  *out = (lk_trace_copy){.allocator = trace->allocator};
+  lock(trace, &unused);
+  copy_ring(trace, out);
+  unlock(trace, &unused);
+  if (out->events == NULL || out->threads == NULL) {
+    const size_t bytes = out->n_events * sizeof *out->events;
+    out->n_events = 0; /* none has its labels */
+    lk_trace_copy_destroy(out);
+    return lk_fail_memory(error, "a copy of a trace", bytes);
+  }
+  qsort(out->events, out->n_events, sizeof *out->events, first_begun_first);
+  struct timespec real = {0, 0};
+  const uint64_t now = lk_now_ns();
+  (void)clock_gettime(CLOCK_REALTIME, &real);
+  out->realtime_ns = (int64_t)((uint64_t)real.tv_sec * LK_SECOND_NS + (uint64_t)real.tv_nsec - now);
+  return LK_OK;
+}
+
+void lk_trace_copy_destroy(lk_trace_copy *copy) {
+  for (size_t i = 0; copy->events != NULL && i < copy->n_events; i++) {
+    lk_labels_release(copy->events[i].labels);
+  }
+  lk_free(copy->allocator, copy->events);
+  lk_free(copy->allocator, copy->threads);
+  *copy = (lk_trace_copy){0};
+}
