@@ -57,7 +57,7 @@ typedef struct bench_pass {
 } bench_pass;
 
 static const struct argp_child children[] = {
-    {&model_argp, 0, "Library:", 10}, {&series_argp, 0, "Inputs:", 1}, {0}};
+    {&traced_model_argp, 0, "Library:", 10}, {&series_argp, 0, "Inputs:", 1}, {0}};
 static const char doc[] = "Runs one seeded sequence of shapes twice. Shows latency, throughput, "
                           "memory and what the cache did in each pass.\v"
                           "Without a range in --shape all requests have one shape. Only the run is "
@@ -264,6 +264,7 @@ static lk_status bench(void *arguments, lk_error *error) {
   }
   if (given->profile) LK_TRY(run_profiled(&model, series, requests, &bar, &profile, error));
   progress_end(&bar);
+  LK_TRY(cli_trace_save(&args->model, &model, error));
   LK_TRY(report(args, &model, series, passes, given->profile ? &profile : NULL, error));
 
 cleanup:

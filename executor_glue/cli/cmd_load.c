@@ -272,6 +272,7 @@ static lk_status load(void *arguments, lk_error *error) {
   LK_TRY(load_models_create(args, &models, error));
   progress_end(&bar);
   LK_TRY(load_run_all(&models, &result, error));
+  LK_TRY(cli_trace_save(&args->common.model, &models.root, error));
   LK_TRY(args->common.model.json ? report_as_json(&result, error) : report_as_text(&result, error));
   LK_TRY(check_failures(&result, error));
 

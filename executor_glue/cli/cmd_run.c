@@ -51,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{&model_argp, 0, "Library:", 10}, {0}};
+static const struct argp_child children[] = {{&traced_model_argp, 0, "Library:", 10}, {0}};
 static const char doc[] =
     "Runs an ONNX model once and writes its outputs.\v"
     "An output is written to DIR/NAME.npy. In the file name, every character of NAME but letters, "
@@ -168,6 +168,7 @@ static lk_status run(void *arguments, lk_error *error) {
   uint64_t elapsed = lk_now_ns() - begin;
   LK_TRY(output_names_create(allocator, model.outputs, model.n_outputs, &names, error));
   LK_TRY(write_outputs(&model, args->folder, names, error));
+  LK_TRY(cli_trace_save(&common->model, &model, error));
   progress_end(&bar);
   LK_TRY(report(args, &model, names, elapsed, error));
 

@@ -19,7 +19,10 @@ lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *err
                    "failed to load the library: it does not speak version %u of its interface",
                    LK_API_VERSION);
   }
-  return out->api->context_create(&args->context, &out->context, error);
+  LK_RETURN_NOT_OK(out->api->context_create(&args->context, &out->context, error));
+  if (args->trace == NULL) return LK_OK;
+  const lk_trace_options options = {.struct_size = sizeof options, .events = args->trace_events};
+  return out->sessions->trace_create(out->context, &options, &out->trace, error);
 }
 
 /* On cache lines that nothing else is on: threads that share a session write theirs at each run. */
@@ -40,6 +43,7 @@ lk_status cli_session_open(const model_args *args, const char *path, cli_model *
                            lk_error *error) {
   LK_RETURN_NOT_OK(
       model->sessions->open(model->context, path, &args->session, &model->session, error));
+  model->sessions->trace_attach(model->session, model->trace);
   return make_outputs(model, error);
 }
 
@@ -47,7 +51,9 @@ lk_status cli_session_share(const cli_model *from, bool clone, cli_model *out, l
   *out = *from;
   out->borrowed = !clone;
   out->outputs = NULL;
-  if (clone) LK_RETURN_NOT_OK(from->sessions->clone(from->session, &out->session, error));
+  if (!clone) return make_outputs(out, error);
+  LK_RETURN_NOT_OK(from->sessions->clone(from->session, &out->session, error));
+  out->sessions->trace_attach(out->session, out->trace);
   return make_outputs(out, error);
 }
 
@@ -55,6 +61,11 @@ lk_status cli_model_open(const model_args *args, const char *path, cli_model *ou
                          lk_error *error) {
   LK_RETURN_NOT_OK(cli_context_open(args, out, error));
   return cli_session_open(args, path, out, error);
+}
+
+lk_status cli_trace_save(const model_args *args, const cli_model *model, lk_error *error) {
+  if (model->trace == NULL) return LK_OK;
+  return model->sessions->trace_save(model->trace, args->trace, error);
 }
 
 void cli_session_close(cli_model *model) {
@@ -69,6 +80,8 @@ void cli_session_close(cli_model *model) {
 
 void cli_model_close(cli_model *model) {
   cli_session_close(model);
+  if (model->trace != NULL) model->sessions->trace_release(model->trace);
+  model->trace = NULL;
   if (model->context != NULL) model->api->context_destroy(model->context);
   model->context = NULL;
 }

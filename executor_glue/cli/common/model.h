@@ -10,12 +10,13 @@ typedef struct cli_model {
   const lk_session_api *sessions;
   lk_context *context;
   lk_session *session;
+  lk_trace *trace;          /* of the context: NULL without --trace */
   lk_named_tensor *outputs; /* [n_outputs]: all of the model's */
   uint32_t n_outputs;
   bool borrowed; /* the session belongs to another cli_model, the outputs to this one */
 } cli_model;
 
-/* Makes a context and opens the file in it. cli_model_close is needed even after a failure. */
+/* Makes a context and opens the file in it; with --trace, what it runs is traced. cli_model_close is needed even after a failure. */
 lk_status cli_model_open(const model_args *args, const char *path, cli_model *out, lk_error *error);
 /* The two halves: a context for several models, one after the other. */
 lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *error);
@@ -24,6 +25,8 @@ lk_status cli_session_open(const model_args *args, const char *path, cli_model *
 /* The session of `from`, which must stay open, or a clone of it, with outputs of its own: for
  * another thread. */
 lk_status cli_session_share(const cli_model *from, bool clone, cli_model *out, lk_error *error);
+/* Writes the file of --trace, where it is given. */
+lk_status cli_trace_save(const model_args *args, const cli_model *model, lk_error *error);
 void cli_session_close(cli_model *model);
 void cli_model_close(cli_model *model);
 

@@ -18,11 +18,17 @@ typedef struct model_args {
   const char **disabled_passes; /* what `session` points to; the names are borrowed from argv */
   size_t disabled_passes_capacity;
   bool json;
+  const char *trace;     /* NULL, or the file of --trace, borrowed from argv */
+  uint64_t trace_events; /* 0: not given */
   lk_error *error;
 } model_args;
 
-extern const struct argp model_argp;      /* all of these */
+extern const struct argp model_argp;      /* all of these, but --trace */
 extern const struct argp op_threads_argp; /* the same with --op-threads for --threads */
+
+/* Each with --trace and --trace-events. */
+extern const struct argp traced_model_argp;
+extern const struct argp traced_op_threads_argp;
 
 /* A file given for an input: NAME=FILE.npy. */
 typedef struct input_file {

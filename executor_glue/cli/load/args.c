@@ -231,7 +231,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_child children[] = {
-    {&input_argp, 0, "Inputs:", 2}, {&op_threads_argp, 0, "Library:", 10}, {0}};
+    {&input_argp, 0, "Inputs:", 2}, {&traced_op_threads_argp, 0, "Library:", 10}, {0}};
 static const char doc[] =
     "Sends requests to several models of one process from several threads. Shows throughput, the "
     "latency of each model, what the cache did, memory, and how many processors were busy.\v"

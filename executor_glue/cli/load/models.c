@@ -115,12 +115,14 @@ static lk_status run_all_alone(load_models *models, lk_error *error) {
   lk_status status = LK_OK;
   const load_args *args = models->args;
   cli_model alone = {0};
+  model_args how = args->common.model;
+  how.trace = NULL;
 
-  LK_TRY(cli_context_open(&args->common.model, &alone, error));
+  LK_TRY(cli_context_open(&how, &alone, error));
   for (uint32_t m = 0; m < models->count; m++) {
     load_model *model = &models->items[m];
     if (model->args->weight == 0) continue;
-    LK_TRY(cli_session_open(&args->common.model, model->args->path, &alone, error));
+    LK_TRY(cli_session_open(&how, model->args->path, &alone, error));
     LK_TRY(run_alone(models, model, &alone, error));
     cli_session_close(&alone);
   }
