@@ -28,6 +28,11 @@ struct lk_py_session {
   atomic_size_t users;
 };
 
+struct lk_py_trace {
+  lk_py_context *context;
+  lk_trace *trace;
+};
+
 const lk_api *lk_py_api(void) {
   return lk_get_api(LK_API_VERSION);
 }
@@ -224,4 +229,34 @@ void lk_py_output_release(lk_py_session *session, void *data) {
   lk_named_tensor output = {.tensor = {.data = data}};
   lk_py_session_api()->outputs_release(session->session, &output, 1);
   lk_py_session_release(session);
+}
+
+/* ---- traces ---- */
+
+lk_status lk_py_trace_create(lk_py_context *context, const lk_trace_options *options,
+                             lk_py_trace **out_trace, lk_error *error) {
+  *out_trace = NULL;
+  lk_py_trace *made = calloc(1, sizeof *made);
+  if (made == NULL) return fail_memory(error, "a trace", sizeof *made);
+  const lk_status status =
+      lk_py_session_api()->trace_create(context->context, options, &made->trace, error);
+  if (status != LK_OK) {
+    free(made);
+    return status;
+  }
+  atomic_fetch_add(&context->users, 1);
+  made->context = context;
+  *out_trace = made;
+  return LK_OK;
+}
+
+lk_trace *lk_py_trace_get(const lk_py_trace *trace) {
+  return trace->trace;
+}
+
+void lk_py_trace_release(lk_py_trace *trace) {
+  if (trace == NULL) return;
+  lk_py_session_api()->trace_release(trace->trace);
+  lk_py_context_release(trace->context);
+  free(trace);
 }

@@ -10,6 +10,7 @@
 
 typedef struct lk_py_context lk_py_context;
 typedef struct lk_py_session lk_py_session;
+typedef struct lk_py_trace lk_py_trace;
 
 const lk_api *lk_py_api(void);
 const lk_session_api *lk_py_session_api(void);
@@ -48,5 +49,11 @@ lk_status lk_py_session_run(lk_py_session *session, const lk_named_tensor *input
                             uint32_t n_inputs, lk_named_tensor *outputs, uint32_t n_outputs,
                             const lk_run_options *options, lk_error *error);
 void lk_py_output_release(lk_py_session *session, void *data);
+
+/* Holds the context: its events are in memory of it. */
+lk_status lk_py_trace_create(lk_py_context *context, const lk_trace_options *options,
+                             lk_py_trace **out_trace, lk_error *error);
+lk_trace *lk_py_trace_get(const lk_py_trace *trace);
+void lk_py_trace_release(lk_py_trace *trace);
 
 #endif

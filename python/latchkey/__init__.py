@@ -20,6 +20,7 @@ from ._native import lib
 from ._profile import MachinePeak, Profile, machine_peak
 from ._session import Session
 from ._stats import Stats
+from ._trace import Trace
 
 if typing.TYPE_CHECKING:
     from ._compare import Comparison, Difference, PeerError, Verdict, Worst, compare
@@ -31,8 +32,9 @@ __all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Comparison", "
            "Finding", "InvalidArgumentError", "MachinePeak", "MalformedError",
            "ModelNotFoundError", "NodeInfo", "NotFoundError", "Option", "OutOfMemoryError",
            "OutOfRangeError", "PassInfo", "PeerError", "Pitfall", "Profile", "Recorder", "Refusal",
-           "Session", "Stats", "UnsupportedError", "ValueInfo", "Verdict", "Worst", "compare",
-           "doctor", "explain", "machine_peak", "set_processors", "threads_stats", "version"]
+           "Session", "Stats", "Trace", "UnsupportedError", "ValueInfo", "Verdict", "Worst",
+           "compare", "doctor", "explain", "machine_peak", "set_processors", "threads_stats",
+           "version"]
 
 
 def version() -> str:

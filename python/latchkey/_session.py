@@ -20,6 +20,7 @@ from ._model import NodeInfo, PassInfo, Refusal
 from ._native import ffi, lib
 from ._profile import Profile
 from ._stats import Stats
+from ._trace import Trace
 
 if TYPE_CHECKING:
     from ._pool import Pool
@@ -269,6 +270,16 @@ class Session:
             for refusal in self.refusals()]
         return explain(statistics)
 
+    def trace(self, events: int | None = None) -> Trace:
+        """Traces the runs of this session from now on, until :meth:`Trace.stop` or the end of a
+        ``with`` block. :meth:`Trace.add` adds sessions of the same context.
+
+        :param events: the most events that are kept, the newest ones; ``None``: 65536.
+        """
+        trace = Trace(self.context, events)
+        trace.add(self)
+        return trace
+
     def clone(self) -> Session:
         """Another session of the same model, with the same context and options.
 
@@ -343,6 +354,20 @@ class Session:
         self._handles = pointer, functools.partial(lib.lk_py_output_release, pointer)
         self._idle_calls: list[Call] = []  # as many as there were runs at the same time
         self._pools: dict[int, Pool] = {}  # of run_async, by process
+        self._trace: Trace | None = None  # that is attached
+
+    def _attach(self, trace: Trace) -> None:
+        handle = self._handle()  # it keeps the session open, whoever closes it meanwhile
+        self._api.trace_attach(lib.lk_py_session_get(handle), trace._native())
+        self._trace = trace
+
+    def _detach(self, trace: Trace) -> None:
+        """Does nothing where another trace was attached meanwhile, or the session is closed."""
+        handles = self._handles
+        if handles is None or self._trace is not trace:
+            return
+        self._api.trace_attach(lib.lk_py_session_get(handles[0]), ffi.NULL)
+        self._trace = None
 
     def _handle(self) -> Any:
         handles = self._handles

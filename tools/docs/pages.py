@@ -18,7 +18,7 @@ MENU = {
     "Start": ["start", "start/python", "start/onnxruntime", "start/c_session", "start/c_executor",
               "start/command"],
     "Use": ["questions", "python", "onnxruntime", "c_host", "command", "threads", "memory",
-            "statistics", "report", "reliability", "security"],
+            "statistics", "trace", "report", "reliability", "security"],
     "Understand": ["how_it_works", "performance", "compare", "decisions/index", "design/index"],
     "Look up": ["reference/c/index", "reference/python", "reference/options",
                 "reference/environment", "operators", "glossary", "changelog"],
