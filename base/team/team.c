@@ -194,6 +194,8 @@ static uint64_t work(worker *w) {
 
 static void *work_in_place(void *arg) {
   worker w = {.at = arg};
+  /* Its own name is a system call; another thread's is written to a file in /proc. */
+  (void)pthread_setname_np(pthread_self(), "latchkey");
   (void)fesetenv(FE_DFL_ENV); /* not that of the thread which happened to start this one */
   (void)work(&w);
   return NULL;
@@ -281,7 +283,6 @@ static int start_thread(place *p) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int failed = pthread_create(&p->thread, NULL, work_in_place, p);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (failed == 0) (void)pthread_setname_np(p->thread, "latchkey");
   return failed;
 }
 
