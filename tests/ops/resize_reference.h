@@ -105,10 +105,11 @@ inline std::vector<double> resized(std::vector<double> now, const std::vector<Ax
     int64_t inner = 1, outer = 1;
     for (size_t i = 0; i < a; i++) outer *= dims[i];
     for (size_t i = a + 1; i < dims.size(); i++) inner *= dims[i];
+    std::vector<std::vector<double>> of_lines;
+    for (int64_t y = 0; y < axis.out; y++) of_lines.push_back(weights(how, y, axis));
     std::vector<double> next;
     for (int64_t o = 0; o < outer; o++) {
-      for (int64_t y = 0; y < axis.out; y++) {
-        const std::vector<double> w = weights(how, y, axis);
+      for (const std::vector<double> &w : of_lines) {
         for (int64_t i = 0; i < inner; i++) {
           double sum = 0;
           for (int64_t k = 0; k < axis.in; k++) {
@@ -123,6 +124,7 @@ inline std::vector<double> resized(std::vector<double> now, const std::vector<Ax
     now = next;
     dims[a] = axis.out;
   }
+  if (how.coordinates != "tf_crop_and_resize") return now;
   for (int64_t i = 0; i < static_cast<int64_t>(now.size()); i++) {
     int64_t rest = i;
     for (size_t a = axes.size(); a-- > 0;) {

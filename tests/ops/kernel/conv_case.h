@@ -113,20 +113,23 @@ inline double expected(const ConvCase &of, size_t i) {
   const int64_t at[] = {row / shape.out[2] / shape.out[1] % shape.out[0],
                         row / shape.out[2] % shape.out[1], row % shape.out[2]};
   const int64_t group = channel / shape.out_channels;
+  const int64_t n_positions = of.positions(), image = row / of.pixels_out();
+  const float *weights = of.weights.get() + channel * shape.in_channels * n_positions;
   double sum = of.has_bias ? of.bias[size_t(channel)] : 0;
-  for (int64_t p = 0; p < of.positions(); p++) {
+  for (int64_t p = 0; p < n_positions; p++) {
     const int64_t kernel[] = {p / shape.kernel[2] / shape.kernel[1],
                               p / shape.kernel[2] % shape.kernel[1], p % shape.kernel[2]};
-    int64_t pixel = row / of.pixels_out();
+    int64_t pixel = image;
     bool is_inside = true;
     for (int d = 0; d < LK_CONV_DIMS; d++) {
       const int64_t x = at[d] * shape.stride[d] - shape.pad[d] + kernel[d] * shape.dilation[d];
       is_inside = is_inside && x >= 0 && x < shape.in[d];
       pixel = pixel * shape.in[d] + x;
     }
-    for (int64_t c = 0; is_inside && c < shape.in_channels; c++) {
-      sum += double(of.input[size_t(pixel * of.channels_in() + group * shape.in_channels + c)]) *
-             of.weights[size_t((channel * shape.in_channels + c) * of.positions() + p)];
+    if (!is_inside) continue;
+    const float *x = of.input.get() + pixel * of.channels_in() + group * shape.in_channels;
+    for (int64_t c = 0; c < shape.in_channels; c++) {
+      sum += double(x[c]) * weights[c * n_positions + p];
     }
   }
   if (of.has_residual) sum += of.residual[i];
