@@ -51,10 +51,7 @@ class Tree:
                 link.symlink_to((self.root / name).resolve())
 
     def configure(self) -> None:
-        command = ["cmake", "--preset", PRESET]
-        if shutil.which("ccache"):
-            command += [f"-DCMAKE_{one}_COMPILER_LAUNCHER=ccache" for one in ("C", "CXX")]
-        self._run(command, 600)
+        self._run(["cmake", "--preset", PRESET], 600)
 
     def make(self, targets, jobs: int, seconds: float = 3600) -> None:
         self._run(["ninja", "-C", str(self.build), f"-j{jobs}", *targets], seconds)
