@@ -97,7 +97,7 @@ static lk_status write_outputs(const cli_model *model, const char *folder, char 
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_allocator_default();
   uint32_t named = 0;
-  npy_file *files = lk_calloc(allocator, model->n_outputs, sizeof *files);
+  lk_whole_file *files = lk_calloc(allocator, model->n_outputs, sizeof *files);
   if (files == NULL) return lk_fail_memory(error, "outputs", model->n_outputs * sizeof *files);
   LK_TRY(make_folder(folder, error));
   for (uint32_t i = 0; i < model->n_outputs; i++) {
@@ -109,12 +109,12 @@ static lk_status write_outputs(const cli_model *model, const char *folder, char 
     }
     LK_TRY(npy_prepare(allocator, path, &model->outputs[i].tensor, &files[i], error));
   }
-  for (; named < model->n_outputs; named++) LK_TRY(npy_commit(&files[named], error));
+  for (; named < model->n_outputs; named++) LK_TRY(lk_whole_file_commit(&files[named], error));
 
 cleanup:
   for (uint32_t i = 0; i < model->n_outputs; i++) {
     if (status != LK_OK && i < named) (void)unlink(files[i].path);
-    npy_discard(&files[i]);
+    lk_whole_file_discard(&files[i]);
   }
   lk_free(allocator, files);
   return status;

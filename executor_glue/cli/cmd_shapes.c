@@ -1,7 +1,5 @@
 /* latchkey shapes: the shapes of a series of requests, as the other commands draw them. */
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "executor_glue/cli/commands.h"
@@ -11,6 +9,7 @@
 #include "executor_glue/cli/common/options.h"
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/common/report.h"
+#include "executor_glue/cli/common/shape_text.h"
 
 static const struct argp_child children[] = {
     {&model_argp, 0, "Library:", 10}, {&series_argp, 0, "Inputs:", 1}, {0}};
@@ -40,19 +39,6 @@ static json_t *request_json(const lk_named_tensor *inputs, uint32_t count) {
   return request;
 }
 
-/* As --shape takes them. */
-static void print_request(const lk_named_tensor *inputs, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    const lk_tensor_desc *desc = &inputs[i].tensor.desc;
-    report_text("%s%s=", i > 0 ? " " : "", inputs[i].name);
-    for (uint32_t d = 0; d < desc->rank; d++) {
-      (void)printf("%s%" PRId64, d > 0 ? "x" : "", desc->dims[d]);
-    }
-    if (desc->rank == 0) (void)fputs("scalar", stdout);
-  }
-  (void)putchar('\n');
-}
-
 static lk_status show_shapes(void *arguments, lk_error *error) {
   const cli_args *args = arguments;
   lk_status status = LK_OK;
@@ -72,7 +58,8 @@ static lk_status show_shapes(void *arguments, lk_error *error) {
     if (args->model.json) {
       (void)json_array_append_new(requests, request_json(inputs, count));
     } else {
-      print_request(inputs, count);
+      LK_TRY(shape_text_write(inputs, count, stdout, error));
+      (void)putchar('\n');
     }
   }
   if (args->model.json) {

@@ -8,14 +8,14 @@
 
 static void write_and_read(const lk_allocator *allocator, const lk_tensor *tensor) {
   const char *path = fuzz_file(NULL, 0);
-  npy_file file = {0};
+  lk_whole_file file = {0};
   lk_tensor again = {0};
   lk_error error;
   const lk_status status = npy_prepare(allocator, path, tensor, &file, &error);
   FUZZ_CHECK(status == LK_OK || status == LK_OUT_OF_MEMORY);
   if (status != LK_OK) return;
-  FUZZ_CHECK(npy_commit(&file, &error) == LK_OK);
-  npy_discard(&file);
+  FUZZ_CHECK(lk_whole_file_commit(&file, &error) == LK_OK);
+  lk_whole_file_discard(&file);
   if (npy_read(allocator, path, &again, &error) != LK_OK) return; /* no memory */
   FUZZ_CHECK(lk_tensor_desc_same(&tensor->desc, &again.desc));
   const size_t bytes = (size_t)lk_elements(&again.desc) * lk_dtype_size(again.desc.dtype);

@@ -10,19 +10,22 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "base/text.h"
+#include "executor_glue/cli/common/batch.h"
 #include "executor_glue/cli/common/npy.h"
 
 typedef struct series_input {
   void *data;
   int64_t capacity; /* elements that `data` has room for, when random */
   int32_t shape;    /* in the shape set, or -1: the shape never changes */
-  bool shifts; /* the values of request r begin r steps of LK_DATA_ALIGNMENT bytes further on */
+  bool shifts;  /* the values of request r begin r steps of LK_DATA_ALIGNMENT bytes further on */
+  bool batched; /* its first dimension is the batch */
 } series_input;
 
 struct input_series {
   const lk_allocator *allocator;
   shape_set *shapes; /* borrowed */
   uint64_t seed, requests, distinct;
+  int64_t batch;
   uint32_t count;
   series_input *inputs;     /* [count] */
   lk_named_tensor *current; /* [count] */
@@ -70,17 +73,19 @@ static input_source find_source(const input_args *args, const char *input) {
   return found;
 }
 
-static bool is_free(const lk_value_info *info) {
+/* `from`: the first dimension that matters, 1 where a batch is given for the one before. */
+static bool is_free(const lk_value_info *info, int32_t from) {
   if (info->rank < 0) return true;
-  for (int32_t i = 0; i < info->rank; i++) {
+  for (int32_t i = from; i < info->rank; i++) {
     if (info->dims[i] < 0) return true;
   }
   return false;
 }
 
-static bool lacks_shape(const input_args *args, const lk_value_info *info) {
+static bool lacks_shape(const cli_model *model, const input_args *args, const lk_value_info *info) {
   input_source source = find_source(args, info->name);
-  return is_free(info) && source.file == NULL && source.shape < 0;
+  const bool batched = args->batch > 0 && batch_sets(model, info);
+  return is_free(info, batched ? 1 : 0) && source.file == NULL && source.shape < 0;
 }
 
 /* A shape that fits the declaration, for the sentence: small numbers for batch and channels, larger
@@ -109,7 +114,7 @@ static lk_status check_shapes(const cli_model *model, const input_args *args, lk
   for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
     const lk_value_info info = cli_value_info(model, false, i);
     char text[CLI_VALUE_TEXT_CAPACITY];
-    if (!lacks_shape(args, &info)) continue;
+    if (!lacks_shape(model, args, &info)) continue;
     complete = false;
     if (name_stream == NULL || example_stream == NULL) continue;
     (void)fprintf(name_stream, "%s'%s' (%s)", ftell(name_stream) > 0 ? ", " : "", info.name,
@@ -163,6 +168,19 @@ static lk_status check_names(const cli_model *model, const input_args *args, lk_
   return check_shapes(model, args, error);
 }
 
+static lk_status check_batch(const cli_model *model, const input_args *args, lk_error *error) {
+  if (args->batch == 0) return LK_OK;
+  LK_RETURN_NOT_OK(batch_check(model, error));
+  for (uint32_t i = 0; i < cli_value_count(model, false); i++) {
+    const lk_value_info info = cli_value_info(model, false, i);
+    if (!batch_sets(model, &info) || find_source(args, info.name).file == NULL) continue;
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to use --batch: input '%s' comes from a file, which has a shape",
+                   info.name);
+  }
+  return LK_OK;
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* k / 2048 as f16, exact for k < 2048. */
@@ -204,6 +222,7 @@ static void draw(input_series *series, uint64_t request) {
     lk_tensor_desc *desc = &series->current[i].tensor.desc;
     if (series->inputs[i].shape >= 0) {
       shape_set_get(series->shapes, (uint32_t)series->inputs[i].shape, desc);
+      if (series->inputs[i].batched && desc->rank > 0) desc->dims[0] = series->batch;
     }
   }
 }
@@ -270,14 +289,17 @@ static lk_status open_inputs(input_series *series, const cli_model *model, const
     lk_tensor *tensor = &series->current[i].tensor;
     series->current[i].name = info.name;
     series->inputs[i].shape = source.shape;
+    series->inputs[i].batched = args->batch > 0 && batch_sets(model, &info);
     series->inputs[i].shifts = args->own_values && source.file == NULL;
     if (source.file != NULL) {
       LK_RETURN_NOT_OK(npy_read(series->allocator, source.file->path, tensor, error));
       series->inputs[i].data = tensor->data;
     } else {
-      /* With a free dimension the shape comes with the draw. */
-      uint32_t rank = info.rank > 0 && !is_free(&info) ? (uint32_t)info.rank : 0;
+      /* With a free dimension the shape comes with the draw, unless the batch alone is free. */
+      const bool batched = series->inputs[i].batched;
+      uint32_t rank = info.rank > 0 && !is_free(&info, batched ? 1 : 0) ? (uint32_t)info.rank : 0;
       tensor->desc = lk_tensor_desc_make(info.dtype, rank, info.dims);
+      if (batched && rank > 0) tensor->desc.dims[0] = args->batch;
     }
   }
   return LK_OK;
@@ -290,12 +312,14 @@ lk_status input_series_create(const cli_model *model, const input_args *args, in
   input_series *series = NULL;
   *out = NULL;
 
+  LK_TRY(check_batch(model, args, error));
   LK_TRY(check_names(model, args, error));
   series = lk_calloc(allocator, 1, sizeof *series);
   if (series == NULL) LK_TRY(lk_fail_memory(error, "inputs", sizeof *series));
   *series = (input_series){.allocator = allocator,
                            .shapes = args->shapes,
                            .seed = args->seed,
+                           .batch = args->batch,
                            .requests = args->requests};
   uint32_t count = cli_value_count(model, false);
   series->inputs = lk_calloc(allocator, count, sizeof *series->inputs);
@@ -352,6 +376,16 @@ const lk_named_tensor *input_series_get(input_series *series, uint64_t request) 
 
 uint32_t input_series_count(const input_series *series) {
   return series->count;
+}
+
+lk_status input_series_rows(input_series *series, lk_named_tensor **out, lk_error *error) {
+  const size_t row = series->count * sizeof **out;
+  *out = lk_calloc(lk_allocator_default(), series->requests, row);
+  if (*out == NULL) return lk_fail_memory(error, "requests", series->requests * row);
+  for (uint64_t r = 0; r < series->requests && row > 0; r++) {
+    memcpy(*out + r * series->count, input_series_get(series, r), row);
+  }
+  return LK_OK;
 }
 
 uint64_t input_series_distinct(const input_series *series) {

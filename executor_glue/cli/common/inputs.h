@@ -23,6 +23,9 @@ void input_series_destroy(input_series *series); /* NULL is allowed */
  * valid until the end. `request` is less than args->requests. */
 const lk_named_tensor *input_series_get(input_series *series, uint64_t request);
 uint32_t input_series_count(const input_series *series);
+/* The inputs of all requests, [requests][input_series_count], which several threads may read. The
+ * caller frees `*out` by lk_allocator_default, before the series. LK_OUT_OF_MEMORY. */
+lk_status input_series_rows(input_series *series, lk_named_tensor **out, lk_error *error);
 /* How many different tuples of shapes there are among the requests. */
 uint64_t input_series_distinct(const input_series *series);
 /* No earlier request has the same shapes. */

@@ -294,21 +294,13 @@ static size_t make_header(const lk_tensor_desc *desc, char *header, size_t capac
   return used;
 }
 
-/* mkstemp makes a file for its owner alone; this one is to be like any other. */
-static void apply_umask(int fd) {
-  mode_t mask = umask(0);
-  (void)umask(mask);
-  (void)fchmod(fd, 0666 & ~mask);
-}
-
 lk_status npy_prepare(const lk_allocator *allocator, const char *path, const lk_tensor *tensor,
-                      npy_file *out, lk_error *error) {
+                      lk_whole_file *out, lk_error *error) {
   lk_status status = LK_OK;
-  npy_file prepared = {.allocator = allocator};
-  FILE *file = NULL;
+  lk_whole_file file = {0};
   int64_t bytes = 0;
   char header[512]; /* 8 dimensions of 20 digits, and the words */
-  *out = (npy_file){0};
+  *out = (lk_whole_file){0};
 
   LK_TRY(lk_tensor_size(&tensor->desc, path, NULL, &bytes, error));
   size_t header_bytes = make_header(&tensor->desc, header, sizeof header);
@@ -316,56 +308,14 @@ lk_status npy_prepare(const lk_allocator *allocator, const char *path, const lk_
     LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to write '%s': NumPy has no type %s", path,
                    lk_dtype_name(tensor->desc.dtype)));
   }
-  size_t capacity = strlen(path) + sizeof ".XXXXXX";
-  prepared.path = lk_strdup(allocator, path);
-  char *temporary = lk_alloc(allocator, capacity);
-  if (prepared.path == NULL || temporary == NULL) {
-    lk_free(allocator, temporary);
-    LK_TRY(lk_fail_memory(error, "a file name", capacity));
-  }
-  (void)snprintf(temporary, capacity, "%s.XXXXXX", path);
-  int fd = mkstemp(temporary);
-  if (fd < 0) {
-    int reason = errno;
-    lk_free(allocator, temporary);
-    LK_TRY(lk_fail(error, LK_IO, "failed to create '%s': %s", path, strerror(reason)));
-  }
-  prepared.temporary = temporary; /* from here on there is a file to remove */
-  apply_umask(fd);
-  file = fdopen(fd, "wb");
-  if (file == NULL) {
-    (void)close(fd);
-    LK_TRY(lk_fail_memory(error, "an open file", sizeof *file));
-  }
-  bool written = fwrite(header, 1, header_bytes, file) == header_bytes &&
-                 (bytes == 0 || fwrite(tensor->data, 1, (size_t)bytes, file) == (size_t)bytes);
-  bool closed = fclose(file) == 0;
-  file = NULL;
-  if (!written || !closed) {
-    LK_TRY(lk_fail(error, LK_IO, "failed to write '%s': %s", path, strerror(errno)));
-  }
-  *out = prepared;
-  prepared = (npy_file){0};
+  LK_TRY(lk_whole_file_begin(allocator, path, &file, error));
+  (void)fwrite(header, 1, header_bytes, file.stream);
+  if (bytes > 0) (void)fwrite(tensor->data, 1, (size_t)bytes, file.stream);
+  LK_TRY(lk_whole_file_end(&file, error));
+  *out = file;
+  file = (lk_whole_file){0};
 
 cleanup:
-  npy_discard(&prepared);
+  lk_whole_file_discard(&file);
   return status;
-}
-
-lk_status npy_commit(npy_file *file, lk_error *error) {
-  if (rename(file->temporary, file->path) != 0) {
-    return lk_fail(error, LK_IO, "failed to write '%s': %s", file->path, strerror(errno));
-  }
-  lk_free(file->allocator, file->temporary);
-  file->temporary = NULL;
-  return LK_OK;
-}
-
-void npy_discard(npy_file *file) {
-  if (file->temporary != NULL) (void)unlink(file->temporary);
-  if (file->allocator != NULL) {
-    lk_free(file->allocator, file->temporary);
-    lk_free(file->allocator, file->path);
-  }
-  *file = (npy_file){0};
 }

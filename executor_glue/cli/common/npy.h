@@ -7,6 +7,8 @@
 
 #include <latchkey/base.h>
 
+#include "base/whole_file.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,21 +19,10 @@ extern "C" {
 lk_status npy_read(const lk_allocator *allocator, const char *path, lk_tensor *out,
                    lk_error *error);
 
-/* A file that is written: complete under a temporary name beside its place, so that nobody ever
- * sees half of it. Several can be prepared, and committed when all of them are complete. */
-typedef struct npy_file {
-  const lk_allocator *allocator;
-  char *path, *temporary;
-} npy_file;
-
-/* Writes `tensor` (plain layout) under the temporary name. The file must be committed or discarded
- * when this succeeds. LK_UNSUPPORTED (bf16), LK_IO. */
+/* Writes `tensor` (plain layout) into a file that is complete, and that is then committed or
+ * discarded. LK_UNSUPPORTED (bf16), LK_IO. */
 lk_status npy_prepare(const lk_allocator *allocator, const char *path, const lk_tensor *tensor,
-                      npy_file *out, lk_error *error);
-/* Moves the file to its place, over one that is there. It stays to be discarded on failure. */
-lk_status npy_commit(npy_file *file, lk_error *error);
-/* Removes the temporary file, if it has not been committed, and frees the names. */
-void npy_discard(npy_file *file);
+                      lk_whole_file *out, lk_error *error);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,8 @@
 #include "base/parse.h"
 #include "base/status.h"
 
+#define MAX_SECONDS 1e6
+
 lk_status parse_u64(const char *text, const char *option, uint64_t min, uint64_t max, uint64_t *out,
                     lk_error *error) {
   uint64_t value = 0;
@@ -62,6 +64,14 @@ lk_status parse_decimal(const char *text, const char *option, double min, double
                    max);
   }
   *out = value;
+  return LK_OK;
+}
+
+lk_status parse_seconds(const char *text, const char *option, double min, uint64_t *out_ns,
+                        lk_error *error) {
+  double seconds = 0.0;
+  LK_RETURN_NOT_OK(parse_decimal(text, option, min, MAX_SECONDS, &seconds, error));
+  *out_ns = (uint64_t)(seconds * 1e9);
   return LK_OK;
 }
 

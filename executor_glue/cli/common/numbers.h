@@ -13,5 +13,8 @@ lk_status parse_threads(const char *text, const char *option, int32_t *out, lk_e
 /* A decimal fraction from `min` to `max`. */
 lk_status parse_decimal(const char *text, const char *option, double min, double max, double *out,
                         lk_error *error);
+/* Seconds, with fractions, from `min` to a million; nanoseconds come out. */
+lk_status parse_seconds(const char *text, const char *option, double min, uint64_t *out_ns,
+                        lk_error *error);
 /* A finite number, at least 0. */
 lk_status parse_tolerance(const char *text, const char *option, double *out, lk_error *error);

@@ -193,8 +193,11 @@ static error_t parse_trace_option(int key, char *arg, struct argp_state *state) 
   }
 }
 
+static const struct argp_child traced_library[] = {{&library_argp, 0, NULL, 0}, {0}};
 static const struct argp_child traced_model[] = {{&model_argp, 0, NULL, 0}, {0}};
 static const struct argp_child traced_op_threads[] = {{&op_threads_argp, 0, NULL, 0}, {0}};
+const struct argp traced_library_argp = {
+    .options = trace_options, .parser = parse_trace_option, .children = traced_library};
 const struct argp traced_model_argp = {
     .options = trace_options, .parser = parse_trace_option, .children = traced_model};
 const struct argp traced_op_threads_argp = {

@@ -29,6 +29,7 @@ extern const struct argp op_threads_argp; /* the same with --op-threads for --th
 /* Each with --trace and --trace-events. */
 extern const struct argp traced_model_argp;
 extern const struct argp traced_op_threads_argp;
+extern const struct argp traced_library_argp; /* without --threads */
 
 /* A file given for an input: NAME=FILE.npy. */
 typedef struct input_file {
@@ -42,6 +43,7 @@ typedef struct input_args {
    * goes before a plain NAME. A name that this model lacks may belong to another model. */
   const char *scope;
   bool own_values; /* random values are not the same in all requests */
+  int64_t batch;   /* the first dimension where batch.h says so; 0: none is given */
   input_file *files;
   size_t n_files, files_capacity;
   shape_set *shapes;

@@ -24,7 +24,6 @@ enum {
   MAX_WEIGHT = 1000000,
   MAX_POOL = 100000
 };
-#define MAX_SECONDS 1e6
 #define MAX_RATE 1e9
 #define DEFAULT_SECONDS_NS UINT64_C(10000000000)
 
@@ -163,14 +162,6 @@ cleanup:
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-static lk_status parse_ns(const char *text, const char *option, double min, uint64_t *out,
-                          lk_error *error) {
-  double seconds = 0.0;
-  LK_RETURN_NOT_OK(parse_decimal(text, option, min, MAX_SECONDS, &seconds, error));
-  *out = (uint64_t)(seconds * 1e9);
-  return LK_OK;
-}
-
 /* After the last argument. */
 static lk_status check_all(load_args *args) {
   if (args->n_models == 0) {
@@ -200,9 +191,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     args->mix = arg;
     return 0;
   case KEY_SECONDS:
-    return cli_parsed(parse_ns(arg, "--seconds", 0.001, &args->seconds_ns, error));
+    return cli_parsed(parse_seconds(arg, "--seconds", 0.001, &args->seconds_ns, error));
   case KEY_WARMUP:
-    return cli_parsed(parse_ns(arg, "--warmup", 0.0, &args->warmup_ns, error));
+    return cli_parsed(parse_seconds(arg, "--warmup", 0.0, &args->warmup_ns, error));
   case 'n':
     return cli_parsed(parse_u64(arg, "--requests", 1, UINT32_MAX, &args->requests, error));
   case KEY_RATE:

@@ -70,13 +70,7 @@ static lk_status prepare(load_models *models, uint32_t index, lk_error *error) {
   lk_status status = input_series_create(&model->first, &inputs, &model->series, error);
   if (status != LK_OK) return lk_error_prefix(error, status, "%s", model->args->name);
   model->n_inputs = input_series_count(model->series);
-  size_t row = model->n_inputs * sizeof *model->requests;
-  model->requests = lk_calloc(lk_allocator_default(), models->pool, row);
-  if (model->requests == NULL) return lk_fail_memory(error, "requests", models->pool * row);
-  for (uint64_t r = 0; r < models->pool && row > 0; r++) {
-    memcpy(model->requests + r * model->n_inputs, input_series_get(model->series, r), row);
-  }
-  return LK_OK;
+  return input_series_rows(model->series, &model->requests, error);
 }
 
 /* ---- what the outputs should be -------------------------------------------------------------- */

@@ -10,9 +10,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "executor_glue/cli/common/interrupt.h"
 #include "executor_glue/cli/common/report.h"
 #include "executor_glue/cli/common/rss.h"
-#include "executor_glue/cli/load/interrupt.h"
 
 #define REDRAW_NS UINT64_C(500000000)
 #define FIRST_NS LK_SECOND_NS /* nothing is shown before */

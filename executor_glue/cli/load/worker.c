@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/cli/common/compare.h"
-#include "executor_glue/cli/load/interrupt.h"
+#include "executor_glue/cli/common/interrupt.h"
 
 /* A sleeping worker looks at `stop` this often. */
 #define NAP_NS UINT64_C(50000000)

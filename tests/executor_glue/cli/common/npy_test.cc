@@ -71,11 +71,11 @@ protected:
   }
 
   lk_status write(const lk_tensor &tensor) {
-    npy_file file;
+    lk_whole_file file;
     lk_status status = npy_prepare(allocator_.get(), path().c_str(), &tensor, &file, LK_ERR);
     if (status != LK_OK) return status;
-    status = npy_commit(&file, LK_ERR);
-    npy_discard(&file);
+    status = lk_whole_file_commit(&file, LK_ERR);
+    lk_whole_file_discard(&file);
     return status;
   }
 
@@ -277,10 +277,10 @@ TEST_F(Npy, EveryBeginningOfAFileIsRefused) {
 TEST_F(Npy, NoHalfFileIsLeft) {
   float data[] = {1, 2};
   lk_tensor tensor = {desc(LK_F32, {2}), data};
-  npy_file file;
+  lk_whole_file file;
   LK_ASSERT_OK(npy_prepare(allocator_.get(), path().c_str(), &tensor, &file, LK_ERR));
   EXPECT_NE(0, access(path().c_str(), F_OK)) << "it has its name before it is committed";
-  npy_discard(&file);
+  lk_whole_file_discard(&file);
   EXPECT_TRUE(files().empty());
   LK_EXPECT_STATUS(LK_IO, npy_prepare(allocator_.get(), (folder_ + "/no/a.npy").c_str(), &tensor,
                                       &file, LK_ERR));

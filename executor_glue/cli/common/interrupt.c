@@ -1,5 +1,5 @@
 /* SIGINT as an event that can be waited for. */
-#include "executor_glue/cli/load/interrupt.h"
+#include "executor_glue/cli/common/interrupt.h"
 
 #include <errno.h>
 #include <semaphore.h>
