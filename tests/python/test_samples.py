@@ -38,7 +38,7 @@ INDENTED = re.compile(r"(?<=\n\n)(?: {4}\S.*\n(?:\n(?= {4}))?)(?: {4}.*\n(?:\n(?
 MARK = re.compile(r"<!-- not run: (.*) -->\n*\Z")
 BUILDING = ("make", "pip", "cc", "cmake", "sudo", "tools/", "benchmarks/run", ".venv/bin/python")
 SHORTER = ((r"--seconds \d+", "--seconds 1"), (r"--warmup \d+", "--warmup 0"),
-           (r"--requests \d+", "--requests 5"))
+           (r"--requests \d+", "--requests 5"), (r"--duration \d+", "--duration 0.1"))
 
 # Names that the fragments of C use: those of the program around them.
 AROUND = """\

@@ -27,8 +27,10 @@ def test_bench_counts(classifier):
         for what in ("hits", "misses", "builds"):
             assert one[what] == sum(kind[what] for kind in one["kinds"].values())
     assert first["new_shapes"]["requests"] == 6 and first["known_shapes"]["requests"] == 34
-    assert second["new_shapes"] == {"requests": 0, "mean_ms": None, "p50_ms": None, "p90_ms": None,
-                                    "p99_ms": None}
+    times = ["mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms"]
+    assert second["new_shapes"] == {
+        "requests": 0, **dict.fromkeys(times),
+        "intervals_ms": dict.fromkeys(["p50", "p90", "p95", "p99", "p99_9"])}
     known = second["known_shapes"]
     assert known["requests"] == 40
     assert {name: known[name] for name in ("p50_ms", "p90_ms", "p99_ms")} == {

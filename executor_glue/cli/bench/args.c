@@ -1,0 +1,177 @@
+/* The command line of `latchkey bench`. */
+#include "executor_glue/cli/bench/args.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "executor_glue/cli/common/numbers.h"
+
+enum {
+  KEY_PROFILE = 0x600,
+  KEY_CALLERS,
+  KEY_BATCH,
+  KEY_WARMUP,
+  KEY_DURATION,
+  KEY_LATENCIES,
+  MOST_REQUESTS = 1000000000
+};
+
+static const struct argp_option options[] = {
+    {"warmup", KEY_WARMUP, "N|Ss", 0,
+     "Run N requests, or for S seconds as in 2s or 0.5s, before anything is measured (default: 0)",
+     3},
+    {"duration", KEY_DURATION, "S", 0,
+     "Measure for S seconds, pass after pass over the requests, instead of two passes", 3},
+    {"latencies", KEY_LATENCIES, "FILE", 0,
+     "Write what was measured of each request into FILE.csv, or into FILE.json with all of the "
+     "report, for bench-compare and bench-plot",
+     3},
+    {"profile", KEY_PROFILE, NULL, 0,
+     "Run all requests once more and show what each operator took, by the most expensive, beside "
+     "what this machine can do",
+     3},
+    {"callers", KEY_CALLERS, "N,...", 0,
+     "Send requests from N threads at once, which share the session; several numbers are measured "
+     "one after the other, and shown in a table (default: 1)",
+     4},
+    {"batch", KEY_BATCH, "N,...", 0,
+     "Set the first dimension of the first input to N, and that of each input where it has the "
+     "same name; several as with --callers",
+     4},
+    {"threads", 't', "N,...", 0,
+     "Let an operator use at most N threads; several as with --callers (default: the CPUs allowed)",
+     4},
+    {0}};
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static lk_status add_value(const char *text, const char *option, uint64_t max, bench_list *list,
+                           lk_error *error) {
+  uint64_t value = 0;
+  LK_RETURN_NOT_OK(parse_u64(text, option, 1, max, &value, error));
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (list->values[i] != value) continue;
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read %s: '%s' is given twice, once is needed", option, text);
+  }
+  if (list->count == BENCH_MOST_VALUES) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read %s: '%s' is number %d of the list, %d are allowed", option, text,
+                   BENCH_MOST_VALUES + 1, BENCH_MOST_VALUES);
+  }
+  list->values[list->count++] = value;
+  return LK_OK;
+}
+
+static lk_status parse_list(const char *text, const char *option, uint64_t max, bench_list *out,
+                            lk_error *error) {
+  lk_status status = LK_OK;
+  char *copy = lk_strdup(lk_allocator_default(), text);
+  if (copy == NULL) return lk_fail_memory(error, "options", strlen(text));
+  *out = (bench_list){0};
+  char *rest = copy;
+  for (char *item = strsep(&rest, ","); item != NULL; item = strsep(&rest, ",")) {
+    LK_TRY(add_value(item, option, max, out, error));
+  }
+
+cleanup:
+  lk_free(lk_allocator_default(), copy);
+  return status;
+}
+
+/* ---- the others ------------------------------------------------------------------------------ */
+
+static lk_status parse_warmup(const char *text, bench_args *args) {
+  lk_error *error = &args->common.error;
+  const size_t length = strlen(text);
+  args->warmup_requests = 0;
+  args->warmup_ns = 0;
+  if (length < 2 || text[length - 1] != 's') {
+    return parse_u64(text, "--warmup", 0, MOST_REQUESTS, &args->warmup_requests, error);
+  }
+  char *seconds = lk_strndup(lk_allocator_default(), text, length - 1);
+  if (seconds == NULL) return lk_fail_memory(error, "options", length);
+  lk_status status = parse_seconds(seconds, "--warmup", 0.0, &args->warmup_ns, error);
+  lk_free(lk_allocator_default(), seconds);
+  return status;
+}
+
+bool bench_file_is(const char *path, const char *suffix) {
+  const size_t length = strlen(path), n_suffix = strlen(suffix);
+  return length > n_suffix && strcmp(path + length - n_suffix, suffix) == 0;
+}
+
+static lk_status parse_latencies(const char *path, bench_args *args) {
+  if (!bench_file_is(path, ".csv") && !bench_file_is(path, ".json")) {
+    return lk_fail(&args->common.error, LK_INVALID_ARGUMENT,
+                   "failed to read --latencies: '%s', FILE.csv or FILE.json is needed", path);
+  }
+  args->latencies = path;
+  return LK_OK;
+}
+
+static lk_status check_all(bench_args *args) {
+  const bool traces = args->common.model.trace != NULL;
+  if ((!args->profile && !traces) || bench_args_settings(args) == 1) return LK_OK;
+  return lk_fail(&args->common.error, LK_INVALID_ARGUMENT,
+                 "failed to read %s: %u settings are to be measured, one number for "
+                 "--threads, --callers and --batch is needed",
+                 args->profile ? "--profile" : "--trace", bench_args_settings(args));
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  bench_args *args = state->input;
+  lk_error *error = &args->common.error;
+  switch (key) {
+  case 't':
+    return cli_parsed(parse_list(arg, "--threads", LK_MAX_THREADS, &args->threads, error));
+  case KEY_CALLERS:
+    return cli_parsed(parse_list(arg, "--callers", LK_MAX_THREADS, &args->callers, error));
+  case KEY_BATCH:
+    return cli_parsed(parse_list(arg, "--batch", INT32_MAX, &args->batches, error));
+  case KEY_WARMUP:
+    return cli_parsed(parse_warmup(arg, args));
+  case KEY_DURATION:
+    return cli_parsed(parse_seconds(arg, "--duration", 0.001, &args->duration_ns, error));
+  case KEY_LATENCIES:
+    return cli_parsed(parse_latencies(arg, args));
+  case KEY_PROFILE:
+    args->profile = true;
+    return 0;
+  case ARGP_KEY_END:
+    return cli_parsed(check_all(args));
+  default:
+    return cli_parse_model(key, arg, state);
+  }
+}
+
+static const struct argp_child children[] = {
+    {&traced_library_argp, 0, "Library:", 10}, {&series_argp, 0, "Inputs:", 1}, {0}};
+static const char doc[] =
+    "Runs one seeded sequence of shapes twice, or for some time. Shows latency with its 95 % "
+    "intervals, throughput, memory and what the cache did; several numbers of threads, callers or "
+    "batches in one table.\v"
+    "Without a range in --shape all requests have one shape. Only the run is timed: inputs are "
+    "made before. A request whose shapes no request before it had counts as new, also in its time. "
+    "SIGINT ends early, with the report of what was measured.\n\n"
+    "Example:\n"
+    "  latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400\n"
+    "  latchkey bench rec.onnx --shape x=1x3x48x320 --threads 1,2 --batch 1,4,8";
+
+const struct argp bench_argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "MODEL",
+    .doc = doc,
+    .children = children,
+};
+
+void bench_args_create(bench_args *args) {
+  *args = (bench_args){.threads = {{0}, 1}, .callers = {{1}, 1}, .batches = {{0}, 1}};
+}
+
+uint32_t bench_args_settings(const bench_args *args) {
+  return args->threads.count * args->callers.count * args->batches.count;
+}

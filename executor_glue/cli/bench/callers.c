@@ -1,0 +1,201 @@
+/* The threads that send requests, each its next when the last one is answered. */
+#include "executor_glue/cli/bench/callers.h"
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "executor_glue/cli/common/interrupt.h"
+
+enum { LINE = 128 /* two cache lines: processors fetch them in pairs */ };
+
+typedef struct caller {
+  alignas(LINE) bench_callers *all;
+  uint32_t index;
+  bool started;
+  pthread_t thread;
+  cli_model lane; /* the shared session, with outputs of its own */
+  bench_samples samples;
+  lk_error error;
+  lk_status status;
+} caller;
+
+struct bench_callers {
+  const bench_work *work;
+  uint32_t count;
+  caller *items;     /* [count] */
+  bench_phase phase; /* constant while callers work */
+  progress *bar;     /* of the phases that keep */
+  alignas(LINE) _Atomic uint64_t next;
+  alignas(LINE) atomic_bool stop; /* a request has failed */
+  alignas(LINE) pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  uint64_t opened;   /* phases; guarded by mutex, as are the next two */
+  uint32_t n_closed; /* threads that are through the phase */
+  bool quit;
+};
+
+/* ---- a phase --------------------------------------------------------------------------------- */
+
+static bool is_over(const bench_callers *all) {
+  return atomic_load_explicit(&all->stop, memory_order_relaxed) || interrupt_seen();
+}
+
+static lk_status send(caller *self, uint64_t number) {
+  const bench_work *work = self->all->work;
+  const bench_phase *phase = &self->all->phase;
+  const uint64_t request = number % work->requests;
+  const uint32_t count = input_series_count(work->series);
+  bench_sample sample = {.request = (uint32_t)request,
+                         .pass = (uint32_t)(number / work->requests),
+                         .caller = (uint16_t)self->index};
+  sample.is_new =
+      sample.pass == 0 && request >= phase->warmed && input_series_is_new(work->series, request);
+  sample.begin_ns = lk_now_ns();
+  lk_status status = cli_model_run(&self->lane, work->rows + request * count, count, &self->error);
+  sample.ns = lk_now_ns() - sample.begin_ns;
+  sample.ok = status == LK_OK;
+  if (phase->keeps) {
+    lk_error lost;
+    lk_status kept = bench_samples_add(&self->samples, &sample, &lost);
+    if (status == LK_OK && kept != LK_OK) {
+      status = kept;
+      self->error = lost;
+    }
+  }
+  return status;
+}
+
+static void work_through(caller *self) {
+  bench_callers *all = self->all;
+  self->status = LK_OK;
+  while (!is_over(all) && lk_now_ns() < all->phase.until_ns) {
+    const uint64_t number = atomic_fetch_add_explicit(&all->next, 1, memory_order_relaxed);
+    if (number >= all->phase.end) break;
+    self->status = send(self, number);
+    if (self->status != LK_OK) {
+      atomic_store_explicit(&all->stop, true, memory_order_relaxed);
+      break;
+    }
+    if (all->phase.keeps) progress_set(all->bar, number + 1);
+  }
+  cli_model_release_outputs(&self->lane);
+}
+
+static void *caller_main(void *argument) {
+  caller *self = argument;
+  bench_callers *all = self->all;
+  (void)pthread_mutex_lock(&all->mutex);
+  for (uint64_t seen = 0;; seen++) {
+    while (all->opened == seen && !all->quit) (void)pthread_cond_wait(&all->changed, &all->mutex);
+    if (all->quit) break;
+    (void)pthread_mutex_unlock(&all->mutex);
+    work_through(self);
+    (void)pthread_mutex_lock(&all->mutex);
+    all->n_closed++;
+    (void)pthread_cond_broadcast(&all->changed);
+  }
+  (void)pthread_mutex_unlock(&all->mutex);
+  return NULL;
+}
+
+lk_status bench_callers_run(bench_callers *callers, const bench_phase *phase, progress *bar,
+                            bench_samples *samples, uint64_t *sent, lk_error *error) {
+  callers->phase = *phase;
+  callers->bar = bar;
+  atomic_store_explicit(&callers->next, phase->first, memory_order_relaxed);
+  (void)pthread_mutex_lock(&callers->mutex);
+  callers->n_closed = 1; /* this one */
+  callers->opened++;
+  (void)pthread_cond_broadcast(&callers->changed);
+  (void)pthread_mutex_unlock(&callers->mutex);
+  work_through(&callers->items[0]);
+  (void)pthread_mutex_lock(&callers->mutex);
+  while (callers->n_closed < callers->count) {
+    (void)pthread_cond_wait(&callers->changed, &callers->mutex);
+  }
+  (void)pthread_mutex_unlock(&callers->mutex);
+
+  const uint64_t next = atomic_load_explicit(&callers->next, memory_order_relaxed);
+  *sent = (next < phase->end ? next : phase->end) - phase->first;
+  lk_status status = LK_OK;
+  for (uint32_t i = 0; i < callers->count; i++) {
+    caller *one = &callers->items[i];
+    if (status == LK_OK) status = bench_samples_append(samples, &one->samples, error);
+    bench_samples_clear(&one->samples);
+  }
+  bench_samples_sort(samples);
+  for (uint32_t i = 0; i < callers->count && status == LK_OK; i++) {
+    status = callers->items[i].status;
+    if (status != LK_OK && error != NULL) *error = callers->items[i].error;
+  }
+  return status;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static lk_status start(bench_callers *all, lk_error *error) {
+  for (uint32_t i = 0; i < all->count; i++) {
+    caller *one = &all->items[i];
+    one->all = all;
+    one->index = i;
+    LK_RETURN_NOT_OK(cli_session_share(all->work->model, false, &one->lane, error));
+    if (i == 0) continue;
+    const int failed = pthread_create(&one->thread, NULL, caller_main, one);
+    if (failed != 0) {
+      return lk_fail(error, LK_OUT_OF_MEMORY, "failed to start caller %u of %u: %s", i + 1,
+                     all->count, strerror(failed));
+    }
+    one->started = true;
+  }
+  return LK_OK;
+}
+
+lk_status bench_callers_create(const bench_work *work, uint32_t count, bench_callers **out,
+                               lk_error *error) {
+  const lk_allocator *allocator = lk_allocator_default();
+  *out = NULL;
+  bench_callers *all = lk_alloc_aligned(allocator, sizeof *all, LINE);
+  if (all == NULL) return lk_fail_memory(error, "callers", sizeof *all);
+  memset(all, 0, sizeof *all);
+  all->work = work;
+  (void)pthread_mutex_init(&all->mutex, NULL);
+  (void)pthread_cond_init(&all->changed, NULL);
+  lk_status status = LK_OK;
+  const size_t bytes = count * sizeof *all->items;
+  all->items = lk_alloc_aligned(allocator, bytes, LINE);
+  if (all->items == NULL) {
+    status = lk_fail_memory(error, "callers", bytes);
+  } else {
+    memset(all->items, 0, bytes);
+    all->count = count;
+    status = start(all, error);
+  }
+  if (status == LK_OK) {
+    *out = all;
+  } else {
+    bench_callers_destroy(all);
+  }
+  return status;
+}
+
+void bench_callers_destroy(bench_callers *callers) {
+  if (callers == NULL) return;
+  (void)pthread_mutex_lock(&callers->mutex);
+  callers->quit = true;
+  (void)pthread_cond_broadcast(&callers->changed);
+  (void)pthread_mutex_unlock(&callers->mutex);
+  for (uint32_t i = 0; i < callers->count; i++) {
+    caller *one = &callers->items[i];
+    if (one->started) (void)pthread_join(one->thread, NULL);
+    cli_session_close(&one->lane);
+    bench_samples_clear(&one->samples);
+  }
+  lk_free(lk_allocator_default(), callers->items);
+  (void)pthread_cond_destroy(&callers->changed);
+  (void)pthread_mutex_destroy(&callers->mutex);
+  lk_free(lk_allocator_default(), callers);
+}

@@ -1,0 +1,41 @@
+/* The threads that send requests, each its next when the last one is answered.
+ *
+ * They live from the first phase to the last, since a cache of the thread's own ends with it. The
+ * first caller is the thread that calls bench_callers_run. Between the requests of a phase a caller
+ * takes no lock; a shared counter hands out the requests.
+ */
+#pragma once
+
+#include "executor_glue/cli/bench/samples.h"
+#include "executor_glue/cli/common/inputs.h"
+#include "executor_glue/cli/common/model.h"
+#include "executor_glue/cli/common/progress.h"
+
+/* What all phases have in common. Borrowed while there are callers. */
+typedef struct bench_work {
+  cli_model *model; /* the session, which all callers share */
+  const input_series *series;
+  const lk_named_tensor *rows; /* input_series_rows */
+  uint64_t requests;           /* in the series */
+} bench_work;
+
+/* Request `number` of a phase is request `number` % requests of the series, in pass `number` /
+ * requests. */
+typedef struct bench_phase {
+  uint64_t first, end; /* numbers: from `first`, less than `end` */
+  uint64_t until_ns;   /* CLOCK_MONOTONIC: none begins at or after it; UINT64_MAX: none waits */
+  uint64_t warmed;     /* so many of the series, from the first, have run before pass 0 */
+  bool keeps;          /* samples are kept */
+} bench_phase;
+
+typedef struct bench_callers bench_callers;
+
+/* Starts `count` - 1 threads. LK_OUT_OF_MEMORY. */
+lk_status bench_callers_create(const bench_work *work, uint32_t count, bench_callers **out,
+                               lk_error *error);
+/* Runs a phase and adds its samples to `samples`, by when they began. SIGINT (interrupt.h) ends it.
+ * `*sent`: how many requests were sent. The first request that fails ends the phase and is the
+ * status; its sample is there, as are those before. */
+lk_status bench_callers_run(bench_callers *callers, const bench_phase *phase, progress *bar,
+                            bench_samples *samples, uint64_t *sent, lk_error *error);
+void bench_callers_destroy(bench_callers *callers); /* NULL is allowed */
