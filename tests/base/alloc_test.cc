@@ -112,7 +112,7 @@ TEST(Alloc, BlocksOfMallocLieElsewhere) {
   const lk_allocator *allocator = lk_allocator_default();
   std::mt19937 random(3);
   std::vector<void *> blocks;
-  for (size_t sum = 0; sum < (40 << 20);) {
+  for (size_t sum = 0; sum < (size_t(lk::repeats(40)) << 20);) {
     const size_t bytes = 24 + random() % 3 * 16;
     blocks.push_back(lk_alloc(allocator, bytes));
     sum += bytes;

@@ -104,7 +104,7 @@ inline lk_run_options run_options(const volatile int32_t *cancel, uint64_t deadl
   return options;
 }
 
-// How often a random case is drawn where no threads meet: ThreadSanitizer finds nothing there, and
+// How often a random case is drawn where what ThreadSanitizer finds does not depend on numbers: it
 // takes ten times as long.
 inline int repeats(int count) {
 #if defined(__SANITIZE_THREAD__)

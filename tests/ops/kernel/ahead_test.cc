@@ -29,7 +29,7 @@ void ask_for_all(void *arg) {
   }
 }
 
-TEST(KernelAhead, IsFetchedOncePartByPart) {
+TEST(KernelAhead, IsFetchedByThreadsPartByPart) {
   static const char memory[1000] = {};
   for (const int threads : {1, 2, 3}) {
     for (int64_t count = 1; count < 20; count++) {

@@ -125,7 +125,7 @@ Guarded multiply(const lk_matmul &matmul, const Guarded &a, void *b, const Guard
   return c;
 }
 
-TEST(BlockBits, GiveTheProductsOfTheUnpackedMatrix) {
+TEST(BlockBits, GiveTheProductsOfTheUnpackedMatrixOnAnyThreads) {
   const std::vector<std::array<int64_t, 3>> sizes = {{1, 700, 1000}, {3, 65, 129}, {40, 300, 700},
                                                      {130, 90, 257}, {9, 1, 1},    {2, 5000, 33}};
   for (const lk_isa isa : lk::instruction_sets()) {
@@ -197,7 +197,7 @@ lk_matmul by_bytes(lk_isa isa, const Matrix &matrix, int64_t rows) {
   return matmul;
 }
 
-TEST(BlockBits, AreMultipliedByBytes) {
+TEST(BlockBits, AreMultipliedByBytesOnAnyThreads) {
   for (const lk_isa isa : lk::instruction_sets()) {
     for (unsigned seed = 0; seed < 60; seed++) {
       std::mt19937 floats(seed);

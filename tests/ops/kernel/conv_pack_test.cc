@@ -46,7 +46,7 @@ void check(const ConvCase &of, const Conv &conv, int64_t size,
   }
 }
 
-TEST(ConvPackKernel, WritesWhatPackingOnceDoes) {
+TEST(ConvPackKernel, WritesWhatPackingOnceDoesOnAnyThreads) {
   std::mt19937 random(1);
   for (int i = 0; i < 40; i++) {
     const ConvCase large = random_case(random, 150), small = random_case(random, 8);

@@ -244,7 +244,7 @@ TEST(DepthwiseKernel, IsFollowedByItsChainWhereItIsTransposed) {
 // A result depends on neither threads nor the rest of the batch, nor on what lies beside it.
 TEST(DepthwiseKernel, HasTheSameBitsForAnyThreadsAndBatch) {
   std::mt19937 random(6);
-  for (int i = 0; i < 36; i++) {
+  for (int i = 0; i < lk::repeats(36); i++) {
     const bool is_transposed = i % 3 == 2;
     ConvCase made = (i % 3 == 0   ? random_case
                      : i % 3 == 1 ? random_groups

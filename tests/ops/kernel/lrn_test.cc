@@ -61,7 +61,7 @@ TEST(Lrn, TakesAnyChannelsAndWindows) {
 }
 
 // Both layouts have the same bits, however the work is shared.
-TEST(Lrn, DependsOnNothingElse) {
+TEST(Lrn, DependsOnNothingElseNorOnThreads) {
   std::mt19937 random(2);
   const Case columns = {3, 50, 600, 5}, rows = {1800, 50, 1, 5};
   const Guarded x = lk::random_floats(columns.elements(), random);

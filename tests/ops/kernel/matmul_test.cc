@@ -147,7 +147,7 @@ TEST(MatmulKernel, IsRightForRandomShapesAndStrides) {
 }
 
 // Sums longer than a block, rows and columns of several.
-TEST(MatmulKernel, IsRightForLargeOnes) {
+TEST(MatmulKernel, IsRightForLargeOnesOnAnyThreads) {
   std::mt19937 random(2);
   const std::vector<std::array<int64_t, 3>> sizes = {
       {1, 1000, 2500}, {40, 300, 4200}, {500, 70, 64}, {129, 513, 33}};
@@ -188,7 +188,7 @@ TEST(MatmulKernel, HasTheSameBitsForFewRows) {
 }
 
 // A thread alone waits for memory there, although there is little to compute.
-TEST(MatmulKernel, SharesFewRowsOfALargeOperand) {
+TEST(MatmulKernel, ThreadsShareFewRowsOfALargeOperand) {
   std::mt19937 random(7);
   const auto regions_of = [&](int64_t rows, int64_t columns, int64_t k) {
     const Case made = simple(rows, columns, k, false, random);

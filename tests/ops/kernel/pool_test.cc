@@ -245,7 +245,7 @@ TEST(Pool, TakesLongLines) {
 }
 
 // The same bits for each image by itself, and however the work is shared.
-TEST(Pool, DependsOnNothingElse) {
+TEST(Pool, DependsOnNothingElseNorOnThreads) {
   std::mt19937 random(4);
   const struct { int64_t inner, stride; } ways[] = {{1, 2}, {70, 2}, {1, 1}};
   for (const auto &way : ways) {

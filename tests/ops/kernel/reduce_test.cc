@@ -144,7 +144,7 @@ TEST(Reduce, IsAsExactForLongSums) {
 }
 
 // A result has the same bits whatever else is reduced beside it, and however the work is shared.
-TEST(Reduce, DependsOnNothingElse) {
+TEST(Reduce, DependsOnNothingElseNorOnThreads) {
   std::mt19937 random(3);
   for (uint32_t mask : {2U, 4U, 6U}) {
     Case all;

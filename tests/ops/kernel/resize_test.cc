@@ -111,7 +111,7 @@ Guarded run(const Case &made, Guarded &from, lk_isa isa, int threads) {
   return to;
 }
 
-TEST(ResizeKernel, SumsTapsAlike) {
+TEST(ResizeKernel, SumsTapsAlikeOnAnyThreads) {
   std::mt19937 random(9);
   for (int i = 0; i < lk::repeats(200); i++) {
     const lk_resize_mode mode = i % 2 == 0 ? LK_RESIZE_LINEAR : LK_RESIZE_CUBIC;

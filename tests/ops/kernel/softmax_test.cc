@@ -107,7 +107,7 @@ TEST(Softmax, WritesOverItsInput) {
 }
 
 // A row has the same bits whatever is beside it, and however the work is shared.
-TEST(Softmax, DependsOnNothingElse) {
+TEST(Softmax, DependsOnNothingElseNorOnThreads) {
   std::mt19937 random(3);
   for (Case test : {Case{200, 300}, Case{900, 13}, Case{40, 33}, Case{3, 300, 200, false}}) {
     const Guarded x = lk::random_floats(test.elements(), random);
