@@ -236,6 +236,19 @@ def test_figures_are_those_of_their_page(name):
         assert set(values) <= numbers, line
 
 
+@pytest.mark.parametrize("name", MEASURED)
+def test_figures_say_where_they_come_from(name):
+    """By a command of the benchmarks, on a machine, at a day, or that the day is not known."""
+    measured = MEASURED[name]
+    known = re.search(r"all=\(([^)]*)\)", (ROOT / "benchmarks/run").read_text())[1].split()
+    program, *benchmarks = measured["command"].split()
+    assert program == "benchmarks/run" and benchmarks and set(benchmarks) <= set(known)
+    assert measured["machine"]
+    assert re.search(r"\d{4}-\d\d-\d\d|not dated", measured["dated"])
+    caption = plots.plot(name, ROOT)[2]
+    assert measured["dated"] in caption and measured["command"] in caption
+
+
 # ---- variables -----------------------------------------------------------------------------------
 
 

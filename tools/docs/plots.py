@@ -114,7 +114,8 @@ def plot(name: str, root: Path) -> tuple[str, str, str]:
                 f"Each operator of whole models alone, on one thread, beside {peer}. Machine: "
                 f"{times['machine']}; benchmarks/run operators.")
     measured = read(root, "measured.json")[name]
-    caption = (f"{measured['what']}. Machine: {measured['machine']}; {measured['command']}.")
+    caption = (f"{measured['what']}. Machine: {measured['machine']}; {measured['command']}; "
+               f"{measured['dated']}.")
     rows_of = measured["rows"].items()
     alt = measured["what"] + ": " + "; ".join(
         f"{row} {', '.join(f'{value:g}' for value in values)}" for row, values in rows_of)
