@@ -716,7 +716,7 @@ def test_help_is_complete_from_both_fronts():
         done = subprocess.run([sys.executable, "-m", "latchkey", name, "--help"],
                               capture_output=True, text=True, timeout=60,
                               env={**os.environ, "COLUMNS": "80"})
-        assert done.returncode == 0 and done.stdout.startswith(f"usage: latchkey {name} ")
+        assert done.returncode == 0 and done.stdout.startswith(f"Usage: latchkey {name} [OPTION...] ")
         assert f"Example:\n  latchkey {name}" in done.stdout and "--json" in done.stdout
         alone = subprocess.run([COMMAND, name], capture_output=True, text=True, timeout=60)
         assert alone.returncode == 2 and "Python package" in alone.stderr

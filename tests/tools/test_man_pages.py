@@ -3,15 +3,20 @@
 import os
 import re
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
+from latchkey.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("LK_TEST_BUILD", ROOT / "build/development"))
 COMMAND = BUILD / "latchkey"
 SUBCOMMANDS = sorted(path.stem.removeprefix("cmd_")
                      for path in (ROOT / "executor_glue/cli").glob("cmd_*.c"))
+
+
+PACKAGE = Path(sysconfig.get_path("scripts"), "latchkey")
 
 
 def tell(*arguments, **options):
@@ -50,6 +55,21 @@ def test_pages_are_well_formed(pages, name):
 def test_every_option_is_in_the_page(pages, name):
     text = shown(pages[name])
     options = re.findall(r"^ +(?:-., )?(--[a-z-]+)", tell(COMMAND, name, "--help"), re.MULTILINE)
+    assert "--help" in options
+    assert not [option for option in options if not re.search(rf"{option}\b", text)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_of_the_package_have_a_page(tmp_path, name):
+    page = tmp_path / f"latchkey-{name}.1"
+    page.write_text(tell(ROOT / "cmake/man_page", PACKAGE, name))
+    text = shown(page)
+    assert f'"latchkey-{name} - ' in tell("lexgrog", page)
+    assert text.startswith(f"LATCHKEY-{name.upper()}(1)")
+    assert f"latchkey {name} [OPTION...]" in text.partition("SYNOPSIS")[2].partition("DESC")[0]
+    assert "usage:" not in text
+    options = re.findall(r"^  (?:-.[^,]*, )?(--[a-z-]+)", tell(PACKAGE, name, "--help"),
+                         re.MULTILINE)
     assert "--help" in options
     assert not [option for option in options if not re.search(rf"{option}\b", text)]
 

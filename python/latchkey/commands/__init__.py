@@ -12,4 +12,5 @@ COMMANDS = {
     "record": "run a model over a series of shapes, and record what happens over time",
 }
 """The summary of each. ``NAME.py`` has ``add_arguments(parser)``, ``work(arguments)`` with the exit
-code as its result, and the texts ``DESCRIPTION`` and ``EPILOG`` of its ``--help``."""
+code as its result, ``ARGUMENTS`` for the line of usage, and the texts ``DESCRIPTION`` and
+``EPILOG`` of its ``--help``."""

@@ -11,6 +11,7 @@ from .front import FAILED, OK, CommandError
 from .options import bounded
 from .progress import Progress
 
+ARGUMENTS = "MODEL"
 DESCRIPTION = """\
 Compares what a model computes here with what ONNX Runtime, ONNX's reference or
 another model computes from the same inputs: the largest absolute and relative

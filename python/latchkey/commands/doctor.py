@@ -9,6 +9,7 @@ from .._text import json_text
 from .front import FAILED, OK, CommandError
 from .options import bounded
 
+ARGUMENTS = "[MODEL]"
 DESCRIPTION = """\
 Looks at the machine, the options in force and where each comes from, what else
 computes in the process, what the machine reaches beside what is expected, and

@@ -18,6 +18,7 @@ from .front import OK, CommandError
 from .options import bounded, size
 from .progress import Progress
 
+ARGUMENTS = "MODEL"
 DESCRIPTION = """\
 Runs a series of requests twice and says what has cost time: sizes that were
 new, and what changed in them; run plans that had been evicted; limits of memory;

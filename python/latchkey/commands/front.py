@@ -11,7 +11,7 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from .._errors import Error
@@ -33,11 +33,21 @@ class _Parser(argparse.ArgumentParser):
         raise CommandError(f"failed to read the command line: {message}, see --help", USAGE)
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """With a line of usage as the program's, which man pages are made from."""
+
+    def add_usage(self, usage: str | None, actions: Iterable[argparse.Action],
+                  groups: Iterable[argparse._MutuallyExclusiveGroup],
+                  prefix: str | None = "Usage: ") -> None:
+        super().add_usage(usage, actions, groups, prefix)
+
+
 def run(name: str, words: Sequence[str]) -> int:
     """Runs a command of the table; returns the exit code of the process."""
     module = importlib.import_module(f"{__package__}.{name}")
-    parser = _Parser(prog=f"latchkey {name}", description=module.DESCRIPTION, epilog=module.EPILOG,
-                     formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser = _Parser(prog=f"latchkey {name}", usage=f"%(prog)s [OPTION...] {module.ARGUMENTS}",
+                     description=module.DESCRIPTION, epilog=module.EPILOG, formatter_class=_Help,
+                     allow_abbrev=False)
     module.add_arguments(parser)
     try:
         code: int = module.work(parser.parse_args(words))

@@ -17,6 +17,7 @@ from .front import OK
 from .options import bounded, size
 from .progress import Progress
 
+ARGUMENTS = "MODEL"
 DESCRIPTION = """\
 Runs a series of requests and records how long each took, who had the memory,
 what was built, and the time of each node, in one file. 'latchkey report' makes
