@@ -28,9 +28,9 @@ static const command commands[] = {
     {"cache", "run a model, then show the keys of the cache", cli_cmd_cache},
     {"shapes", "draw the shapes of a series of requests", cli_cmd_shapes},
     {"compare", "compare results and speed with ONNX Runtime or another model", NULL},
-    {"doctor", "say what may keep a process from being fast, and what to do about it", NULL},
+    {"doctor", "say what keeps a process from being fast, and what to do about it", NULL},
     {"explain", "say why runs are slow or memory grows, and what can be done", NULL},
-    {"record", "run a model over a series of shapes, and record what happens over time", NULL},
+    {"record", "run a model over shapes, and record what happens over time", NULL},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

@@ -7,9 +7,9 @@ this table alone.
 
 COMMANDS = {
     "compare": "compare results and speed with ONNX Runtime or another model",
-    "doctor": "say what may keep a process from being fast, and what to do about it",
+    "doctor": "say what keeps a process from being fast, and what to do about it",
     "explain": "say why runs are slow or memory grows, and what can be done",
-    "record": "run a model over a series of shapes, and record what happens over time",
+    "record": "run a model over shapes, and record what happens over time",
 }
 """The summary of each. ``NAME.py`` has ``add_arguments(parser)``, ``work(arguments)`` with the exit
 code as its result, ``ARGUMENTS`` for the line of usage, and the texts ``DESCRIPTION`` and
