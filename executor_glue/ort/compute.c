@@ -1,5 +1,6 @@
 /* Runs a fused node: reads inputs where they are, writes outputs where ONNX Runtime wants them. */
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "executor_glue/ort/subgraph.h"
 #include "executor_glue/ort/tensor.h"
@@ -87,8 +88,13 @@ static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
     LK_TRY(read_input(ort, context, i, &inputs[i], error));
   }
   output_arg to = {ort, context, out_regions};
-  const lk_graph_run what = {
-      .inputs = inputs, .place = place_output, .place_arg = &to, .stop = stop, .threads = threads};
+  const lk_run_options traced = {.struct_size = sizeof traced, .trace = subgraph->trace};
+  const lk_graph_run what = {.inputs = inputs,
+                             .place = place_output,
+                             .place_arg = &to,
+                             .options = subgraph->trace != NULL ? &traced : NULL,
+                             .stop = stop,
+                             .threads = threads};
   status = run_graph(subgraph, &what, error);
   if (status == LK_OUT_OF_MEMORY && lk_reclaim_idle(ort->latchkey, subgraph->context->handle)) {
     status = run_graph(subgraph, &what, error);
@@ -170,8 +176,8 @@ static lk_status run_on(lk_ort_subgraph *subgraph, OrtKernelContext *context,
 }
 
 /* Asks for threads: it gets one where others of the process compute. See lk_threads_ask. */
-lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
-                         const volatile uint8_t *stop, lk_error *error) {
+static lk_status enter_and_run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
+                               const volatile uint8_t *stop, lk_error *error) {
   const lk_api *latchkey = subgraph->context->ort->latchkey;
   lk_context *from = subgraph->context->handle;
   const lk_threads_ask ask = {
@@ -180,5 +186,19 @@ lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
   LK_RETURN_NOT_OK(latchkey->threads_enter(from, &ask, &threads, error));
   const lk_status status = run_on(subgraph, context, stop, threads, error);
   latchkey->threads_leave(from, threads);
+  return status;
+}
+
+lk_status lk_ort_compute(lk_ort_subgraph *subgraph, OrtKernelContext *context,
+                         const volatile uint8_t *stop, lk_error *error) {
+  if (subgraph->trace == NULL) return enter_and_run(subgraph, context, stop, error);
+  const uint64_t begin = lk_now_ns();
+  const lk_status status = enter_and_run(subgraph, context, stop, error);
+  lk_labels *labels = lk_labels_once(subgraph->graph->allocator, subgraph->name, &subgraph->labels);
+  lk_trace_add(subgraph->trace, (lk_trace_event){.begin_ns = begin,
+                                                 .ns = lk_now_ns() - begin,
+                                                 .labels = labels,
+                                                 .number = (int32_t)status,
+                                                 .kind = LK_TRACE_RUN});
   return status;
 }

@@ -81,6 +81,10 @@ static lk_status set_statistics_file(const char *value, lk_ort_options *out) {
   return copy(value, &out->statistics_file);
 }
 
+static lk_status set_trace_file(const char *value, lk_ort_options *out) {
+  return copy(value, &out->trace_file);
+}
+
 static lk_status set_run_statistics(const char *value, lk_ort_options *out) {
   out->run_statistics = strcmp(value, "on") == 0;
   return allowed_if(out->run_statistics || strcmp(value, "off") == 0);
@@ -127,6 +131,7 @@ static const struct {
     {"run_statistics", set_run_statistics, "one of off, on", AT_START},
     {"statistics_file", set_statistics_file, "the name of a file", AT_START},
     {"threads", set_threads, "1 to 1024", AT_START},
+    {"trace_file", set_trace_file, "the name of a file", AT_START},
     {"weights_bytes", set_weights, "a number of bytes, with k, m or g", BOTH},
 };
 
@@ -200,6 +205,7 @@ cleanup:
 
 void lk_ort_options_destroy(lk_ort_options *options) {
   lk_free(lk_allocator_default(), options->statistics_file);
+  lk_free(lk_allocator_default(), options->trace_file);
   lk_free(lk_allocator_default(), options->pass_names);
   *options = (lk_ort_options){0};
 }

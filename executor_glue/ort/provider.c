@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "executor_glue/ort/dynamic.h"
 #include "executor_glue/ort/report.h"
+#include "executor_glue/run/trace_text.h"
 
 /* An entry of a run's options: a file that the statistics of now are written to. Up to 15
  * characters: ONNX Runtime makes a string of it for every run. Who sends a run may not be who owns
@@ -20,6 +21,7 @@ typedef struct provider {
   const OrtLogger *logger; /* the session's */
   lk_ort_options options;
   lk_ort_context *context;
+  lk_trace *trace;            /* NULL: no file is asked for */
   lk_ort_claims claims;       /* written while the session is made */
   lk_ort_subgraph *subgraphs; /* written while the session is made; the newest first */
 } provider;
@@ -101,6 +103,7 @@ static OrtStatus *compile(OrtEp *ep, const OrtGraph **graphs, const OrtNode **fu
                                     &subgraph, &error);
     if (status != LK_OK) break;
     subgraph->abi = compute_functions;
+    subgraph->trace = self->trace;
     subgraph->next = self->subgraphs;
     self->subgraphs = subgraph;
     out_infos[i] = &subgraph->abi;
@@ -165,6 +168,9 @@ lk_status lk_ort_provider_create(lk_ort_contexts *contexts, const OrtSessionOpti
   made->logger = logger;
   LK_TRY(lk_ort_options_read(made->ort, session, &made->options, error));
   LK_TRY(lk_ort_context_retain(contexts, &made->options.context, &made->context, error));
+  if (made->options.trace_file != NULL) {
+    LK_TRY(lk_trace_create(made->context->handle, NULL, &made->trace, error));
+  }
   *out = &made->abi;
   made = NULL;
 cleanup:
@@ -172,25 +178,35 @@ cleanup:
   return status;
 }
 
-static void write_last_report(const provider *self) {
+/* The session's own logger may have gone before. */
+static void warn(const provider *self, const lk_error *error) {
+  lk_ort_log(self->ort, self->context->owner->logger, ORT_LOGGING_LEVEL_WARNING, error->message);
+}
+
+static void write_files(const provider *self) {
   lk_error error;
-  const char *path = self->options.statistics_file;
-  if (path == NULL || self->context == NULL) return;
-  if (write_report(self, path, &error) == LK_OK) return;
-  /* The session's own logger may have gone before. */
-  lk_ort_log(self->ort, self->context->owner->logger, ORT_LOGGING_LEVEL_WARNING, error.message);
+  const lk_ort_options *options = &self->options;
+  if (self->context == NULL) return;
+  if (options->statistics_file != NULL &&
+      write_report(self, options->statistics_file, &error) != LK_OK) {
+    warn(self, &error);
+  }
+  if (self->trace != NULL && lk_trace_save(self->trace, options->trace_file, &error) != LK_OK) {
+    warn(self, &error);
+  }
 }
 
 void lk_ort_provider_destroy(OrtEp *ep) {
   provider *self = (provider *)ep;
   if (self == NULL) return;
-  write_last_report(self);
+  write_files(self);
   while (self->subgraphs != NULL) {
     lk_ort_subgraph *next = self->subgraphs->next;
     lk_ort_subgraph_destroy(self->subgraphs);
     self->subgraphs = next;
   }
   lk_ort_claims_destroy(&self->claims);
+  lk_trace_release(self->trace);
   lk_ort_context_release(self->context);
   lk_ort_options_destroy(&self->options);
   lk_free(lk_allocator_default(), self);

@@ -77,6 +77,7 @@ cleanup:
 void lk_ort_subgraph_destroy(lk_ort_subgraph *subgraph) {
   if (subgraph == NULL) return;
   lk_kept_run_end(subgraph->kept);
+  lk_labels_release(atomic_load(&subgraph->labels));
   lk_graph_executor_destroy(subgraph->graph_executor);
   subgraph->context->ort->latchkey->executor_destroy(subgraph->executor);
   lk_graph_destroy(subgraph->graph);

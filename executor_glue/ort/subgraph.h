@@ -6,6 +6,7 @@
 #include "executor_glue/ort/contexts.h"
 #include "executor_glue/ort/options.h"
 #include "executor_glue/run/executor.h"
+#include "executor_glue/run/trace.h"
 
 typedef struct lk_ort_subgraph {
   OrtNodeComputeInfo
@@ -20,6 +21,8 @@ typedef struct lk_ort_subgraph {
   int threads;                    /* of an operator that is split */
   atomic_bool wants_threads;      /* a run has had operators of several threads */
   _Atomic uint64_t n_lent_shares; /* of such operators, that the session's threads have done */
+  lk_trace *trace;                /* the provider's: where runs note what they do; NULL: nowhere */
+  lk_labels_place labels;         /* its name in the trace */
   /* What the last run has left for the next one, which then looks nothing up: most runs have the
    * shapes of the one before. A run uses it that finds it free; others at that time do without. */
   lk_kept_run *kept;

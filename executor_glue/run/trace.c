@@ -295,13 +295,23 @@ static bool is_time(lk_trace *trace, uint64_t now) {
   return atomic_compare_exchange_strong(&trace->looked_ns, &last, now);
 }
 
-static size_t look(const lk_trace *trace, uint64_t now, lk_trace_event out[2]) {
+enum { MOST_LOOKS = 3 };
+
+static uint64_t evictions(const lk_stats *stats) {
+  uint64_t sum = 0;
+  for (uint32_t kind = 0; kind < LK_KIND_COUNT; kind++) sum += stats->kind[kind].evictions;
+  return sum;
+}
+
+static size_t look(const lk_trace *trace, uint64_t now, lk_trace_event out[MOST_LOOKS]) {
   lk_stats stats = {.struct_size = sizeof stats};
   lk_threads_stats threads = {.struct_size = sizeof threads};
   size_t count = 0;
   if (trace->api->cache_stats(trace->context, NULL, &stats, NULL) == LK_OK) {
     out[count++] = (lk_trace_event){
         .begin_ns = now, .value = stats.memory_bytes, .more = stats.bytes, .kind = LK_TRACE_MEMORY};
+    out[count++] = (lk_trace_event){
+        .begin_ns = now, .value = stats.entries, .more = evictions(&stats), .kind = LK_TRACE_CACHE};
   }
   if (trace->api->threads_stats(&threads, NULL) == LK_OK) {
     out[count++] = (lk_trace_event){.begin_ns = now,
@@ -313,7 +323,7 @@ static size_t look(const lk_trace *trace, uint64_t now, lk_trace_event out[2]) {
 }
 
 void lk_trace_add(lk_trace *trace, lk_trace_event event) {
-  lk_trace_event looked[2];
+  lk_trace_event looked[MOST_LOOKS];
   unused_labels unused = {NULL};
   const uint64_t now = event.begin_ns + event.ns;
   const size_t n_looked =

@@ -22,11 +22,9 @@ typedef enum lk_trace_kind {
   LK_TRACE_BIND,       /* a node was bound; labels: of the graph */
   LK_TRACE_EXECUTE,    /* all steps of a run; labels: of the run plan; number: threads */
   LK_TRACE_STEP,       /* labels: of the run plan; value: compute_ns; number: threads */
-  /* Moments: */
-  LK_TRACE_EVICT, /* labels: the key; value: bytes */
-  LK_TRACE_DROP,  /* the same */
   /* Levels, at a moment: */
   LK_TRACE_MEMORY,  /* value: bytes of the context; more: of the cache */
+  LK_TRACE_CACHE,   /* value: entries; more: evictions so far */
   LK_TRACE_THREADS, /* value: threads that compute in the process; more: runs that wait */
 } lk_trace_kind;
 
@@ -75,8 +73,8 @@ void lk_trace_note_steps(lk_trace_run *run, const lk_run_times *times, lk_labels
 /* Hands over what was noted. NULL is allowed. */
 void lk_trace_run_end(lk_trace_run *run);
 
-/* An event by itself, as of this thread. It may also be a run, which is the time for a look at
- * memory and threads: once in a millisecond at most. */
+/* An event by itself, as of this thread. Where it is a run, memory, cache and threads are looked at
+ * too, once in a millisecond at most. */
 void lk_trace_add(lk_trace *trace, lk_trace_event event);
 
 /* ---- for who shows it ---- */

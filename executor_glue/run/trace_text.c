@@ -170,15 +170,6 @@ static void put_step(writer *self, const lk_trace_event *event) {
   print(self, ",\"flops\":%.0f,\"bytes\":%.0f}}", step->flops, step->bytes);
 }
 
-static void put_moment(writer *self, const lk_trace_event *event, const char *name) {
-  begin_event(self, 'i', "cache", name);
-  print(self, ",\"tid\":%" PRId32 ",\"s\":\"t\"", event->thread);
-  put_time(self, "ts", event->begin_ns);
-  put(self, ",\"args\":{");
-  put_member(self, "key", title_of(event));
-  print(self, ",\"bytes\":%" PRIu64 "}}", event->value);
-}
-
 static void put_levels(writer *self, const lk_trace_event *event, const char *name,
                        const char *first, const char *second) {
   begin_event(self, 'C', "level", name);
@@ -213,14 +204,11 @@ static void put_event(writer *self, const lk_trace_event *event) {
   case LK_TRACE_STEP:
     put_step(self, event);
     return;
-  case LK_TRACE_EVICT:
-    put_moment(self, event, "evict");
-    return;
-  case LK_TRACE_DROP:
-    put_moment(self, event, "drop");
-    return;
   case LK_TRACE_MEMORY:
     put_levels(self, event, "memory", "context_bytes", "cache_bytes");
+    return;
+  case LK_TRACE_CACHE:
+    put_levels(self, event, "cache", "entries", "evictions");
     return;
   case LK_TRACE_THREADS:
     put_levels(self, event, "threads", "computing", "waiting_runs");

@@ -22,12 +22,14 @@ import numpy
 from . import _border
 from ._explain import Explanation
 from ._explain import explain as explain_statistics
+from ._files import write_whole
 
 if TYPE_CHECKING:
     import onnxruntime
 
-__all__ = ["append", "border_cost", "clear", "explain", "explain_claims", "get_ep_name", "get_ep_names",
-           "get_library_path", "register", "set_capacity", "stats", "trim", "unregister"]
+__all__ = ["append", "border_cost", "clear", "explain", "explain_claims", "get_ep_name",
+           "get_ep_names", "get_library_path", "merge_traces", "register", "set_capacity", "stats",
+           "trim", "unregister"]
 
 _EP_NAME = "LatchkeyExecutionProvider"
 _MINIMUM = (1, 23)  # LK_ORT_API_VERSION in executor_glue/ort/ort_abi.h
@@ -262,6 +264,32 @@ def explain_claims(path: str | os.PathLike[str], **provider_options: Any) -> dic
     session = ort.InferenceSession(os.fspath(path), options, enable_fallback=0)
     claims: dict[str, Any] = stats(session)["claims"]
     return claims
+
+
+# ---- the timeline ----
+
+
+def merge_traces(trace: str | os.PathLike[str], profile: str | os.PathLike[str], start_ns: int,
+                 out: str | os.PathLike[str]) -> None:
+    """Writes a trace of the provider and ONNX Runtime's own profile of the same session into one
+    file, on one clock: what Latchkey did lies within the fused nodes that did it::
+
+        options = onnxruntime.SessionOptions()
+        options.enable_profiling = True
+        latchkey.ort.append(options, trace_file="latchkey.json")
+        session = onnxruntime.InferenceSession("model.onnx", options)
+        session.run(None, feeds)
+        start_ns, profile = session.get_profiling_start_time_ns(), session.end_profiling()
+        del session  # which writes latchkey.json
+        latchkey.ort.merge_traces("latchkey.json", profile, start_ns, "both.json")
+
+    :param start_ns: when the profile began, by CLOCK_REALTIME: the session says it.
+    :raises ValueError: a file is not what it should be.
+    :raises FileError: the file could not be written.
+    """
+    from ._merge import merge
+    whole = merge(os.fspath(trace), os.fspath(profile), start_ns)
+    write_whole(out, json.dumps(whole), "a trace")
 
 
 # ---- the cache ----

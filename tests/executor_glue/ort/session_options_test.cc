@@ -156,6 +156,25 @@ TEST_F(SessionOptions, WriteStatisticsToAFile) {
   EXPECT_EQ(report.number("subgraphs.0.runs"), 3);
 }
 
+TEST_F(SessionOptions, WriteATraceToAFile) {
+  const proto::Folder folder;
+  const std::string path = folder.path() + "/trace.json";
+  {
+    const Session session(host, model, with({{"trace_file", path}}));
+    for (int i = 0; i < 3; i++) EXPECT_EQ(session.run(rows(2), {"y"}).error, "");
+    EXPECT_NE(access(path.c_str(), F_OK), 0); // when the session ends
+  }
+  const Report report(path);
+  EXPECT_EQ(report.string("otherData.schema"), "latchkey-trace-1");
+  EXPECT_EQ(report.string("traceEvents.0.name"), "process_name");
+}
+
+TEST_F(SessionOptions, WarnThatATraceCannotBeWritten) {
+  const std::string path = "/no/such/folder/trace.json";
+  EXPECT_EQ(Session(host, model, with({{"trace_file", path}})).error(), "");
+  EXPECT_EQ(host.lines(path).size(), 1u);
+}
+
 // Too late for a failure: the session is ending.
 TEST_F(SessionOptions, WarnThatStatisticsCannotBeWritten) {
   const std::string path = "/no/such/folder/statistics.json";

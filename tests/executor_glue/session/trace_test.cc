@@ -199,6 +199,21 @@ TEST_F(Trace, ShowsThreadsAndMemory) {
   ASSERT_EQ(memory.size(), 1u);
   EXPECT_GT(std::stod(memory[0].args.at("context_bytes")), 65536 * 64);
   EXPECT_EQ(only(all, "threads").size(), 1u);
+  ASSERT_EQ(only(all, "cache").size(), 1u);
+  EXPECT_EQ(only(all, "cache")[0].args.at("evictions"), "0");
+}
+
+TEST_F(Trace, CountsEvictions) {
+  open_traced();
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 1, LK_UNSET, LK_ERR));
+  for (size_t rows = 1; rows < 4; rows++) check(numbers(rows, 0.1f));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2)); // since the last look
+  check(numbers(4, 0.1f));
+  const std::vector<Event> cache = only(events(), "cache");
+  ASSERT_FALSE(cache.empty());
+  EXPECT_EQ(cache.back().args.at("entries"), "1");
+  EXPECT_GE(std::stoi(cache.back().args.at("evictions")), 3);
+  EXPECT_EQ(only(events(), "build run plan").size(), 4u);
 }
 
 TEST_F(Trace, KeepsTheNewestAndCountsTheOthers) {
