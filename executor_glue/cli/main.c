@@ -21,14 +21,16 @@ typedef struct command {
 static const command commands[] = {
     {"run", "run a model on .npy files", cli_cmd_run},
     {"test", "run ONNX test cases", cli_cmd_test},
-    {"bench", "measure a model over a series of shapes: latency, memory, cache", cli_cmd_bench},
+    {"bench", "measure a model over shapes: latency, throughput and cache", cli_cmd_bench},
     {"load", "measure several models under load from several threads", cli_cmd_load},
     {"inspect", "show what is in a model, and what runs on what", cli_cmd_inspect},
     {"ops", "list the operators that exist", cli_cmd_ops},
     {"cache", "run a model, then show the keys of the cache", cli_cmd_cache},
     {"shapes", "draw the shapes of a series of requests", cli_cmd_shapes},
     {"compare", "compare results and speed with ONNX Runtime or another model", NULL},
-    {"doctor", "say what keeps a process from being fast, and what to do about it", NULL},
+    {"doctor", "say what keeps a process from being fast, and what can be done", NULL},
+    {"bench-compare", "say whether one measurement of bench is slower than another", NULL},
+    {"bench-plot", "show what bench has measured, in the terminal or as a picture", NULL},
     {"explain", "say why runs are slow or memory grows, and what can be done", NULL},
     {"record", "run a model over shapes, and record what happens over time", NULL},
 };
@@ -65,7 +67,7 @@ static char *list_commands(int key, const char *text, void *input) {
   if (stream == NULL) return NULL;
   (void)fputs("Commands:\n", stream);
   for (size_t i = 0; i < N_COMMANDS; i++) {
-    (void)fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    (void)fprintf(stream, "  %-13s %s\n", commands[i].name, commands[i].summary);
   }
   (void)fputs("\n'latchkey COMMAND --help' explains one. Exit codes: 0, it worked; 1, it failed; "
               "2, the command line is wrong.",

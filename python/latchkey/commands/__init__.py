@@ -7,10 +7,12 @@ this table alone.
 
 COMMANDS = {
     "compare": "compare results and speed with ONNX Runtime or another model",
-    "doctor": "say what keeps a process from being fast, and what to do about it",
+    "doctor": "say what keeps a process from being fast, and what can be done",
+    "bench-compare": "say whether one measurement of bench is slower than another",
+    "bench-plot": "show what bench has measured, in the terminal or as a picture",
     "explain": "say why runs are slow or memory grows, and what can be done",
     "record": "run a model over shapes, and record what happens over time",
 }
-"""The summary of each. ``NAME.py`` has ``add_arguments(parser)``, ``work(arguments)`` with the exit
-code as its result, ``ARGUMENTS`` for the line of usage, and the texts ``DESCRIPTION`` and
-``EPILOG`` of its ``--help``."""
+"""The summary of each. ``NAME.py``, with ``_`` for ``-``, has ``add_arguments(parser)``,
+``work(arguments)`` with the exit code as its result, ``ARGUMENTS`` for the line of usage, and the
+texts ``DESCRIPTION`` and ``EPILOG`` of its ``--help``."""

@@ -44,7 +44,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 def run(name: str, words: Sequence[str]) -> int:
     """Runs a command of the table; returns the exit code of the process."""
-    module = importlib.import_module(f"{__package__}.{name}")
+    module = importlib.import_module(f"{__package__}.{name.replace('-', '_')}")
     parser = _Parser(prog=f"latchkey {name}", usage=f"%(prog)s [OPTION...] {module.ARGUMENTS}",
                      description=module.DESCRIPTION, epilog=module.EPILOG, formatter_class=_Help,
                      allow_abbrev=False)

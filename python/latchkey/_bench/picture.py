@@ -1,0 +1,62 @@
+"""Plots as SVG or PNG, by matplotlib."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+
+import numpy
+
+from .result import Measured
+from .shown import sizes
+
+try:
+    import matplotlib
+    from matplotlib.figure import Figure
+except ImportError as error:
+    raise ImportError("failed to draw a picture: it needs the package matplotlib, which "
+                      "`pip install latchkey[plot]` installs") from error
+
+
+def save(path: str, settings: Sequence[tuple[str, Measured]]) -> None:
+    """Writes FILE.svg or FILE.png, whole or not at all. ``settings`` with what they are called.
+
+    Raises OSError.
+    """
+    with matplotlib.rc_context({"svg.hashsalt": "latchkey", "text.parse_math": False}):
+        figure = _draw(settings)
+        folder, name = os.path.split(path)
+        suffix = os.path.splitext(name)[1]
+        handle, temporary = tempfile.mkstemp(suffix, f"{name}.", folder or ".")
+        try:
+            mask = os.umask(0)  # mkstemp makes a file for its owner alone
+            os.umask(mask)
+            with os.fdopen(handle, "wb") as file:
+                os.fchmod(file.fileno(), 0o666 & ~mask)
+                figure.savefig(file, format=suffix[1:],
+                               metadata={"Date": None} if suffix == ".svg" else None)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+
+def _draw(settings: Sequence[tuple[str, Measured]]) -> Figure:
+    figure = Figure(figsize=(10, 4.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for name, one in settings:
+        ns = numpy.sort(one.ns[one.settled]) / 1e6
+        left.step(ns, numpy.arange(1, len(ns) + 1) / len(ns) * 100, where="post", label=name)
+        points = sizes(one)
+        right.plot([size.elements for size in points], [size.median_ms for size in points], "o",
+                   markersize=3, label=name)
+    left.set(xscale="log", xlabel="latency of known shapes, ms", ylabel="% of the requests",
+             ylim=(0, 100))
+    right.set(xlabel="elements of all inputs", ylabel="median of a size, ms")
+    right.set_yscale("log")
+    right.set_xlim(left=0)
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+    left.legend(fontsize="small")
+    return figure
