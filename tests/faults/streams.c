@@ -50,11 +50,13 @@ size_t __fread_chk(void *bytes, size_t capacity, size_t size, size_t count, FILE
   return got;
 }
 
-/* Half of it is written, and then the device is full. */
+/* Half of it is written, and then the device is full. The stream remembers it, as the C library has
+ * it: who asks ferror at the end need not look at each call. */
 size_t fwrite(const void *bytes, size_t size, size_t count, FILE *stream) {
   FAULT_NEXT(size_t, fwrite, const void *, size_t, size_t, FILE *);
   if (!fault_takes(FAULT_STREAM_WRITE)) return next(bytes, size, count, stream);
   const size_t done = next(bytes, size, count / 2, stream);
+  stream->_flags |= _IO_ERR_SEEN;
   errno = ENOSPC;
   return done;
 }
