@@ -713,7 +713,7 @@ def test_help_is_complete_from_both_fronts():
     from latchkey.commands import COMMANDS
     listed = subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
     for name, summary in COMMANDS.items():
-        assert f"\n  {name:8} {summary}\n" in listed
+        assert re.search(rf"\n  {name} +{re.escape(summary)}\n", listed)
         done = subprocess.run([sys.executable, "-m", "latchkey", name, "--help"],
                               capture_output=True, text=True, timeout=60,
                               env={**os.environ, "COLUMNS": "80"})

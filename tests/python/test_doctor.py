@@ -17,11 +17,15 @@ from latchkey._doctor._files import Files, numbers_of, size_of
 KNOWN = ["LATCHKEY_CACHE", "LATCHKEY_CACHE_BYTES", "LATCHKEY_THREADS", "LATCHKEY_MAX_ISA"]
 
 
+def only_with(**environment):
+    """The environment without Latchkey's variables but these: tests are run with some."""
+    return {**{name: value for name, value in os.environ.items()
+               if not name.startswith("LATCHKEY_")}, **environment}
+
+
 def command(*words, **environment):
-    clean = {name: value for name, value in os.environ.items()
-             if not name.startswith("LATCHKEY_")}
     return subprocess.run([sys.executable, "-m", "latchkey", "doctor", *map(str, words)],
-                          capture_output=True, text=True, timeout=120, env={**clean, **environment})
+                          capture_output=True, text=True, timeout=120, env=only_with(**environment))
 
 
 def diagnosed(*words, **environment):
@@ -85,7 +89,7 @@ def test_finds_an_instruction_set_below_the_machine_s():
 def test_reads_another_process():
     with subprocess.Popen([sys.executable, "-c", "print(flush=True); input()"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          env={**os.environ, "LATCHKEY_CASHE": "off"}) as other:
+                          env=only_with(LATCHKEY_CASHE="off")) as other:
         other.stdout.readline()
         found = diagnosed("--pid", other.pid)
         other.stdin.close()
