@@ -2,7 +2,8 @@
 
 PP-OCRv4 recognition in one process, with 200 sizes seen before so that the statistics are long.
 Blocks of a second each take turns: runs alone, runs while another thread reads the statistics
-once, runs with a profile, runs that are traced. The ratio is the median of the blocks' own ratios of time per run.
+once, runs with a profile, runs that are traced. The ratio is the median of the blocks' own ratios
+of time per run.
 """
 
 import json

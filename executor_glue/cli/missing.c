@@ -187,11 +187,17 @@ lk_status missing_print(json_t *model, lk_error *error) {
   return report_table_print(table, 2, error);
 }
 
-static lk_status print_all(json_t *models, lk_error *error) {
+/* Takes over the array; NULL: there was no memory for it. */
+static lk_status report_all(json_t *models, bool as_json, lk_error *error) {
+  if (as_json) return report_json(models, error);
+  if (models == NULL) return lk_fail_memory(error, "a report", sizeof *models);
+  lk_status status = LK_OK;
   json_t *model = NULL;
   size_t i = 0;
-  json_array_foreach(models, i, model) LK_RETURN_NOT_OK(missing_print(model, error));
-  return LK_OK;
+  json_array_foreach(models, i, model) LK_TRY(missing_print(model, error));
+cleanup:
+  json_decref(models);
+  return status;
 }
 
 lk_status missing_report(const model_args *args, char *const *paths, size_t n_paths,
@@ -207,10 +213,7 @@ lk_status missing_report(const model_args *args, char *const *paths, size_t n_pa
   }
   json_t *all = lk_json_end(&models);
   models.value = NULL;
-  if (args->json) return report_json(all, error);
-  status = all != NULL ? print_all(all, error) : lk_fail_memory(error, "a report", sizeof *all);
-  json_decref(all);
-  return status;
+  status = report_all(all, args->json, error);
 cleanup:
   json_decref(models.value);
   return status;

@@ -357,8 +357,8 @@ def _borders(claims: Mapping[str, Any], subgraphs: Sequence[Mapping[str, Any]],
     parts, parts_of_all = claims["subgraphs"], claims.get("subgraphs_of_all")
     if parts_of_all is not None and parts_of_all < parts:
         saved = cost * max(runs, default=0) * (parts - parts_of_all)
-        return lost, (f"claim=\"all\" makes {_count(parts_of_all, 'part')} of it, which saves up to "
-                      f"{_time(saved)} of these")
+        made = _count(parts_of_all, "part")
+        return lost, f'claim="all" makes {made} of it, which saves up to {_time(saved)} of these'
     also = "" if parts_of_all is None else f"claim=\"all\" leaves {parts_of_all} parts; "
     return lost, (f"{also}a border costs {_time(cost)} a run: `latchkey compare` and a session "
                   "without the provider show whether the groups are worth it")

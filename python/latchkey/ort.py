@@ -222,10 +222,10 @@ def _subgraphs_of_all(path: str) -> int | None:
 def border_cost() -> float:
     """What it costs to hand a group of nodes to the provider, in nanoseconds of each run.
 
-    Measures for some tenths of a second, at the first call in a process, how much longer a model takes in which
-    16 nodes are claimed, each as a group of its own, than the same model without the provider. What
-    else the machine does changes the figure. Any number of threads may call it at once; they wait
-    for the one that measures.
+    Measures for some tenths of a second, at the first call in a process, how much longer a model
+    takes in which 16 nodes are claimed, each as a group of its own, than the same model without the
+    provider. What else the machine does changes the figure. Any number of threads may call it at
+    once; they wait for the one that measures.
 
     :raises ImportError: onnxruntime is missing, or older than 1.23.
     """

@@ -212,7 +212,7 @@ def test_versions_and_options_are_told(save):
         assert f"unlike: {sentence}\n" in done.stdout
 
 
-# ---- files and options that are bad ---------------------------------------------------------------
+# ---- files and options that are bad --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("content, sentence", [
@@ -261,7 +261,7 @@ def test_bad_words_are_sentences(save, tmp_path):
         assert done.returncode == 1 and sentence in done.stderr
 
 
-# ---- plots ----------------------------------------------------------------------------------------
+# ---- plots ---------------------------------------------------------------------------------------
 
 
 def test_every_request_is_in_a_bin():
@@ -350,7 +350,7 @@ def test_without_matplotlib_a_sentence_says_how_to_get_it(save, tmp_path):
     assert latchkey("bench-plot", a, environment=environment).returncode == 0
 
 
-# ---- with the program ------------------------------------------------------------------------------
+# ---- with the program ----------------------------------------------------------------------------
 
 
 def test_what_bench_writes_is_read(tmp_path, relu):

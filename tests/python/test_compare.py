@@ -717,7 +717,8 @@ def test_help_is_complete_from_both_fronts():
         done = subprocess.run([sys.executable, "-m", "latchkey", name, "--help"],
                               capture_output=True, text=True, timeout=60,
                               env={**os.environ, "COLUMNS": "80"})
-        assert done.returncode == 0 and done.stdout.startswith(f"Usage: latchkey {name} [OPTION...] ")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"Usage: latchkey {name} [OPTION...] ")
         assert re.search(rf"\nExamples?:\n  latchkey {name}\b", done.stdout)
         assert "--json" in done.stdout or name == "record"  # whose file is JSON
         alone = subprocess.run([COMMAND, name], capture_output=True, text=True, timeout=60)

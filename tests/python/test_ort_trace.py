@@ -70,8 +70,9 @@ def test_what_latchkey_did_lies_within_its_nodes(model, tmp_path, threads):
 
 
 def test_a_crossing_by_what_was_cut_off_is_mended(tmp_path):
-    trace = {"otherData": {"schema": "latchkey-trace-1", "realtime_ahead_ns": 5000}, "traceEvents": [
-        {"ph": "X", "name": "run", "pid": 1, "tid": 1, "ts": 100.25, "dur": 10.5}]}
+    events = [{"ph": "X", "name": "run", "pid": 1, "tid": 1, "ts": 100.25, "dur": 10.5}]
+    trace = {"otherData": {"schema": "latchkey-trace-1", "realtime_ahead_ns": 5000},
+             "traceEvents": events}
     profile = [{"ph": "X", "name": "model_run", "pid": 1, "tid": 1, "ts": 98, "dur": 12},
                {"ph": "X", "name": "node", "pid": 1, "tid": 1, "ts": 100, "dur": 10},
                {"ph": "X", "name": "elsewhere", "pid": 1, "tid": 2, "ts": 100, "dur": 10}]

@@ -16,7 +16,8 @@ typedef struct cli_model {
   bool borrowed; /* the session belongs to another cli_model, the outputs to this one */
 } cli_model;
 
-/* Makes a context and opens the file in it; with --trace, what it runs is traced. cli_model_close is needed even after a failure. */
+/* Makes a context and opens the file in it; with --trace, what it runs is traced. cli_model_close
+ * is needed even after a failure. */
 lk_status cli_model_open(const model_args *args, const char *path, cli_model *out, lk_error *error);
 /* The two halves: a context for several models, one after the other. */
 lk_status cli_context_open(const model_args *args, cli_model *out, lk_error *error);
