@@ -60,19 +60,18 @@ def verdicts(a, b):
 # ---- the statistics ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("quantile", [bootstrap.MEAN, 0.5, 0.9])
-def test_the_interval_holds_the_ratio_in_nearly_19_of_20(quantile):
+def test_the_interval_holds_the_ratio_in_nearly_19_of_20():
     """Also where requests disturb each other, for which the plain bootstrap is far too narrow."""
-    true = 1.1
-    times, held = 100, 0
+    true, quantiles = 1.1, [bootstrap.MEAN, 0.5, 0.9]
+    times, held = 100, [0, 0, 0]
     for i in range(times):
         a = latencies(2 * i, 400).astype(numpy.int64)
         b = latencies(2 * i + 1, 400, true).astype(numpy.int64)
-        [one] = bootstrap.ratios(a, b, [quantile], False)
-        held += one.low <= true <= one.high
+        for which, one in enumerate(bootstrap.ratios(a, b, quantiles, False)):
+            held[which] += one.low <= true <= one.high
     # Blocks are as long as they are for any series, and intervals a little narrow; and four
     # standard deviations.
-    assert held / times >= 0.92 - 4 * math.sqrt(0.92 * 0.08 / times)
+    assert min(held) / times >= 0.92 - 4 * math.sqrt(0.92 * 0.08 / times)
 
 
 def test_statistics_are_those_of_the_series():
