@@ -4,11 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes: of the machine, or fewer where the process's control group has a limit. Reads files, so
- * ask once. */
-uint64_t lk_machine_memory(void);
-/* It is the limit of the control group. */
-bool lk_machine_memory_by_group(void);
+/* Bytes: of the machine, or fewer where the process's control group has a limit: then
+ * `*out_by_group`, which may be NULL. Reads files, so ask once. */
+uint64_t lk_machine_memory(bool *out_by_group);
 
 /* The limit of a control group (version 2) in bytes; 0: it has none. Arguments as of
  * lk_cgroup_least. */

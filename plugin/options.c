@@ -138,9 +138,9 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
     LK_RETURN_NOT_OK(read_threads(&out->threads, &sources[LK_OPTION_THREADS], error));
   }
   if (sources[LK_OPTION_MEMORY_BYTES] == LK_FROM_DEFAULT) {
-    out->memory_bytes = lk_machine_memory();
-    sources[LK_OPTION_MEMORY_BYTES] =
-        lk_machine_memory_by_group() ? LK_FROM_CGROUP : LK_FROM_MACHINE;
+    bool by_group = false;
+    out->memory_bytes = lk_machine_memory(&by_group);
+    sources[LK_OPTION_MEMORY_BYTES] = by_group ? LK_FROM_CGROUP : LK_FROM_MACHINE;
     LK_RETURN_NOT_OK(read_number("LATCHKEY_MEMORY_BYTES", true, 1, LK_UNLIMITED - 1,
                                  &out->memory_bytes, &sources[LK_OPTION_MEMORY_BYTES], error));
   }

@@ -88,8 +88,8 @@ TEST_F(Groups, MemoryHasALimitToo) {
 
 TEST(MachineMemory, IsThatOfTheMachineAtMost) {
   const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
-  EXPECT_GT(lk_machine_memory(), 0u);
-  EXPECT_LE(lk_machine_memory(), pages * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE)));
+  EXPECT_GT(lk_machine_memory(nullptr), 0u);
+  EXPECT_LE(lk_machine_memory(nullptr), pages * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE)));
 }
 
 TEST(Processors, AreNoMoreThanTheSchedulerMayChoose) {

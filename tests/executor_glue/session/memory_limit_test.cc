@@ -109,7 +109,7 @@ TEST_F(MemoryLimit, WeightsMayCountApart) {
 TEST_F(MemoryLimit, IsTheMachinesByDefault) {
   for (const uint64_t unset : {LK_UNSET, uint64_t{0}}) {
     open_limited(unset);
-    EXPECT_EQ(stats().memory_limit_bytes, lk_machine_memory());
+    EXPECT_EQ(stats().memory_limit_bytes, lk_machine_memory(nullptr));
     level2()->close(session);
     session = nullptr;
     api()->context_destroy(context);
@@ -117,7 +117,7 @@ TEST_F(MemoryLimit, IsTheMachinesByDefault) {
   open_limited(LK_UNSET);
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->memory_set_limit(context, 0, LK_ERR));
   LK_EXPECT_OK(api()->memory_set_limit(context, LK_UNSET, LK_ERR));
-  EXPECT_EQ(stats().memory_limit_bytes, lk_machine_memory());
+  EXPECT_EQ(stats().memory_limit_bytes, lk_machine_memory(nullptr));
 }
 
 } // namespace
