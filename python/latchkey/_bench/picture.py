@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 
 import numpy
 
+from .._files import whole
 from .result import Measured
 from .shown import sizes
 
@@ -26,20 +26,10 @@ def save(path: str, settings: Sequence[tuple[str, Measured]]) -> None:
     """
     with matplotlib.rc_context({"svg.hashsalt": "latchkey", "text.parse_math": False}):
         figure = _draw(settings)
-        folder, name = os.path.split(path)
-        suffix = os.path.splitext(name)[1]
-        handle, temporary = tempfile.mkstemp(suffix, f"{name}.", folder or ".")
-        try:
-            mask = os.umask(0)  # mkstemp makes a file for its owner alone
-            os.umask(mask)
-            with os.fdopen(handle, "wb") as file:
-                os.fchmod(file.fileno(), 0o666 & ~mask)
-                figure.savefig(file, format=suffix[1:],
-                               metadata={"Date": None} if suffix == ".svg" else None)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        suffix = os.path.splitext(path)[1]
+        with whole(path) as file:
+            figure.savefig(file, format=suffix[1:],
+                           metadata={"Date": None} if suffix == ".svg" else None)
 
 
 def _draw(settings: Sequence[tuple[str, Measured]]) -> Figure:
