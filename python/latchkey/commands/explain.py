@@ -15,7 +15,7 @@ from .._session import Session
 from .._text import escape, json_text
 from . import requests
 from .front import OK, CommandError
-from .options import bounded, size
+from .options import add_limits
 from .progress import Progress
 
 ARGUMENTS = "MODEL"
@@ -42,18 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     library = parser.add_argument_group("Library")
     library.add_argument("--provider", action="store_true",
                          help="run the model in ONNX Runtime, on Latchkey's execution provider")
-    library.add_argument("--cache", metavar="MODE", choices=("shared", "thread", "off"),
-                         help="shared: all threads use one cache; thread: each has one of its own; "
-                              "off (default: shared)")
-    library.add_argument("--cache-bytes", metavar="SIZE", type=size,
-                         help="keep at most SIZE bytes, with k, m or g (default: 20m)")
-    library.add_argument("--cache-entries", metavar="N", type=bounded(int, 0, 2**63),
-                         help="keep at most N entries")
-    library.add_argument("--memory", metavar="SIZE", type=size, dest="memory_bytes",
-                         help="hold at most SIZE bytes of memory in all, with k, m or g (default: "
-                              "the machine's)")
-    library.add_argument("-t", "--threads", metavar="N", type=bounded(int, 1, 1024),
-                         help="let an operator use at most N threads (default: the CPUs allowed)")
+    add_limits(library, has_entries=True)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -1,4 +1,4 @@
-"""Numbers and sizes as options."""
+"""Numbers and sizes as options, and the limits that several commands take."""
 
 from __future__ import annotations
 
@@ -32,3 +32,21 @@ def size(text: str) -> int:
     if match is None:
         raise argparse.ArgumentTypeError(f"'{text}', a number of bytes, with k, m or g, is needed")
     return int(match[1]) * _UNITS[match[2]]
+
+
+def add_limits(library: argparse._ArgumentGroup, has_entries: bool = False) -> None:
+    """The options of a context: cache, memory and threads. ``has_entries``: the cache's entries
+    too."""
+    library.add_argument("--cache", metavar="MODE", choices=("shared", "thread", "off"),
+                         help="shared: all threads use one cache; thread: each has one of its own; "
+                              "off (default: shared)")
+    library.add_argument("--cache-bytes", metavar="SIZE", type=size,
+                         help="keep at most SIZE bytes, with k, m or g (default: 20m)")
+    if has_entries:
+        library.add_argument("--cache-entries", metavar="N", type=bounded(int, 0, 2**63),
+                             help="keep at most N entries")
+    library.add_argument("--memory", metavar="SIZE", type=size, dest="memory_bytes",
+                         help="hold at most SIZE bytes of memory in all, with k, m or g (default: "
+                              "the machine's)")
+    library.add_argument("-t", "--threads", metavar="N", type=bounded(int, 1, 1024),
+                         help="let an operator use at most N threads (default: the CPUs allowed)")

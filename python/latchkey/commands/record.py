@@ -14,7 +14,7 @@ from .._recorder import Recorder
 from .._session import Session
 from . import requests
 from .front import OK
-from .options import bounded, size
+from .options import add_limits, bounded
 from .progress import Progress
 
 ARGUMENTS = "MODEL"
@@ -45,16 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--callers", metavar="N", type=bounded(int, 1, 1024), default=1,
                      help="send requests from N threads (default: 1)")
     library = parser.add_argument_group("Library")
-    library.add_argument("--cache", metavar="MODE", choices=("shared", "thread", "off"),
-                         help="shared: all threads use one cache; thread: each has one of its own; "
-                              "off (default: shared)")
-    library.add_argument("--cache-bytes", metavar="SIZE", type=size,
-                         help="keep at most SIZE bytes, with k, m or g (default: 20m)")
-    library.add_argument("--memory", metavar="SIZE", type=size, dest="memory_bytes",
-                         help="hold at most SIZE bytes of memory in all, with k, m or g (default: "
-                              "the machine's)")
-    library.add_argument("-t", "--threads", metavar="N", type=bounded(int, 1, 1024),
-                         help="let an operator use at most N threads (default: the CPUs allowed)")
+    add_limits(library)
 
 
 def work(arguments: argparse.Namespace) -> int:
