@@ -12,6 +12,7 @@
 
 #include "tests/faults/faults.h"
 #include "tests/faults/session_model.h"
+#include "tests/harness/folder.h"
 
 extern char **environ;
 
@@ -148,7 +149,7 @@ protected:
 
   static constexpr size_t kRows = 256;
   const std::regex times_{"\"[a-z_]*ms\": [0-9.e+-]+|[0-9.e+-]+ ms"};
-  proto::Folder folder_;
+  lk::Folder folder_;
   std::string model_, outputs_;
 };
 

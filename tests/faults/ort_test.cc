@@ -9,6 +9,7 @@
 #include "tests/executor_glue/ort/models.h"
 #include "tests/executor_glue/ort/session.h"
 #include "tests/faults/case.h"
+#include "tests/harness/folder.h"
 
 namespace {
 
@@ -94,7 +95,7 @@ std::vector<ort::Outcome> without_provider() {
 TEST(OrtFaults, EveryCallFailsOnce) {
   ASSERT_NE(dlopen(LK_TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
   ASSERT_NE(dlopen(LK_TEST_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
-  const proto::Folder folder;
+  const lk::Folder folder;
   const std::vector<ort::Outcome> wanted = without_provider();
   const Scenario scenario = [&](Case &at) { Life(folder.path(), wanted).live(at); };
   const Outcome without = run_case(scenario, {});

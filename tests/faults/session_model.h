@@ -6,6 +6,7 @@
 
 #include "tests/executor_glue/onnx/proto_writer.h"
 #include "tests/harness/close.h"
+#include "tests/harness/folder.h"
 
 namespace lk::faults {
 
@@ -39,7 +40,7 @@ inline Floats output(const Floats &x) {
 
 // y = Relu(x * w + b), and t = y as 2 x M by a shape that is computed from that of x; beside them
 // the branch d = x + x * w, and with `is_random` numbers r of the shape of x.
-inline std::string write_model(const proto::Folder &folder, bool is_random) {
+inline std::string write_model(const lk::Folder &folder, bool is_random) {
   const std::string width = std::to_string(kWidth);
   Floats w(kWidth * kWidth), b(kWidth);
   for (size_t i = 0; i < w.size(); i++) w[i] = weight(i);

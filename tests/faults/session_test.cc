@@ -3,6 +3,7 @@
 #ifdef LK_TEST_FAULTS
 #include "tests/faults/case.h"
 #include "tests/faults/session_model.h"
+#include "tests/harness/folder.h"
 
 namespace {
 
@@ -187,7 +188,7 @@ private:
 class SessionFaults : public ::testing::TestWithParam<Way> {};
 
 TEST_P(SessionFaults, EveryCallFailsOnce) {
-  const proto::Folder folder;
+  const lk::Folder folder;
   const std::string path = write_model(folder, true);
   const Life life(path, GetParam());
   const Scenario scenario = [&](Case &at) { Life(life).live(at); };

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/executor_glue/ort/models.h"
+#include "tests/harness/folder.h"
 
 extern char **environ;
 
@@ -102,7 +103,7 @@ protected:
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
     setenv("TSAN_OPTIONS", ("report_thread_leaks=0:" + tsan_).c_str(), 1);
   }
-  const proto::Folder folder_;
+  const lk::Folder folder_;
   const std::string tsan_ = getenv("TSAN_OPTIONS") != nullptr ? getenv("TSAN_OPTIONS") : "";
 };
 

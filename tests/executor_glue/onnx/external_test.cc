@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/executor_glue/onnx/proto_writer.h"
+#include "tests/harness/folder.h"
 
 using namespace proto;
 using ::testing::AllOf;
@@ -26,7 +27,7 @@ std::string external_model(Entries entries, std::vector<int64_t> dims = {2}) {
 const std::string floats = raw(std::vector<float>{9, 8, 7, 6});
 
 TEST(OnnxExternal, OffsetAndLength) {
-  Folder folder;
+  lk::Folder folder;
   folder.write("w.bin", floats);
   Loaded m;
   LK_ASSERT_OK(m.file(folder.write("m.onnx", external_model({{"location", "w.bin"}}))));
@@ -57,7 +58,7 @@ uint64_t resident(const std::string &path) {
 }
 
 TEST(OnnxExternal, PagesOfAllFilesAreDropped) {
-  Folder folder;
+  lk::Folder folder;
   const std::string paths[] = {folder.write("a.bin", floats), folder.write("b.bin", floats)};
   Graph g;
   g.in("x").out("y");
@@ -73,7 +74,7 @@ TEST(OnnxExternal, PagesOfAllFilesAreDropped) {
 }
 
 TEST(OnnxExternal, CopiesStayWhenTheFileGoes) {
-  Folder folder;
+  lk::Folder folder;
   const std::string data = folder.write("w.bin", floats);
   const std::string path = folder.write("m.onnx", external_model({{"location", "w.bin"}}));
   lk::FailingAllocator allocator; // tells of copies that are not freed
@@ -87,7 +88,7 @@ TEST(OnnxExternal, CopiesStayWhenTheFileGoes) {
 }
 
 TEST(OnnxExternal, FoldersBelowTheModelAndRelativePaths) {
-  Folder folder;
+  lk::Folder folder;
   ASSERT_EQ(mkdir((folder.path() + "/data").c_str(), 0700), 0);
   folder.write("data/w.bin", floats);
   folder.write("m.onnx", external_model({{"location", "data/./w.bin"}}));
@@ -105,7 +106,7 @@ TEST(OnnxExternal, FoldersBelowTheModelAndRelativePaths) {
 }
 
 TEST(OnnxExternal, ManyTensorsShareOneMapping) {
-  Folder folder;
+  lk::Folder folder;
   folder.write("w.bin", floats);
   Graph g;
   g.in("x").out("y");
@@ -121,7 +122,7 @@ TEST(OnnxExternal, ManyTensorsShareOneMapping) {
 }
 
 TEST(OnnxExternal, PathsThatLeaveTheFolderAreRefused) {
-  Folder outside, folder;
+  lk::Folder outside, folder;
   const std::string secret = outside.write("w.bin", floats);
   ASSERT_EQ(symlink(secret.c_str(), (folder.path() + "/link.bin").c_str()), 0);
   ASSERT_EQ(symlink(outside.path().c_str(), (folder.path() + "/dir").c_str()), 0);
@@ -148,7 +149,7 @@ TEST(OnnxExternal, PathsThatLeaveTheFolderAreRefused) {
 }
 
 TEST(OnnxExternal, BadReferences) {
-  Folder folder;
+  lk::Folder folder;
   folder.write("w.bin", floats);
   folder.write("empty.bin", "");
   ASSERT_EQ(mkdir((folder.path() + "/sub").c_str(), 0700), 0);
@@ -196,7 +197,7 @@ TEST(OnnxExternal, BadReferences) {
 }
 
 TEST(OnnxExternal, FilesOver2GB) {
-  Folder folder;
+  lk::Folder folder;
   const std::string data = folder.path() + "/w.bin";
   const int64_t offset = int64_t{5} << 30;
   const int file = open(data.c_str(), O_CREAT | O_WRONLY, 0600);
@@ -222,7 +223,7 @@ TEST(OnnxExternal, FilesOver2GB) {
 }
 
 TEST(OnnxFile, ThatCannotBeOpened) {
-  Folder folder;
+  lk::Folder folder;
   Loaded m;
   LK_EXPECT_STATUS(LK_NOT_FOUND, m.file(folder.path() + "/none.onnx"));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("none.onnx"));

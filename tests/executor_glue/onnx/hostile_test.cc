@@ -2,6 +2,7 @@
 #include <random>
 
 #include "tests/executor_glue/onnx/proto_writer.h"
+#include "tests/harness/folder.h"
 
 extern "C" {
 #include "base/tensor.h"
@@ -278,7 +279,7 @@ TEST(OnnxHostile, DecodedElementsHaveALimit) {
 // Attributes are copied: each one what it finds in another file, each call of a function those of
 // its nodes.
 TEST(OnnxHostile, CopiedAttributesHaveALimit) {
-  Folder folder;
+  lk::Folder folder;
   folder.write("w.bin", std::string(8 << 20, 1));
   Graph g;
   g.in("x").out("y").node(node("Relu", {"x"}, {"y"}));

@@ -1,5 +1,6 @@
 // What the loader makes of well-formed models, and what it says about those that it cannot read.
 #include "tests/executor_glue/onnx/proto_writer.h"
+#include "tests/harness/folder.h"
 
 using namespace proto;
 using ::testing::AllOf;
@@ -401,7 +402,7 @@ TEST(OnnxLoad, EveryAllocationMayFail) {
 }
 
 TEST(OnnxLoad, EveryAllocationMayFailWithFiles) {
-  Folder folder;
+  lk::Folder folder;
   folder.write("w.bin", two);
   const auto t = external("w", LK_F32, {2}, {{"location", "w.bin"}});
   const auto path =

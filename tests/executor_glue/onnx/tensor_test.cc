@@ -1,5 +1,6 @@
 // Tensors in every coding, and test-data files.
 #include "tests/executor_glue/onnx/proto_writer.h"
+#include "tests/harness/folder.h"
 
 using namespace proto;
 using ::testing::HasSubstr;
@@ -9,7 +10,7 @@ namespace {
 // Reads the tensor from a file.
 template <typename T>
 void expect_tensor(const Message &m, uint32_t dtype, const std::vector<T> &expected) {
-  Folder folder;
+  lk::Folder folder;
   lk::FailingAllocator allocator;
   const std::string path = folder.write("t.pb", m.bytes);
   lk_tensor t;
@@ -78,7 +79,7 @@ TEST(OnnxTensor, ValuesThatDoNotFitAreRefused) {
                {.dtype = LK_I16, .field = kInt32Data, .value = 32768},
                {.dtype = LK_U32, .field = kUint64Data, .value = int64_t{1} << 32}};
   for (const auto &c : cases) {
-    Folder folder;
+    lk::Folder folder;
     lk::FailingAllocator allocator;
     const auto path = folder.write(
         "t.pb", tensor("t", c.dtype, {1}, c.field, varints(std::vector{c.value})).bytes);
@@ -103,7 +104,7 @@ TEST(OnnxTensor, DataThatIsCodedWronglyIsRefused) {
                            tensor("t", LK_F32, {2}, kFloatData, std::string(9, 'x')),
                            tensor("t", LK_F64, {1}, kDoubleData, std::string(9, 'x'))};
   for (const Message &m : cases) {
-    Folder folder;
+    lk::Folder folder;
     lk_tensor t;
     const std::string path = folder.write("t.pb", m.bytes);
     LK_EXPECT_STATUS(LK_MALFORMED, lk_onnx_read_tensor(lk_allocator_default(), path.c_str(), &t,
@@ -113,7 +114,7 @@ TEST(OnnxTensor, DataThatIsCodedWronglyIsRefused) {
 }
 
 TEST(OnnxTensor, ScalarsAndEmptyTensors) {
-  Folder folder;
+  lk::Folder folder;
   lk::FailingAllocator allocator;
   lk_tensor t;
   auto path = folder.write("s.pb", tensor("", LK_F32, {}, kRawData, raw(std::vector{3.f})).bytes);
@@ -129,7 +130,7 @@ TEST(OnnxTensor, ScalarsAndEmptyTensors) {
 }
 
 TEST(OnnxTensor, OtherMessagesAreErrors) {
-  Folder folder;
+  lk::Folder folder;
   lk::FailingAllocator allocator;
   lk_tensor t;
   // A SequenceProto of one tensor, and an OptionalProto of one.
@@ -148,7 +149,7 @@ TEST(OnnxTensor, OtherMessagesAreErrors) {
 }
 
 TEST(OnnxTensor, EveryAllocationMayFail) {
-  Folder folder;
+  lk::Folder folder;
   const auto path =
       folder.write("t.pb", tensor("t", LK_I64, {2}, kInt64Data, varints(std::vector{1, 2})).bytes);
   lk::fail_every_allocation([&](lk::FailingAllocator &allocator) {

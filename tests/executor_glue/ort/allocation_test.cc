@@ -3,6 +3,7 @@
 #include "tests/executor_glue/ort/failing_malloc.h"
 #include "tests/executor_glue/ort/models.h"
 #include "tests/executor_glue/ort/session.h"
+#include "tests/harness/folder.h"
 
 #ifdef LK_TEST_FAILS_MALLOC
 
@@ -62,7 +63,7 @@ protected:
   }
 
   Host host{false};
-  const proto::Folder folder;
+  const lk::Folder folder;
   const std::string model = half_claimed();
   Outcome wanted;
 };

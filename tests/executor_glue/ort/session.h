@@ -13,6 +13,7 @@
 #include "tests/executor_glue/ort/host.h"
 #include "tests/executor_glue/ort/report.h"
 #include "tests/executor_glue/ort/tensor.h"
+#include "tests/harness/folder.h"
 
 namespace ort {
 
@@ -103,7 +104,7 @@ public:
 
   // As it is before the run that asks for it.
   Report report(const Inputs &inputs, const Names &outputs) const {
-    const proto::Folder folder;
+    const lk::Folder folder;
     const std::string path = folder.path() + "/report.json";
     const RunOptions options({{"latchkey.stats", path}});
     EXPECT_EQ(run(inputs, outputs, &options).error, "");

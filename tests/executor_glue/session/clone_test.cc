@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/executor_glue/session/small_model.h"
+#include "tests/harness/folder.h"
 
 namespace {
 
@@ -96,7 +97,7 @@ TEST_P(Clone, KeepsTheLimitOfFolding) {
 }
 
 // The model in a file, its weights in another one beside it.
-std::string in_two_files(const proto::Folder &folder, float weight) {
+std::string in_two_files(const lk::Folder &folder, float weight) {
   proto::Graph g;
   g.in("x").out("y");
   g.init(proto::external("w", LK_F32, {4}, {{"location", "w.bin"}}));
@@ -107,7 +108,7 @@ std::string in_two_files(const proto::Folder &folder, float weight) {
 
 TEST_P(Clone, IsOfTheModelThatWasOpenedAlthoughTheFilesWereReplaced) {
   open_context(GetParam());
-  const proto::Folder folder, other;
+  const lk::Folder folder, other;
   const std::string path = in_two_files(folder, 3), weights = folder.path() + "/w.bin";
   LK_ASSERT_OK(level2()->open(context, path.c_str(), nullptr, &session, LK_ERR));
   ASSERT_EQ(std::rename(in_two_files(other, 5).c_str(), path.c_str()), 0);
@@ -192,7 +193,7 @@ TEST_F(CloneErrors, NothingToClone) {
 
 TEST_F(CloneErrors, SurvivesEveryFailedAllocation) {
   open_context();
-  const proto::Folder folder;
+  const lk::Folder folder;
   const std::string path = in_two_files(folder, 3);
   for (const bool file : {false, true}) {
     Owner original, made;

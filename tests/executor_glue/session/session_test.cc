@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/executor_glue/session/small_model.h"
+#include "tests/harness/folder.h"
 
 using ::testing::HasSubstr;
 
@@ -253,7 +254,7 @@ void overwrite_weights(const std::string &path, const std::string &model) {
 
 // Weights are packed when a run needs them, from the mapped file: never others than were opened.
 TEST_F(Session, WeightsThatWereWrittenOverAreNotPacked) {
-  proto::Folder folder;
+  lk::Folder folder;
   const std::string path = folder.write("m.onnx", bytes);
   open_context();
   LK_ASSERT_OK(level2()->open(context, path.c_str(), nullptr, &session, LK_ERR));
@@ -272,7 +273,7 @@ TEST_F(Session, WeightsThatWereWrittenOverAreNotPacked) {
 }
 
 TEST_F(Session, ACopiedModelNeedsItsFileNoMore) {
-  proto::Folder folder;
+  lk::Folder folder;
   const std::string path = folder.write("m.onnx", bytes);
   open_context();
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
