@@ -12,6 +12,7 @@
 #include "ops/op_table.h"
 #include "ops/plan/layout.h"
 #include "plugin/internal.h"
+#include "plugin/reporters.h"
 #include "plugin/table.h"
 
 static uint32_t context_cache_mode(const lk_context *context) {
@@ -212,6 +213,8 @@ const lk_api *lk_get_api(uint32_t version) {
       .frame_watch = lk_frame_watch,
       .op_infer_values = lk_node_infer_values,
       .option_info = lk_option_info_get,
+      .reporter_enter = lk_reporter_enter,
+      .reporter_leave = lk_reporter_leave,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

@@ -7,13 +7,11 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "ops/kernel/isa.h"
 #include "plugin/internal.h"
+#include "plugin/serve.h"
 #include "plugin/table.h"
 
-#define TEXT_OF(number) #number
-#define TEXT(number) TEXT_OF(number)
-#define VERSION TEXT(LK_VERSION_MAJOR) "." TEXT(LK_VERSION_MINOR) "." TEXT(LK_VERSION_PATCH)
+static _Atomic uint64_t next_serial = 1;
 
 void lk_context_log(lk_context *context, lk_log_level level, const char *line) {
   if (context->log != NULL && level != LK_LOG_OFF && (int32_t)level <= context->log_level) {
@@ -31,6 +29,22 @@ static void log_settings(lk_context *context, const lk_context_options *options)
                  lk_version_text(), options->threads, lk_cache_mode_name(options->cache_mode),
                  options->cache_entries, options->cache_bytes);
   lk_context_log(context, LK_LOG_INFO, line);
+}
+
+/* A child process has its parent's environment, and the parent serves: no reason to fail. */
+static lk_status serve(lk_context *context, lk_error *error) {
+  lk_error why;
+  const char *asked = context->made.socket;
+  if (asked == NULL || asked[0] == '\0') return LK_OK;
+  const lk_status status = lk_serve_retain(asked, &why);
+  context->made.socket = NULL; /* the host's */
+  context->serves = status == LK_OK;
+  if (status == LK_OK) return LK_OK;
+  if (context->sources[LK_OPTION_SOCKET] != LK_FROM_ENVIRONMENT) {
+    return lk_fail(error, status, "%s", why.message);
+  }
+  lk_context_log(context, LK_LOG_WARNING, why.message);
+  return LK_OK;
 }
 
 lk_status lk_context_create(const lk_context_options *options, lk_context **out_context,
@@ -51,6 +65,7 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   context->weights_allocator = read.weights_apart != 0
                                    ? lk_memory_budget_allocator(&context->weights_memory)
                                    : context->allocator;
+  context->serial = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed);
   context->made = read;
   memcpy(context->sources, sources, sizeof sources);
   context->log_level = read.verbose;
@@ -65,6 +80,7 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
                          &env->cache, error));
   lk_cache_set_words(env->cache, env->intern);
   lk_cache_set_event(env->cache, read.event, read.event_user);
+  LK_TRY(serve(context, error));
   log_settings(context, &read);
   *out_context = context;
   context = NULL;
@@ -75,6 +91,7 @@ cleanup:
 
 void lk_context_destroy(lk_context *context) {
   if (context == NULL) return;
+  if (context->serves) lk_serve_release();
   lk_ops_env *env = &context->env;
   /* values first: they use everything below */
   if (env->cache != NULL) lk_cache_destroy(env->cache);
@@ -113,13 +130,4 @@ void lk_executor_destroy(lk_executor *executor) {
   if (executor->quota != NULL) lk_quota_destroy(executor->quota);
   lk_free(allocator, executor->name);
   lk_free(allocator, executor);
-}
-
-const char *lk_version_text(void) {
-  static const char *const texts[LK_ISA_COUNT] = {
-      [LK_ISA_BASE] = VERSION " (SSE2)",
-      [LK_ISA_AVX2] = VERSION " (AVX2)",
-      [LK_ISA_AVX512] = VERSION " (AVX-512)",
-  };
-  return texts[lk_isa_get()];
 }

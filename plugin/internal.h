@@ -23,6 +23,7 @@ typedef enum lk_option {
   LK_OPTION_MEMORY_BYTES,
   LK_OPTION_THREADS,
   LK_OPTION_VERBOSE,
+  LK_OPTION_SOCKET,
   LK_OPTION_PROCESSORS, /* of the process, as those behind it */
   LK_OPTION_MAX_ISA,
   LK_OPTION_COUNT
@@ -38,6 +39,8 @@ struct lk_context {
   int32_t log_level;
   lk_log_fn log;
   void *log_user;
+  uint64_t serial;                       /* never reused */
+  bool serves;                           /* it keeps the process's socket */
   uint8_t sources[LK_OPTION_PROCESSORS]; /* lk_option_source of what `made` has */
   lk_context_options made;               /* with what it was made */
 };

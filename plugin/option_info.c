@@ -10,6 +10,7 @@
 #include "base/team/processors.h"
 #include "ops/kernel/isa.h"
 #include "plugin/internal.h"
+#include "plugin/serve.h"
 #include "plugin/table.h"
 
 static const struct {
@@ -22,6 +23,7 @@ static const struct {
     [LK_OPTION_MEMORY_BYTES] = {"memory_bytes", "LATCHKEY_MEMORY_BYTES"},
     [LK_OPTION_THREADS] = {"threads", "LATCHKEY_THREADS"},
     [LK_OPTION_VERBOSE] = {"verbose", "LATCHKEY_VERBOSE"},
+    [LK_OPTION_SOCKET] = {"socket", "LATCHKEY_SOCKET"},
     [LK_OPTION_PROCESSORS] = {"processors", "LATCHKEY_PROCESSORS"},
     [LK_OPTION_MAX_ISA] = {"max_isa", "LATCHKEY_MAX_ISA"},
 };
@@ -90,6 +92,10 @@ static void fill(lk_context *context, lk_option option, lk_option_info *info) {
     return;
   case LK_OPTION_VERBOSE:
     set_number(info, (uint64_t)made->verbose);
+    return;
+  case LK_OPTION_SOCKET:
+    set_word(info, "off");
+    if (context->serves) lk_serve_where(info->text, sizeof info->text);
     return;
   case LK_OPTION_PROCESSORS:
     set_number(info, (uint64_t)lk_budget_processors());

@@ -92,6 +92,7 @@ static void note_given(const lk_context_options *options, uint8_t sources[LK_OPT
   note(sources, LK_OPTION_MEMORY_BYTES, memory != LK_UNSET && memory != 0);
   note(sources, LK_OPTION_THREADS, options->threads != 0);
   note(sources, LK_OPTION_VERBOSE, options->verbose != -1);
+  note(sources, LK_OPTION_SOCKET, options->socket != NULL);
 }
 
 static lk_status read_cache(lk_context_options *out, uint8_t sources[LK_OPTION_PROCESSORS],
@@ -123,6 +124,13 @@ static lk_status read_threads(int32_t *out, uint8_t *source, lk_error *error) {
   return LK_OK;
 }
 
+static void read_socket(lk_context_options *out, uint8_t *source) {
+  const char *text = getenv("LATCHKEY_SOCKET");
+  if (text == NULL || text[0] == '\0') return;
+  out->socket = text;
+  *source = LK_FROM_ENVIRONMENT;
+}
+
 lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
                                   uint8_t sources[LK_OPTION_PROCESSORS], lk_error *error) {
   *out = (lk_context_options)LK_CONTEXT_OPTIONS_INIT;
@@ -144,6 +152,7 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
     LK_RETURN_NOT_OK(read_number("LATCHKEY_MEMORY_BYTES", true, 1, LK_UNLIMITED - 1,
                                  &out->memory_bytes, &sources[LK_OPTION_MEMORY_BYTES], error));
   }
+  if (out->socket == NULL) read_socket(out, &sources[LK_OPTION_SOCKET]);
   if (out->verbose == -1) {
     uint64_t verbose = LK_LOG_WARNING;
     LK_RETURN_NOT_OK(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose,

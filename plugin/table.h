@@ -4,8 +4,10 @@
 
 #include <latchkey/latchkey.h>
 
-/* context.c */
+/* version.c */
 const char *lk_version_text(void);
+
+/* context.c */
 lk_status lk_context_create(const lk_context_options *options, lk_context **out_context,
                             lk_error *error);
 void lk_context_destroy(lk_context *context);

@@ -31,6 +31,7 @@ static const command commands[] = {
     {"doctor", "say what keeps a process from being fast, and what can be done", NULL},
     {"bench-compare", "say whether one measurement of bench is slower than another", NULL},
     {"bench-plot", "show what bench has measured, in the terminal or as a picture", NULL},
+    {"top", "show what a running process does, each second anew", NULL},
     {"explain", "say why runs are slow or memory grows, and what can be done", NULL},
     {"record", "run a model over shapes, and record what happens over time", NULL},
 };

@@ -2,6 +2,8 @@
  * interfaces. */
 #include "executor_glue/ort/provider.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -24,6 +26,8 @@ typedef struct provider {
   lk_trace *trace;            /* NULL: no file is asked for */
   lk_ort_claims claims;       /* written while the session is made */
   lk_ort_subgraph *subgraphs; /* written while the session is made; the newest first */
+  lk_reporter reporter;       /* entered by the first run, when all of the above is made */
+  atomic_bool is_reported;
 } provider;
 
 /* Whether the run that is on in this thread is to end. A run of ONNX Runtime begins and ends on one
@@ -40,6 +44,25 @@ static lk_status write_run_report(const provider *self, const char *path, lk_err
                  "failed to write statistics to '%.128s': the session does not allow its runs to "
                  "write files, it does with the provider option run_statistics=on",
                  path);
+}
+
+static char *make_text(void *object) {
+  const provider *self = object;
+  return lk_ort_report_text(self->context, &self->claims, self->subgraphs);
+}
+
+static void release_text(void *object, char *text) {
+  (void)object;
+  free(text);
+}
+
+/* The socket of the process tells of the session from now on. */
+static void enter_reporter(provider *self) {
+  if (atomic_load_explicit(&self->is_reported, memory_order_relaxed)) return;
+  if (atomic_exchange_explicit(&self->is_reported, true, memory_order_relaxed)) return;
+  self->reporter = (lk_reporter){
+      .context = self->context->handle, .make = make_text, .release = release_text, .object = self};
+  self->ort->latchkey->reporter_enter(&self->reporter);
 }
 
 /* ---- fused nodes ---- */
@@ -127,10 +150,11 @@ static OrtStatus *set_dynamic_options(OrtEp *ep, const char *const *keys, const 
 }
 
 static OrtStatus *on_run_start(OrtEp *ep, const OrtRunOptions *options) {
-  const provider *self = (provider *)ep;
+  provider *self = (provider *)ep;
   const lk_ort *ort = self->ort;
   lk_error error;
   lk_status status = LK_OK;
+  enter_reporter(self);
   const char *path = ort_GetRunConfigEntry(ort->api)(options, LK_ORT_RUN_STATISTICS);
   if (path != NULL) status = write_run_report(self, path, &error);
   /* A run that has not begun does not end either. */
@@ -199,6 +223,7 @@ static void write_files(const provider *self) {
 void lk_ort_provider_destroy(OrtEp *ep) {
   provider *self = (provider *)ep;
   if (self == NULL) return;
+  self->ort->latchkey->reporter_leave(&self->reporter);
   write_files(self);
   while (self->subgraphs != NULL) {
     lk_ort_subgraph *next = self->subgraphs->next;

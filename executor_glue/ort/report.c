@@ -115,3 +115,12 @@ cleanup:
   free(aside);
   return status;
 }
+
+char *lk_ort_report_text(const lk_ort_context *context, const lk_ort_claims *claims,
+                         lk_ort_subgraph *subgraphs) {
+  json_t *report = NULL;
+  if (make_report(context, claims, subgraphs, &report, NULL) != LK_OK) return NULL;
+  char *text = json_dumps(report, JSON_COMPACT);
+  json_decref(report);
+  return text;
+}

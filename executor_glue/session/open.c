@@ -153,6 +153,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   lk_onnx_model_drop_pages(session->model);
   session->load_ns = lk_now_ns() - start;
   keep_options(session, options);
+  lk_session_reporter_enter(session);
   *out_session = session;
   session = NULL;
 
@@ -205,6 +206,7 @@ static bool is_large(const lk_session *session) {
 
 void lk_session_close(lk_session *session) {
   if (session == NULL) return;
+  lk_session_reporter_leave(session);
   const bool trims = is_large(session);
   /* In this order: ops lend constants from the graph, which lie in the mapped model. */
   lk_flow_destroy(session->flow);

@@ -38,6 +38,8 @@ static json_t *session_json(lk_session *session, const lk_session_stats *stats) 
                                    .node_stats = source_node_stats,
                                    .visit_sizes = source_visit_sizes};
   lk_json json = lk_json_begin(json_object());
+  const char *path = lk_onnx_model_path(session->model);
+  lk_json_set(&json, "model", lk_json_text(path != NULL ? path : ""));
   lk_json_set(&json, "constants", lk_json_number(stats->constants));
   lk_json_set(&json, "weights_bytes", lk_json_number(stats->weights_bytes));
   lk_json_set(&json, "load_ns", lk_json_number(stats->load_ns));
@@ -59,4 +61,23 @@ lk_status lk_session_report(lk_session *session, char **out_text, lk_error *erro
 
 void lk_session_report_release(lk_session *session, char *text) {
   lk_free(session->allocator, text);
+}
+
+static char *make_text(void *session) {
+  char *text = NULL;
+  return lk_session_report(session, &text, NULL) == LK_OK ? text : NULL;
+}
+
+static void release_text(void *session, char *text) {
+  lk_session_report_release(session, text);
+}
+
+void lk_session_reporter_enter(lk_session *session) {
+  session->reporter = (lk_reporter){
+      .context = session->context, .make = make_text, .release = release_text, .object = session};
+  session->api->reporter_enter(&session->reporter);
+}
+
+void lk_session_reporter_leave(lk_session *session) {
+  session->api->reporter_leave(&session->reporter);
 }

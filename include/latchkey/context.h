@@ -55,12 +55,17 @@ typedef struct lk_context_options {
   uint64_t memory_bytes;
   lk_event_fn event; /* NULL: events are not told, and cost nothing */
   void *event_user;
+  /* Where the process tells its statistics while the context lives, by a Unix socket that only its
+   * user may open, and a thread of its own: a path, a folder, or "default" (docs/statistics.md).
+   * NULL = unset; LATCHKEY_SOCKET; default: nowhere, as is "". What the environment asks for and
+   * cannot be is logged; of an option, it fails. */
+  const char *socket;
 } lk_context_options;
 
 #define LK_CONTEXT_OPTIONS_INIT                                                                    \
   {                                                                                                \
     sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, 0,     \
-        NULL, NULL, LK_UNSET, NULL, NULL                                                           \
+        NULL, NULL, LK_UNSET, NULL, NULL, NULL                                                     \
   }
 
 /* Where the value of an option comes from. */
@@ -80,8 +85,20 @@ typedef struct lk_option_info {
   const char *variable; /* of the environment; "": none */
   uint32_t source;      /* lk_option_source */
   uint32_t reserved;
-  char text[32]; /* the value: a number, "unlimited", or a word such as "shared" */
+  char text[128]; /* the value: a number, "unlimited", a word such as "shared", a path */
 } lk_option_info;
+
+/* Who is asked for statistics by the socket of the process, in memory of the host's, which must not
+ * move between reporter_enter and reporter_leave. */
+typedef struct lk_reporter {
+  lk_context *context;
+  /* One value of JSON without a newline, for `release`; NULL: no memory. Called by a thread of the
+   * library, which may call all of it but reporter_enter and reporter_leave. */
+  char *(*make)(void *object);
+  void (*release)(void *object, char *text);
+  void *object;
+  void *opaque[4]; /* the library's; zero at first */
+} lk_reporter;
 
 /* What a cache entry is for. Each kind has its own counters. */
 typedef enum lk_kind {

@@ -355,6 +355,11 @@ typedef struct lk_api {
    * valid for ever. LK_OUT_OF_RANGE: there is no such option. */
   lk_status (*option_info)(lk_context *context, uint32_t index, lk_option_info *out,
                            lk_error *error);
+
+  /* Has a reporter asked, from any thread's request on, until reporter_leave returns, which waits
+   * while it is asked. Any thread may call them. */
+  void (*reporter_enter)(lk_reporter *reporter);
+  void (*reporter_leave)(lk_reporter *reporter); /* one that has not entered is allowed */
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

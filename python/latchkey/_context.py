@@ -71,12 +71,16 @@ class Context:
     :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything. Lines go to
         ``logging.getLogger("latchkey")`` where that has a handler, else to stderr. ``None``:
         ``LATCHKEY_VERBOSE``, then what that logger lets through, then 1.
+    :param socket: where the process tells its statistics to ``latchkey top`` while the context
+        lives: a path, a folder, or ``"default"``; ``""``: nowhere. ``None``: ``LATCHKEY_SOCKET``,
+        then nowhere.
     """
 
     def __init__(self, *, cache: str | None = None, cache_entries: int | None = None,
                  cache_bytes: int | None = None, weights_bytes: int | None = None,
                  threads: int | None = None, verbose: int | None = None,
-                 memory_bytes: int | None = None, weights_apart: bool = False) -> None:
+                 memory_bytes: int | None = None, weights_apart: bool = False,
+                 socket: str | None = None) -> None:
         if cache is not None and cache not in _CACHE_MODES:
             raise ValueError(
                 f"failed to read option 'cache': {cache!r}, one of off, thread, shared")
@@ -85,6 +89,7 @@ class Context:
             raise ValueError(f"failed to read option 'threads': {threads}, at least 1")
         if memory_bytes is not None and memory_bytes < 1:
             raise ValueError(f"failed to read option 'memory_bytes': {memory_bytes}, at least 1")
+        where = ffi.NULL if socket is None else ffi.new("char[]", os.fsencode(socket))
         options = ffi.new("lk_context_options *", {
             "struct_size": ffi.sizeof("lk_context_options"),
             "cache_mode": lib.LK_CACHE_DEFAULT if cache is None else _CACHE_MODES[cache],
@@ -94,7 +99,8 @@ class Context:
             "weights_bytes": _number(weights_bytes, "weights_bytes", lib.LK_UNSET, UNLIMITED),
             "memory_bytes": _number(memory_bytes, "memory_bytes", lib.LK_UNSET, UNLIMITED),
             "weights_apart": int(weights_apart),
-            "verbose": _verbose(verbose)})
+            "verbose": _verbose(verbose),
+            "socket": where})
         made, error = ffi.new("lk_py_context **"), ffi.new("lk_error *")
         status = lib.lk_py_context_create(options, made, error)
         if status:

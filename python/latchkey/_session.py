@@ -66,7 +66,8 @@ class Session:
     :param max_runs: the most runs at the same time; ``None``: as many as threads that call.
     :param when_busy: what one more run does: ``"wait"``, or ``"fail"`` with :class:`BusyError`.
     :param context_options: ``cache``, ``cache_entries``, ``cache_bytes``, ``weights_bytes``,
-        ``memory_bytes``, ``weights_apart``, ``threads``, ``verbose``: see :class:`Context`.
+        ``memory_bytes``, ``weights_apart``, ``threads``, ``verbose``, ``socket``:
+        see :class:`Context`.
     """
 
     def __init__(self, model: str | os.PathLike[str] | bytes | bytearray | memoryview, *,

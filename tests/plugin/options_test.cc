@@ -33,7 +33,7 @@ protected:
   void SetUp() override {
     for (const char *name :
          {"LATCHKEY_CACHE", "LATCHKEY_THREADS", "LATCHKEY_CACHE_ENTRIES", "LATCHKEY_CACHE_BYTES",
-          "LATCHKEY_MEMORY_BYTES", "LATCHKEY_VERBOSE", "LATCHKEY_PROCESSORS"}) {
+          "LATCHKEY_MEMORY_BYTES", "LATCHKEY_VERBOSE", "LATCHKEY_PROCESSORS", "LATCHKEY_SOCKET"}) {
       unsetenv(name);
     }
   }
@@ -219,7 +219,8 @@ TEST_F(Options, SayWhereTheyComeFrom) {
   options.verbose = 0;
   LK_ASSERT_OK(create(&options, &context));
   auto all = told(context);
-  EXPECT_EQ(all.size(), 9u);
+  EXPECT_EQ(all.size(), 10u);
+  EXPECT_EQ(all["socket"], Told("off", LK_FROM_DEFAULT));
   EXPECT_EQ(all["cache_mode"], Told("thread", LK_FROM_ARGUMENT));
   EXPECT_EQ(all["threads"], Told("3", LK_FROM_ARGUMENT));
   EXPECT_EQ(all["verbose"], Told("0", LK_FROM_ARGUMENT));
@@ -245,10 +246,10 @@ TEST_F(Options, SayWhichVariablesThereAre) {
     if (variable.empty()) continue;
     EXPECT_TRUE(variables.insert(variable).second) << variable;
   }
-  EXPECT_EQ(variables.size(), 8u);
+  EXPECT_EQ(variables.size(), 9u);
   for (const auto &[name, value] : told(context)) EXPECT_NE(value.first, "") << name;
-  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->option_info(context, 9, &info, LK_ERR));
-  EXPECT_EQ(LK_MESSAGE, "failed to describe option 9: there are 9");
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->option_info(context, 10, &info, LK_ERR));
+  EXPECT_EQ(LK_MESSAGE, "failed to describe option 10: there are 10");
   info.struct_size = 0;
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->option_info(context, 0, &info, LK_ERR));
 }

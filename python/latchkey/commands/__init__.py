@@ -10,6 +10,7 @@ COMMANDS = {
     "doctor": "say what keeps a process from being fast, and what can be done",
     "bench-compare": "say whether one measurement of bench is slower than another",
     "bench-plot": "show what bench has measured, in the terminal or as a picture",
+    "top": "show what a running process does, each second anew",
     "explain": "say why runs are slow or memory grows, and what can be done",
     "record": "run a model over shapes, and record what happens over time",
 }

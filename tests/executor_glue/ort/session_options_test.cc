@@ -6,6 +6,7 @@
 
 #include "tests/executor_glue/ort/models.h"
 #include "tests/executor_glue/ort/session.h"
+#include "tests/harness/folder.h"
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -142,7 +143,7 @@ TEST_F(SessionOptions, DisablePasses) {
 }
 
 TEST_F(SessionOptions, WriteStatisticsToAFile) {
-  const proto::Folder folder;
+  const lk::Folder folder;
   const std::string path = folder.path() + "/statistics.json";
   {
     const Session session(host, model, with({{"statistics_file", path}}));
@@ -157,7 +158,7 @@ TEST_F(SessionOptions, WriteStatisticsToAFile) {
 }
 
 TEST_F(SessionOptions, WriteATraceToAFile) {
-  const proto::Folder folder;
+  const lk::Folder folder;
   const std::string path = folder.path() + "/trace.json";
   {
     const Session session(host, model, with({{"trace_file", path}}));
@@ -193,7 +194,7 @@ TEST_F(SessionOptions, FailARunWhoseStatisticsCannotBeWritten) {
 
 // Whoever can name a file in a run's options could overwrite any file of the process.
 TEST_F(SessionOptions, AllowRunsToWriteStatistics) {
-  const proto::Folder folder;
+  const lk::Folder folder;
   const std::string path = folder.path() + "/precious";
   const RunOptions options({{"latchkey.stats", path}});
   for (const Entries &given : {Entries{{"run_statistics", "off"}}, Entries{}}) {
