@@ -289,6 +289,9 @@ TEST_F(Serve, AChildDoesNotServeItsParentsSocket) {
 }
 
 TEST_F(Serve, AChildMayServeAtAPlaceOfItsOwn) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork";
+#endif
   Context context;
   LK_ASSERT_OK(create(&context, path));
   const pid_t child = fork();
