@@ -11,5 +11,6 @@ void lk_reporter_enter(lk_reporter *reporter);
 void lk_reporter_leave(lk_reporter *reporter);
 
 /* Writes what each says, as {"session": number, "context": number, "report": ...}, with commas
- * between them, the newest first, until there are `most_bytes`. Returns how many were left out. For one thread at a time. */
+ * between them, the newest first, until there are `most_bytes`. Returns how many were left out. For
+ * one thread at a time. */
 uint64_t lk_reporters_write(FILE *stream, long most_bytes);

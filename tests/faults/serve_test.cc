@@ -16,7 +16,7 @@ const lk_api *api() {
   return lk_get_api(LK_API_VERSION);
 }
 
-// A client's own calls do not fail: it takes no memory, and passes none of the C library's functions.
+// A client's own calls do not fail: it takes no memory, and calls the system past the C library.
 void ask(const std::string &path, char (&answer)[4096]) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;

@@ -1,4 +1,4 @@
-// The socket of a process: who may ask, what is answered, what bad clients do, and whose file it is.
+// The socket of a process: who may ask, what is answered, what bad clients do, whose file it is.
 #include <atomic>
 #include <csignal>
 #include <cstdlib>

@@ -1,6 +1,8 @@
 """The checks of `make lint` must see what they are there for: each is shown a small tree that
 breaks it."""
 
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -154,3 +156,76 @@ def test_calls_in_a_circle_are_found(tmp_path):
 def test_a_build_without_objects_is_told(tmp_path):
     result = subprocess.run([ROOT / "tools/check_calls", tmp_path], capture_output=True, text=True)
     assert result.returncode == 1 and "no objects" in result.stderr
+
+
+# ---- clang-tidy ----
+
+
+@pytest.fixture
+def tidy(tmp_path):
+    """Looks at a file of a small build, with what has passed kept in a folder of its own."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("tools/tidy", "tools/tidy_one", ".clang-tidy"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tools / "analyzer.h").write_text("")
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base/one.h").write_text("int lk_one(int a);\n")
+    (tmp_path / "base/one.c").write_text('#include "base/one.h"\n\n'
+                                         "int lk_one(int a) {\n  return a + 1;\n}\n")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(one C)\nadd_library(one base/one.c)\n"
+        "target_include_directories(one PRIVATE .)\n")
+    subprocess.run(["cmake", "-G", "Ninja", "-B", "build", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"],
+                   cwd=tmp_path, check=True, capture_output=True)
+
+    def look(path=os.environ["PATH"]):
+        subprocess.run(["ninja", "-C", "build"], cwd=tmp_path, check=True, capture_output=True)
+        return subprocess.run([tools / "tidy", "build", "base/one.c"], cwd=tmp_path, text=True,
+                              env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "kept"),
+                                   "PATH": path}, capture_output=True)
+
+    return tmp_path, look
+
+
+WITHOUT_LOOKING = """#!/bin/sh
+[ "$1" = --version ] && exec %s --version
+echo it looks; exit 1
+"""
+
+
+def test_tidy_looks_at_what_has_changed_only(tidy):
+    folder, look = tidy
+    done = look()
+    assert done.returncode == 0, done.stdout + done.stderr
+    (folder / "bin").mkdir()
+    (folder / "bin/clang-tidy").write_text(WITHOUT_LOOKING % shutil.which("clang-tidy"))
+    (folder / "bin/clang-tidy").chmod(0o755)
+    without_looking = f"{folder}/bin:{os.environ['PATH']}"
+    assert look(without_looking).returncode == 0
+    header = folder / "base/one.h"
+    header.write_text(header.read_text() + "\n")
+    done = look(without_looking)
+    assert done.returncode == 1 and "it looks" in done.stdout
+    assert look().returncode == 0
+    configuration = folder / ".clang-tidy"
+    configuration.write_text(configuration.read_text() + "\n")
+    assert look(without_looking).returncode == 1
+
+
+def test_tidy_finds_it_again_and_again(tidy):
+    folder, look = tidy
+    (folder / "base/one.c").write_text('#include "base/one.h"\n\nint lk_one(int a) {\n'
+                                       "  int b;\n  return a + b;\n}\n")
+    for _ in range(2):
+        done = look()
+        assert done.returncode == 1 and "base/one.c" in done.stdout, done.stdout + done.stderr
+        assert "clang-analyzer-core" in done.stdout
+
+
+def test_tidy_refuses_what_is_not_compiled(tidy):
+    folder, look = tidy
+    look()
+    done = subprocess.run([folder / "tools/tidy", "build", "base/none.c"], cwd=folder,
+                          capture_output=True, text=True)
+    assert done.returncode == 1 and "does not compile it" in done.stderr
