@@ -90,8 +90,13 @@ def text(pointer: Any) -> str:
     return ffi.string(pointer).decode("utf-8", "surrogateescape")
 
 
-def fail(status: int, error: Any, not_found: type[Error] = NotFoundError) -> NoReturn:
-    """Raises the exception of a status; ``not_found`` is the one of LK_NOT_FOUND."""
+def exception_of(status: int, not_found: type[Error] = NotFoundError) -> type[Error]:
+    """The class of a status; ``not_found`` is the one of LK_NOT_FOUND."""
     name = ffi.typeof("lk_status").elements[status]
+    return not_found if name == "LK_NOT_FOUND" else _CLASSES.get(name, Error)
+
+
+def fail(status: int, error: Any, not_found: type[Error] = NotFoundError) -> NoReturn:
+    """Raises the exception of a status."""
     message = text(error.message) or text(lib.lk_py_api().status_text(status))
-    raise (not_found if name == "LK_NOT_FOUND" else _CLASSES.get(name, Error))(message, name)
+    raise exception_of(status, not_found)(message, ffi.typeof("lk_status").elements[status])

@@ -24,6 +24,7 @@ from ._trace import Trace
 
 if TYPE_CHECKING:
     from ._pool import Pool
+    from .spans import Spans
 
 _EXECUTORS = {"naive": lib.LK_EXECUTOR_NAIVE, "parallel": lib.LK_EXECUTOR_PARALLEL}
 _CLOSED = "failed to use a session: it is closed"
@@ -79,6 +80,7 @@ class Session:
             raise TypeError("failed to open a model: context= and options of a context "
                             f"({', '.join(context_options)}) are given, one of both is allowed")
         self._handles: tuple[Any, Any] | None = None
+        self._spans: Spans | None = None  # of latchkey.spans
         self.context = context or shared_context(context_options)
         if isinstance(disabled_passes, str):
             disabled_passes = [disabled_passes]
@@ -175,12 +177,15 @@ class Session:
         alive = call.read_from(inputs)
         if out is not None:
             call.write_to(out)
-        if timeout is None and cancel is None and profile is None:
+        spans = self._spans
+        if timeout is None and cancel is None and profile is None and spans is None:
             status = call.run(session, options_of_run())
         else:
             options = limits_of_run(timeout, cancel)
             run = functools.partial(call.run, session, options)
-            status = run() if profile is None else profile._run(run, options, self.context.threads)
+            if profile is not None:
+                run = functools.partial(profile._run, run, options, self.context.threads)
+            status = run() if spans is None else spans.run(self, run, options, inputs, call.error)
         del alive  # not before: the mapping may change while the lock is released
         if status:
             raise_interrupt()
