@@ -12,6 +12,7 @@
 #include <deque>
 
 #include "tests/harness/close.h"
+#include "tests/harness/fenced.h"
 #include "tests/harness/op_value.h"
 #include "tests/harness/owners.h"
 
@@ -197,12 +198,18 @@ private:
   lk_status execute(lk_executor *executor, lk_plan *plan, std::vector<Value> *out) {
     lk_status status = LK_OK;
     std::vector<Memory> memory;
+    std::vector<Fenced> fenced;
     std::vector<void *> inputs, results;
+    const bool is_fenced = n_runs_++ % 2 != 0; // else aligned: both are to work
     memory.reserve(inputs_.size() + outputs());
     for (const Input &input : inputs_) {
       memory.push_back(input.value.in(input.layout));
       const bool none = input.absent || input.constant || input.value.bytes.empty();
       inputs.push_back(none ? nullptr : memory.back().data());
+      if (none || !is_fenced) continue;
+      fenced.emplace_back(memory.back().bytes());
+      inputs.back() =
+          std::memcpy(fenced.back().data(), memory.back().data(), memory.back().bytes());
     }
     std::vector<lk_tensor_desc> descs(outputs());
     for (uint32_t i = 0; i < outputs(); i++) {
@@ -388,6 +395,7 @@ private:
   int64_t expected_alias_ = UNCHECKED, expected_blocks_ = UNCHECKED;
   int64_t expected_reorders_ = UNCHECKED;
   Within within_;
+  uint32_t n_runs_ = 0;
   bool told_values_ = false; // of run-time inputs, by the last bind
 };
 

@@ -1,9 +1,6 @@
 // What tests of kernels on bytes share: the loops of every instruction set that is here, and bytes.
 #pragma once
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <random>
 
 #include "tests/harness/lk_test.h"
@@ -50,30 +47,6 @@ inline Memory copy(const Bytes &bytes) {
   if (!bytes.empty()) std::memcpy(memory.data(), bytes.data(), bytes.size());
   return memory;
 }
-
-// Words before a page that nobody may read: tiles of AMX are loaded by instructions that no
-// sanitizer sees. Every byte is 0xcd.
-class Fenced {
-public:
-  explicit Fenced(int64_t words) {
-    const size_t page = size_t(sysconf(_SC_PAGESIZE)), bytes = size_t(words) * sizeof(int32_t);
-    const size_t pages = (bytes + page - 1) / page * page;
-    size_ = pages + page;
-    base_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    EXPECT_NE(base_, MAP_FAILED);
-    std::memset(base_, 0xcd, pages);
-    EXPECT_EQ(mprotect(static_cast<char *>(base_) + pages, page, PROT_NONE), 0);
-    data_ = static_cast<char *>(base_) + pages - bytes;
-  }
-  ~Fenced() { munmap(base_, size_); }
-  Fenced(const Fenced &) = delete;
-  Fenced &operator=(const Fenced &) = delete;
-  void *data() const { return data_; }
-
-private:
-  void *base_, *data_;
-  size_t size_;
-};
 
 inline int32_t number(uint8_t byte, bool is_signed) {
   return is_signed ? int8_t(byte) : byte;

@@ -1,4 +1,5 @@
 // Products of bytes by the loops of every instruction set, against plain loops, in guarded memory.
+#include "tests/harness/fenced.h"
 #include "tests/ops/kernel/integer_case.h"
 
 extern "C" {
@@ -8,11 +9,11 @@ extern "C" {
 
 namespace {
 
+using lk::Fenced;
 using lk::Memory;
 using lk::integer_case::all_loops;
 using lk::integer_case::Bytes;
 using lk::integer_case::copy;
-using lk::integer_case::Fenced;
 using lk::integer_case::number;
 using lk::integer_case::Random;
 
@@ -24,8 +25,8 @@ void pack(const lk_product_integer &product, const Memory &b, const Fenced &pack
 std::vector<int32_t> run(const lk_product_integer &product, const Bytes &a, const Bytes &b,
                          const Bytes &a_zero, const Bytes &b_zero, size_t count) {
   const Memory left = copy(a), right = copy(b), left_zero = copy(a_zero), right_zero = copy(b_zero);
-  const Fenced packed(lk_product_integer_packed_size(&product));
-  const Fenced scratch(lk_product_integer_scratch_size(&product));
+  const Fenced packed(lk_product_integer_packed_size(&product) * sizeof(int32_t));
+  const Fenced scratch(lk_product_integer_scratch_size(&product) * sizeof(int32_t));
   const Memory to(count * 4);
   pack(product, right, packed);
   void *pointers[] = {left.data(),    packed.data(),    to.data(),
@@ -206,8 +207,8 @@ TEST(RecurrentInteger, AddsToTheGates) {
       layer.product.b_inner = hidden, layer.product.b_step = columns, layer.product.b_column = 1;
       layer.product.b_matrices = 1;
       lk_product_integer_plan(&layer.product);
-      const Fenced packed(lk_product_integer_packed_size(&layer.product));
-      const Fenced scratch(lk_recurrent_integer_scratch_size(&layer));
+      const Fenced packed(lk_product_integer_packed_size(&layer.product) * sizeof(int32_t));
+      const Fenced scratch(lk_recurrent_integer_scratch_size(&layer) * sizeof(int32_t));
       pack(layer.product, copy(r), packed);
       lk_recurrent_bytes step =
           lk_recurrent_bytes_make(&layer, 0, packed.data(), &scale, &zero, scratch.data());
