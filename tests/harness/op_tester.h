@@ -138,6 +138,7 @@ private:
 
   lk_status create(lk_executor *executor, Op &op) {
     constants_.clear();
+    n_created_++;
     std::vector<lk_node_input> inputs;
     for (Input &input : inputs_) {
       lk_node_input node{};
@@ -145,7 +146,13 @@ private:
       if (input.constant) {
         constants_.push_back({input.value.desc, input.value.bytes.data()});
         node.constant = &constants_.back();
-        node.flags = LK_INPUT_COPY;
+        if (n_created_ % 2 != 0 && !input.value.bytes.empty()) { // as at the end of a mapped file
+          borrowed_.push_back(std::make_shared<Fenced>(input.value.bytes.size()));
+          constants_.back().data = std::memcpy(borrowed_.back()->data(), input.value.bytes.data(),
+                                               input.value.bytes.size());
+        } else {
+          node.flags = LK_INPUT_COPY;
+        }
       }
       inputs.push_back(node);
     }
@@ -221,8 +228,13 @@ private:
         results.push_back(inputs[static_cast<size_t>(in_place_)]);
         continue;
       }
-      memory.emplace_back(bytes);
-      results.push_back(bytes == 0 ? nullptr : memory.back().data());
+      if (is_fenced) {
+        fenced.emplace_back(bytes);
+      } else {
+        memory.emplace_back(bytes);
+      }
+      void *data = is_fenced ? fenced.back().data() : memory.back().data();
+      results.push_back(bytes == 0 ? nullptr : data);
     }
     status = host_run(executor, plan, inputs.data(), results.data(), LK_ERR);
     for (uint32_t i = 0; i < outputs() && status == LK_OK; i++) {
@@ -386,6 +398,8 @@ private:
   std::string domain_;
   std::deque<Value> tensors_; // of attributes: must not move
   std::deque<lk_tensor> constants_;
+  // Constants that operators borrow, which may outlive the making of the next one.
+  std::vector<std::shared_ptr<Fenced>> borrowed_;
   std::vector<Attr> attrs_;
   std::vector<Input> inputs_;
   std::vector<lk_post_op> post_ops_;
@@ -395,7 +409,7 @@ private:
   int64_t expected_alias_ = UNCHECKED, expected_blocks_ = UNCHECKED;
   int64_t expected_reorders_ = UNCHECKED;
   Within within_;
-  uint32_t n_runs_ = 0;
+  uint32_t n_created_ = 0, n_runs_ = 0;
   bool told_values_ = false; // of run-time inputs, by the last bind
 };
 
