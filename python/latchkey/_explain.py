@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _shapes
+from ._text import time_text
 
 # Dimensions are rounded up to steps like these where sizes are many.
 _STEPS = (8, 16, 32, 64, 128)
@@ -47,7 +48,7 @@ class Explanation(tuple[Finding, ...]):
 
 def _lines(findings: Iterable[Finding]) -> Iterator[str]:
     for number, finding in enumerate(findings, 1):
-        lost = "" if finding.lost_ns is None else f" [{_time(finding.lost_ns)}]"
+        lost = "" if finding.lost_ns is None else f" [{time_text(finding.lost_ns)}]"
         yield f"{number}. {finding.text}{lost}"
         for detail in finding.details[:_MOST_SHOWN]:
             yield f"   - {detail}"
@@ -55,13 +56,6 @@ def _lines(findings: Iterable[Finding]) -> Iterator[str]:
             yield f"   - and {len(finding.details) - _MOST_SHOWN} more"
         if finding.advice:
             yield f"   => {finding.advice}"
-
-
-def _time(ns: float) -> str:
-    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if ns >= factor:
-            return f"{ns / factor:.3g} {unit}"
-    return f"{ns:.0f} ns"
 
 
 def _count(number: int, singular: str, plural: str = "") -> str:
@@ -161,7 +155,7 @@ def _detail(name: str, change: _Change) -> str:
     values = sorted(change.values, key=lambda value: (str(type(value)), value))
     between = f"{values[0]} to {values[-1]}" if values else "none"
     return (f"{name}: {_count(len(values), 'value')} ({between}), "
-            f"{_count(change.times, 'build')}, {_time(change.lost_ns)}, last {change.last}")
+            f"{_count(change.times, 'build')}, {time_text(change.lost_ns)}, last {change.last}")
 
 
 def _new_sizes(where: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
@@ -186,8 +180,8 @@ def _built_again(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any],
     evictions = cache["kinds"]["run"]["evictions"]
     builds = sum(size["builds"] - 1 for size in again)
     lost = round(sum(map(_rebuilds, again)))
-    details = tuple(f"{_shape_text(size)}: {_count(size['builds'], 'build')}, "
-                    f"{_time(_rebuilds(size))} lost" for size in again)
+    details = tuple(f"{shapes_text(size)}: {_count(size['builds'], 'build')}, "
+                    f"{time_text(_rebuilds(size))} lost" for size in again)
     if context["cache_mode"] == "thread" and evictions == 0:
         yield Finding(
             "each_thread_builds", lost,
@@ -213,7 +207,8 @@ def _cache_advice(sizes: Sequence[Mapping[str, Any]], cache: Mapping[str, Any]) 
     return "all sizes fit now: other sessions of the context, memory_bytes or a clear dropped them"
 
 
-def _shape_text(size: Mapping[str, Any]) -> str:
+def shapes_text(size: Mapping[str, Any]) -> str:
+    """What tells a size of statistics from others: ``x 1x3x48x320, axes = [1, 2]``."""
     texts = [f"{tensor['name']} {'x'.join(map(str, tensor['shape'])) or 'scalar'}"
              for tensor in size["inputs"]]
     texts += [f"{tensor['name'] or 'wanted outputs'} = {tensor['data']}"
@@ -311,7 +306,7 @@ def _node_text(refusal: Mapping[str, Any]) -> str:
 
 def _refusal_detail(refusal: Mapping[str, Any]) -> str:
     taken = refusal.get("run_ns")
-    time = "" if taken is None else f" [{_time(taken)} a run]"
+    time = "" if taken is None else f" [{time_text(taken)} a run]"
     return f"{_node_text(refusal)}: {refusal['reason']}{time}"
 
 
@@ -358,9 +353,10 @@ def _borders(claims: Mapping[str, Any], subgraphs: Sequence[Mapping[str, Any]],
     if parts_of_all is not None and parts_of_all < parts:
         saved = cost * max(runs, default=0) * (parts - parts_of_all)
         made = _count(parts_of_all, "part")
-        return lost, f'claim="all" makes {made} of it, which saves up to {_time(saved)} of these'
+        return lost, (f'claim="all" makes {made} of it, which saves up to {time_text(saved)} of '
+                      "these")
     also = "" if parts_of_all is None else f"claim=\"all\" leaves {parts_of_all} parts; "
-    return lost, (f"{also}a border costs {_time(cost)} a run: `latchkey compare` and a session "
+    return lost, (f"{also}a border costs {time_text(cost)} a run: `latchkey compare` and a session "
                   "without the provider show whether the groups are worth it")
 
 

@@ -64,3 +64,11 @@ def size_text(bytes_: int) -> str:
             break
         size /= 1024
     return f"{bytes_} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+
+
+def time_text(ns: float) -> str:
+    """``12.3 ms``."""
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= factor:
+            return f"{ns / factor:.3g} {unit}"
+    return f"{ns:.0f} ns"
