@@ -34,5 +34,11 @@ license_text(uthash.txt ${debian_doc}/uthash-dev/copyright)
 file(GLOB onnx_license ${onnx_proto_folder}/../onnx-*.dist-info/licenses/LICENSE)
 license_text(onnx.txt ${onnx_license})
 
+# Only the Python package has it.
+if(SKBUILD)
+  license_text(echarts.txt ${PROJECT_SOURCE_DIR}/.deps/echarts/LICENSE)
+  license_text(echarts_notice.txt ${PROJECT_SOURCE_DIR}/.deps/echarts/NOTICE)
+endif()
+
 configure_file(cmake/third_party.txt.in third_party.txt @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/third_party.txt DESTINATION ${licenses})

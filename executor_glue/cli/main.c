@@ -34,6 +34,7 @@ static const command commands[] = {
     {"top", "show what a running process does, each second anew", NULL},
     {"explain", "say why runs are slow or memory grows, and what can be done", NULL},
     {"record", "run a model over shapes, and record what happens over time", NULL},
+    {"report", "make a page of what was recorded, or of two runs side by side", NULL},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

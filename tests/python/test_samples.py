@@ -29,6 +29,7 @@ import pytest
 from conftest import BUILD, ROOT, make_model, random
 from onnx import TensorProto, helper, numpy_helper
 
+import latchkey
 from latchkey.commands import COMMANDS
 
 NOT_RUN = 13  # blocks with a reason
@@ -161,6 +162,13 @@ def write_case(folder, model):
         (folder / "test_data_set_0" / name).write_bytes(tensor.SerializeToString())
 
 
+def write_recordings(folder, model):
+    for name in ("run", "before", "after"):
+        with latchkey.Session(model) as session, latchkey.Recorder(
+                session, path=folder / f"{name}.json") as recorder:
+            recorder.run({"x": random(1, 3, 8, 8)})
+
+
 @pytest.fixture
 def folder(tmp_path, sample, relu, convnet):
     """Where a reader would be, with the models that the page speaks of."""
@@ -171,6 +179,8 @@ def folder(tmp_path, sample, relu, convnet):
     (tmp_path / "bert.onnx").write_bytes(two_inputs())
     numpy.save(tmp_path / "line.npy", random(1, 3, 48, 64))
     write_case(tmp_path / "onnx/backend/test/data/node/test_relu", relu)
+    if "latchkey report" in sample.text:
+        write_recordings(tmp_path, convnet)
     (tmp_path / "build").symlink_to(BUILD)
     return tmp_path
 

@@ -24,7 +24,7 @@ from conftest import ROOT, random
 SITE = Path(numpy.__file__).parents[1]  # .venv's packages
 SOURCES = ("pyproject.toml", "LICENSE", "README.md", "CMakeLists.txt", "cmake", "include", "base",
            "keys", "ops", "plugin", "executor_glue", "python", "tools/build_wheel",
-           "tools/requirements.txt", "tools/write_bill")
+           "tools/requirements.txt", "tools/setup", "tools/write_bill")
 PROVIDER = "LatchkeyExecutionProvider"
 # Libraries that any machine has, as the wheel's tag allows.
 OF_THE_SYSTEM = r"(libc|libm|ld-linux-x86-64|libgcc_s|libdl|libpthread)\.so"
@@ -192,7 +192,7 @@ def test_bill_of_materials(wheel):
     assert bill["bomFormat"] == "CycloneDX"
     versions = {one["name"]: one["version"] for one in bill["components"]}
     assert set(versions) == {"latchkey", "libjansson4", "libprotobuf-c1", "libuuid1",
-                             "libxxhash0", "onnx", "uthash-dev"}
+                             "libxxhash0", "onnx", "uthash-dev", "echarts"}
     assert all(versions.values())
     refs = [one["bom-ref"] for one in bill["components"]]
     assert sorted(bill["dependencies"][0]["dependsOn"]) == sorted(refs[1:])
@@ -238,7 +238,8 @@ def test_licences(unpacked):
             "LICENSE": "Apache License", "libprotobuf-c.txt": "protobuf-c",
             "libjansson.txt": "Petri Lehtinen", "libxxhash.txt": "Yann Collet",
             "libuuid.txt": "Theodore Ts'o", "uthash.txt": "Troy D. Hanson",
-            "onnx.txt": "Apache License", "third_party.txt": "protobuf-c"}.items():
+            "onnx.txt": "Apache License", "echarts.txt": "Apache License",
+            "echarts_notice.txt": "Apache ECharts", "third_party.txt": "protobuf-c"}.items():
         assert words in (folder / name).read_text(), name
     # Every library that is in the wheel and not ours is named, with its texts.
     notes = (folder / "third_party.txt").read_text()

@@ -96,8 +96,20 @@ class Site:
             relative = os.path.join(relative, "README.md")
             if not (self.root / relative).is_file():
                 raise ValueError(f"failed to stage {file}: the folder {target} has no README.md")
+        if relative.endswith(".png"):
+            return self.picture(relative, name)
         page = os.path.relpath(self.page_of(relative) + ".md", Path(name).parent)
         return f"{page}#{anchor}" if anchor else page
+
+    def picture(self, file: str, name: str) -> str:
+        """The link of the page `name` to a picture of the repository, which gets a copy."""
+        copy = self.folder / file
+        self.written.add(copy)
+        data = (self.root / file).read_bytes()
+        if not (copy.is_file() and copy.read_bytes() == data):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(data)
+        return os.path.relpath(copy, (self.folder / name).parent)
 
     def relinked(self, text: str, file: str, name: str) -> str:
         """The text of a page with its links, but not those in blocks of code."""

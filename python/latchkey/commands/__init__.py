@@ -13,6 +13,7 @@ COMMANDS = {
     "top": "show what a running process does, each second anew",
     "explain": "say why runs are slow or memory grows, and what can be done",
     "record": "run a model over shapes, and record what happens over time",
+    "report": "make a page of what was recorded, or of two runs side by side",
 }
 """The summary of each. ``NAME.py``, with ``_`` for ``-``, has ``add_arguments(parser)``,
 ``work(arguments)`` with the exit code as its result, ``ARGUMENTS`` for the line of usage, and the
