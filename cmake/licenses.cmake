@@ -34,10 +34,13 @@ license_text(uthash.txt ${debian_doc}/uthash-dev/copyright)
 file(GLOB onnx_license ${onnx_proto_folder}/../onnx-*.dist-info/licenses/LICENSE)
 license_text(onnx.txt ${onnx_license})
 
-# Only the Python package has it.
-if(SKBUILD)
+# Only a Python package that was built with it has it.
+if(SKBUILD AND EXISTS ${PROJECT_SOURCE_DIR}/.deps/echarts/LICENSE)
   license_text(echarts.txt ${PROJECT_SOURCE_DIR}/.deps/echarts/LICENSE)
   license_text(echarts_notice.txt ${PROJECT_SOURCE_DIR}/.deps/echarts/NOTICE)
+  string(CONCAT echarts_row
+         "echarts.min.js            Apache ECharts; Apache License 2.0                    "
+         "echarts.txt, echarts_notice.txt\n")
 endif()
 
 configure_file(cmake/third_party.txt.in third_party.txt @ONLY)

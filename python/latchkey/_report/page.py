@@ -77,5 +77,6 @@ def _echarts() -> str:
         return _asset("echarts.min.js")
     except FileNotFoundError:
         raise NotFoundError("failed to make a report: this installation has no Apache ECharts, "
-                            "which tools/setup puts where the package is built from",
+                            "which `tools/setup --development` puts where the package is "
+                            "built from",
                             "LK_NOT_FOUND") from None
