@@ -216,7 +216,7 @@ TEST(Attend, KeepsNanAndInfinityInTheirRows) {
 
 // Scores that are farther apart than a power of e can tell: the largest one has all the weight.
 TEST(Attend, TakesScoresOfAnySize) {
-  for (const float size : {-1e30F, -1e10F, 2e6F, 1e9F, 3e9F, 1e18F, 1e37F}) {
+  for (const float size : {-1e30F, -1e10F, 1e4F, 1e5F, 2e6F, 1e9F, 3e9F, 1e18F, 1e37F}) {
     for (const int64_t queries : {2, 20}) {
       std::mt19937 random(5);
       const Case of{.queries = queries, .keys = 700, .size = 1, .v_size = 8};

@@ -69,6 +69,18 @@ TEST(ConcatKernel, PutsRandomBlocksBehindEachOther) {
   }
 }
 
+// A turn has 32 KiB: rows of more than half of it, of all of it, and of some turns.
+TEST(ConcatKernel, TakesRowsThatFillTurns) {
+  std::mt19937 random(7);
+  const std::vector<std::vector<size_t>> all = {{20000, 1}, {32767}, {32768},        {32769},
+                                                {32764, 4}, {65536}, {40000, 25536}, {98304}};
+  for (const std::vector<size_t> &blocks : all) {
+    SCOPED_TRACE(testing::PrintToString(blocks));
+    Case made = make(3, blocks, random);
+    ASSERT_NO_FATAL_FAILURE(run(made, lk_isa_get()));
+  }
+}
+
 TEST(ConcatKernel, CutsLongRowsAndIsSharedByThreads) {
   std::mt19937 random(6);
   const int before = lk_team_begin(3);

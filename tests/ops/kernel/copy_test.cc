@@ -154,6 +154,29 @@ TEST(Copy, TransposesWhatNoCacheHolds) {
   }
 }
 
+// Memory is asked for columns to come where AVX-512 transposes few rows of many columns that no
+// cache holds.
+TEST(Copy, AsksMemoryAheadAlongLongLinesAlone) {
+  const auto ahead = [](int64_t rows, int64_t cols, lk_isa isa) {
+    lk_copy copy = {};
+    copy.block = 4;
+    copy.rank = 2;
+    copy.dims[0] = rows;
+    copy.dims[1] = cols;
+    copy.from[0] = copy.to[1] = 4;
+    copy.from[1] = 4 * rows;
+    copy.to[0] = 4 * cols;
+    lk_copy_simplify_for(&copy, isa);
+    return copy.ahead;
+  };
+  const int64_t few = 61, many = (9 << 20) / 4 / few;
+  EXPECT_GT(ahead(few, many, LK_ISA_AVX512), 0);
+  EXPECT_EQ(ahead(many, few, LK_ISA_AVX512), 0);
+  EXPECT_EQ(ahead(few, many, LK_ISA_AVX2), 0);
+  EXPECT_EQ(ahead(few, 1000, LK_ISA_AVX512), 0);
+  EXPECT_EQ(ahead(few, 1000, LK_ISA_AVX2), 0);
+}
+
 // What is shared goes to threads in pieces that only they write.
 TEST(Copy, IsSharedByThreads) {
   lk_tensor_desc from = {};

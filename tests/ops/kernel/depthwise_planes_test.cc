@@ -129,6 +129,19 @@ TEST(DepthwisePlanes, TakeWhatFitsTheBuffer) {
   EXPECT_FALSE(lk_depthwise_planes_takes(&made.shape));
 }
 
+// Those of large windows, whose lines fill half a vector of AVX-512.
+TEST(DepthwisePlanes, RunNarrowImagesOnVectorsOfHalfTheWidth) {
+  const auto isa = [](int64_t width, int64_t kernel, lk_isa best) {
+    return plan(depthwise_case(3, 20, width, kernel), best).isa;
+  };
+  for (const int64_t width : {1, 5, 6, 8}) {
+    EXPECT_EQ(isa(width, 5, LK_ISA_AVX512), LK_ISA_AVX2) << width;
+    EXPECT_EQ(isa(width, 3, LK_ISA_AVX512), LK_ISA_AVX512) << width;
+    EXPECT_EQ(isa(width, 5, LK_ISA_BASE), LK_ISA_BASE) << width;
+  }
+  EXPECT_EQ(isa(9, 5, LK_ISA_AVX512), LK_ISA_AVX512);
+}
+
 TEST(DepthwisePlanes, EndWithAChain) {
   std::mt19937 random(4);
   ConvCase made = depthwise_case(6, 33, 45, 3, 1);
