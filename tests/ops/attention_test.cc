@@ -268,6 +268,39 @@ TEST(Attention, IsNotTouchedByWhatItDoesNotSee) {
   }
 }
 
+// Two queries that weigh two keys equally, where a mask does not hide one.
+OpTester masked(const Value &mask) {
+  OpTester test("Attention", 23);
+  test.input(zeros({1, 1, 2, 1})).input(zeros({1, 1, 2, 1}));
+  return test.input(tensor<float>({1, 1, 2, 1}, {3, 5})).input(mask);
+}
+
+TEST(Attention, SeesWhatItsMaskLeaves) {
+  const Value seen = tensor<float>({1, 1, 2, 1}, {3, 4});
+  masked(tensor<float>({2, 2}, {0, -INFINITY, 7, 7})).expect(seen).run();
+  masked(tensor<uint8_t>({1, 2, 2}, {1, 0, 1, 1}, LK_BOOL)).expect(seen).run();
+  masked(tensor<float>({2, 1}, {0, 0})).expect(tensor<float>({1, 1, 2, 1}, {3, 3})).run();
+}
+
+TEST(Attention, RefusesAMaskThatDoesNotFit) {
+  for (const lk::Dims &dims :
+       std::vector<lk::Dims>{{}, {3}, {3, 2}, {2, 2, 2}, {2, 1, 2, 2}, {1, 1, 1, 2, 2}}) {
+    masked(zeros(dims)).expect_bind(LK_INVALID_ARGUMENT, "attn_mask");
+  }
+}
+
+// Its powers of e are as much work in a step of their own as between the products.
+TEST(Attention, CountsAsMuchWorkWhereScoresAreShown) {
+  const lk::Dims dims = {2, 3, 50, 8}, scores = {2, 3, 50, 50};
+  const auto tester = [&](bool is_shown) {
+    OpTester test("Attention", 23);
+    test.input(zeros(dims)).input(zeros(dims)).input(zeros(dims));
+    for (int i = 0; i < 3; i++) test.expect(zeros(dims)); // Y, and what K and V have become
+    return is_shown ? test.expect(zeros(scores)) : test;
+  };
+  EXPECT_GE(tester(true).flops_of_steps(), tester(false).flops_of_steps());
+}
+
 OpTester projected() {
   OpTester test("Attention", 1);
   test.domain("com.microsoft").attr("num_heads", 2);

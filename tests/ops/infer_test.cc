@@ -234,6 +234,30 @@ TEST(Infer, CountsBlocksWhereBothSidesAreKnown) {
   EXPECT_EQ(status(m, n), LK_OK);
 }
 
+TEST(Infer, TransformsUpTo31BitsOfNumbers) {
+  const Table table = open_table();
+  const auto answer = [&](int64_t length) {
+    Node node;
+    node.op = "DFT";
+    node.opset = 20;
+    Input count;
+    count.dtype = LK_I64;
+    count.bytes.resize(sizeof length);
+    std::memcpy(count.bytes.data(), &length, sizeof length);
+    node.inputs = {{LK_F32, {{3, 3}, {4, 4}, {1, 1}}, {}, false}, count};
+    return infer(table, node, [] { return false; });
+  };
+  for (const int64_t length : {int64_t(1), int64_t(INT32_MAX)}) {
+    const Answer taken = answer(length);
+    ASSERT_EQ(taken.status, LK_OK) << LK_MESSAGE;
+    EXPECT_EQ(taken.outputs[0].dims[1], length);
+  }
+  for (const int64_t length : {int64_t(-1), int64_t(0), int64_t(INT32_MAX) + 1}) {
+    EXPECT_EQ(answer(length).status, LK_OUT_OF_RANGE) << length;
+    EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("must be 1 to 2^31 - 1"));
+  }
+}
+
 // Every row: inputs of one letter refuse different types, with a sentence that names both.
 TEST(Infer, InputsOfOneLetterHaveOneType) {
   const Table table = open_table();
