@@ -8,16 +8,18 @@
 
 enum { CHUNK = 32, SHARED_COLUMNS = 16 * 1024 };
 
-/* Four neighbours; those outside are the first element, without weight. */
+/* Four neighbours; those outside are the first element, without weight. What they come to is
+ * multiplied by the mask. */
 typedef struct taps {
   int64_t index[4];
-  double weight[4];
+  double weight[4], mask;
   bool is_inside;
 } taps;
 
 static taps find_taps(const lk_deform_columns *self, double y, double x, double mask) {
   const int64_t height = self->image[0], width = self->image[1];
-  taps out = {.is_inside = y > -1 && y < (double)height && x > -1 && x < (double)width};
+  taps out = {.mask = mask,
+              .is_inside = y > -1 && y < (double)height && x > -1 && x < (double)width};
   if (!out.is_inside) return out;
   const int64_t top = (int64_t)floor(y), left = (int64_t)floor(x);
   const double down = y - (double)top, right = x - (double)left;
@@ -25,18 +27,19 @@ static taps find_taps(const lk_deform_columns *self, double y, double x, double 
     const int64_t row = top + k / 2, column = left + k % 2;
     if (row < 0 || row >= height || column < 0 || column >= width) continue;
     out.index[k] = row * width + column;
-    out.weight[k] = mask * (k / 2 == 1 ? down : 1 - down) * (k % 2 == 1 ? right : 1 - right);
+    out.weight[k] = (k / 2 == 1 ? down : 1 - down) * (k % 2 == 1 ? right : 1 - right);
   }
   return out;
 }
 
-/* A tap without weight is not read: an infinite element there would make NaN. */
+/* A tap without weight is not read: an infinite element there would make NaN. A mask that is no
+ * finite number makes NaN of what is outside, as of any 0. */
 static float sum_taps(const taps *at, const float *image) {
   double sum = 0;
   for (int k = 0; at->is_inside && k < 4; k++) {
     if (at->weight[k] != 0) sum += at->weight[k] * (double)image[at->index[k]];
   }
-  return (float)sum;
+  return (float)(at->mask * sum);
 }
 
 /* Which row it is. */

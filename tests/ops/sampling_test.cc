@@ -128,6 +128,23 @@ TEST(DeformConv, TakesOffsetsThatAreNoNumbers) {
   }
 }
 
+// Whether an element lies outside of the image, at its edge or within it.
+TEST(DeformConv, MultipliesByAnyMask) {
+  for (const float at : {-Far, -2.0F, -1.0F, 0.0F, 1.0F, 2.0F, Far}) {
+    const float there = at == 0 ? 1 : at == 1 ? 3 : 0; // column 0 of its line
+    for (const float mask : {NaN, Infinite, -Infinite, 0.5F}) {
+      OpTester("DeformConv", 19)
+          .input(floats({1, 1, 2, 2}, {1, 2, 3, 4}))
+          .input(floats({1, 1, 1, 1}, {1}))
+          .input(floats({1, 2, 2, 2}, {at, 0, 0, 0, 0, 0, 0, 0}))
+          .input(floats({1}, {0}))
+          .input(floats({1, 1, 2, 2}, {mask, 1, 1, 1}))
+          .expect(floats({1, 1, 2, 2}, {mask * there, 2, 3, 4}))
+          .run();
+    }
+  }
+}
+
 TEST(DeformConv, RefusesWhatDoesNotFit) {
   const auto conv = [](const char *group, int64_t count, int64_t offsets) {
     return OpTester("DeformConv", 19)
