@@ -218,6 +218,23 @@ TEST(Pool, OfNothingIsNothing) {
       .run();
 }
 
+TEST(Pool, TakesStridesOfUpTo2To40) {
+  const Value x = lk::floats({1, 1, 2, 2}, {3, 4, 5, 6});
+  constexpr int64_t most = int64_t{1} << 40;
+  for (const char *op : {"MaxPool", "AveragePool"}) {
+    const auto pool = [&](int64_t stride) {
+      return OpTester(op, 12)
+          .attr_ints("kernel_shape", {1, 1})
+          .attr_ints("strides", {1, stride})
+          .input(x)
+          .expect(lk::floats({1, 1, 2, 1}, {3, 5}));
+    };
+    pool(most).run();
+    pool(most + 1).expect_create(LK_OUT_OF_RANGE,
+                                 "'strides' has value 1099511627777, at least 1 and at most 2^40");
+  }
+}
+
 TEST(Pool, NamesWhatIsWrong) {
   const Value x = random({1, 2, 5, 5}, 1);
   const auto pool = [](const char *op, const Value &value) {
