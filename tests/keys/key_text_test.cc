@@ -436,6 +436,9 @@ TEST_F(KeyText, ParsingTellsOfEachFailedAllocation) {
                            ";value=5:u8,data:0102030405";
   std::string longer = text;
   for (int i = 0; i < 60; i++) longer += ";tensor=1x2x3:f32";
+  longer += ";attr=[1"; // more than there is room for by then
+  for (int i = 0; i < 1000; i++) longer += ",1";
+  longer += "]";
   lk::fail_every_allocation([&](lk::FailingAllocator &allocator) {
     lk_intern *own = nullptr;
     lk_key *key = nullptr;

@@ -1,5 +1,6 @@
 // The graph: building, linking, sorting, editing, and memory.
 #include "tests/executor_glue/graph/builder.h"
+#include "tests/harness/fenced.h"
 
 using lk::Attr;
 using lk::GraphBuilder;
@@ -159,6 +160,18 @@ TEST(Graph, FinishDropsDeadNodesAndUnusedConstants) {
   EXPECT_EQ(g->values[b].producer, 0);
   EXPECT_EQ(g->values[x].n_uses, 1u);
   EXPECT_EQ(g->values[unused].constant_kind, LK_CONSTANT_NONE);
+}
+
+TEST(Graph, ResolveTouchesNothingBehindTheLastValue) {
+  GraphBuilder g;
+  g.output(g.node("Relu", {g.input("x", {1})}));
+  LK_ASSERT_OK(g.link());
+  lk_value *const values = g->values;
+  const size_t bytes = g->n_values * sizeof *values;
+  const lk::Fenced fenced(bytes);
+  g->values = static_cast<lk_value *>(std::memcpy(fenced.data(), values, bytes));
+  LK_EXPECT_OK(lk_graph_resolve(g.get(), LK_ERR));
+  g->values = values;
 }
 
 TEST(Graph, ConstantNumbersOfEveryType) {

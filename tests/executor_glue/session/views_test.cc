@@ -55,12 +55,15 @@ public:
   std::string slice(const std::string &x, int64_t begin, int64_t end) {
     return add("Slice", {x, list({begin}), list({end}), list({0})}, part(x, begin, end));
   }
-  std::vector<std::string> split(const std::string &x, const std::vector<int64_t> &sizes) {
+  // Without `wants_first`, output 0 has no name.
+  std::vector<std::string> split(const std::string &x, const std::vector<int64_t> &sizes,
+                                 bool wants_first = true) {
     std::vector<std::string> names;
     int64_t at = 0;
     for (const int64_t size : sizes) {
-      names.push_back("v" + std::to_string(count_++));
-      values_[names.back()] = part(x, at, at + size);
+      const bool is_wanted = wants_first || !names.empty();
+      names.push_back(is_wanted ? "v" + std::to_string(count_++) : "");
+      if (is_wanted) values_[names.back()] = part(x, at, at + size);
       at += size;
     }
     graph_.node(proto::node("Split", {x, list(sizes)}, names, {axis()}));
@@ -169,6 +172,15 @@ TEST_F(Views, PartsOfASplitAreWhereTheyAre) {
   model.output(model.sum(parts[2], parts[2]));
   model.output(model.concat({parts[1], model.slice(parts[2], 1, 2)}));
   EXPECT_EQ(steps_of(model), (Kinds{"element", "element"})); // a Concat of one part is that part
+}
+
+TEST_F(Views, APartWithoutElementsIsThereBehindOneThatNobodyWants) {
+  Model model(16);
+  model.input(numbers(8, 16));
+  const auto parts = model.split("x", {8, 0}, false);
+  model.output(model.concat({parts[1], model.negate("x")}));
+  model.output(parts[1]);
+  EXPECT_EQ(steps_of(model), (Kinds{"element"}));
 }
 
 TEST_F(Views, PartsThatAreGraphOutputsAreWrittenThere) {
