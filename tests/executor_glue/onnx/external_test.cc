@@ -3,11 +3,16 @@
 #include <sys/stat.h>
 
 #include <cinttypes>
+#include <climits>
 #include <cstdio>
 #include <fstream>
 
 #include "tests/executor_glue/onnx/proto_writer.h"
 #include "tests/harness/folder.h"
+
+extern "C" {
+#include "executor_glue/onnx/external.h"
+}
 
 using namespace proto;
 using ::testing::AllOf;
@@ -220,6 +225,21 @@ TEST(OnnxExternal, FilesOver2GB) {
     EXPECT_EQ(all[offset / 4], 9.f) << "the same mapping";
   }
   EXPECT_LT(allocator.peak_bytes(), size_t{1} << 20);
+}
+
+TEST(OnnxExternal, FoldersHavePathsOfUpTo4095Bytes) {
+  static_assert(PATH_MAX == 4096, "one of them is for the NUL");
+  lk::FailingAllocator allocator;
+  lk_onnx_external *external = nullptr;
+  const std::string longest(4095, '/'); // another name of "/"
+  LK_ASSERT_OK(lk_onnx_external_create(allocator.get(), (longest + "m.onnx").c_str(), false,
+                                       &external, LK_ERR));
+  lk_onnx_external_destroy(external);
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
+                   lk_onnx_external_create(allocator.get(), (longest + "/m.onnx").c_str(), false,
+                                           &external, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("the path is longer than 4095 bytes"));
+  EXPECT_EQ(external, nullptr);
 }
 
 TEST(OnnxFile, ThatCannotBeOpened) {

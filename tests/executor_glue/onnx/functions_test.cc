@@ -100,6 +100,27 @@ TEST(OnnxFunctions, CallOthers) {
   EXPECT_EQ(lk_node_attr_float(m.node("LeakyRelu"), "alpha", -1), 0.125F);
 }
 
+// The one that it was not given does not hide those behind it.
+TEST(OnnxFunctions, PassOnWhatTheyAreGivenAndNothingElse) {
+  const Function inner = Function("Inner").in("a").out("b").opset(13).node(
+      node("Selu", {"a"}, {"b"},
+           {reference("alpha", kFloat, "alpha"), reference("gamma", kFloat, "gamma")}));
+  const Function outer =
+      Function("Outer")
+          .in("a")
+          .out("b")
+          .opset(13)
+          .opset(1, "local")
+          .node(call("Inner", {"a"}, {"b"},
+                     {reference("alpha", kFloat, "absent"), reference("gamma", kFloat, "given")}));
+  Loaded m;
+  LK_ASSERT_OK(m.memory(of(
+      {call("Outer", {"x"}, {"y"}, {attribute("given", kFloat).flt(2, 0.125F)})}, {outer, inner})));
+  const lk_node *selu = m.node("Selu");
+  ASSERT_EQ(selu->n_attrs, 1u);
+  EXPECT_EQ(lk_node_attr_float(selu, "gamma", -1), 0.125F);
+}
+
 TEST(OnnxFunctions, GiveConstantsWhatTheyAreGiven) {
   const Function f = Function("F")
                          .in("a")
