@@ -46,6 +46,22 @@ static void set_shape_rules(lk_json *json, const lk_report_source *source, const
   lk_json_set(json, "shape_from_data", json_boolean((flags & LK_OP_DATA_DEPENDENT) != 0));
 }
 
+static json_t *changes_json(const lk_node_stats *stats) {
+  lk_json changes = lk_json_begin(json_array());
+  for (uint32_t i = 0; i < stats->n_changes; i++) {
+    const lk_node_change *each = &stats->changes[i];
+    lk_json json = lk_json_begin(json_object());
+    lk_json_set(&json, "input", lk_json_number(each->input));
+    lk_json_set(&json, "dim", each->dim < 0 ? json_null() : json_integer(each->dim));
+    lk_json_set(&json, "from", json_integer(each->from));
+    lk_json_set(&json, "to", json_integer(each->to));
+    lk_json_set(&json, "binds", lk_json_number(each->binds));
+    lk_json_set(&json, "bind_ns", lk_json_number(each->bind_ns));
+    lk_json_add(&changes, lk_json_end(&json));
+  }
+  return lk_json_end(&changes);
+}
+
 static json_t *node_json(const lk_report_source *source, size_t index) {
   const lk_node *node = &source->graph->nodes[index];
   const lk_node_stats stats = source->node_stats(source->self, index);
@@ -61,6 +77,7 @@ static json_t *node_json(const lk_report_source *source, size_t index) {
   lk_json_set(&json, "outputs", values_json(source->graph, node->outputs, node->n_outputs));
   set_shape_rules(&json, source, node);
   set_binds(&json, &stats);
+  lk_json_set(&json, "changes", changes_json(&stats));
   return lk_json_end(&json);
 }
 

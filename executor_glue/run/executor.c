@@ -33,6 +33,7 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
   LK_TRY(create_key(made, name, error));
   LK_TRY(lk_implementation_names_create(allocator, graph->n_nodes, &made->implementations, error));
   LK_TRY(lk_node_counts_create(allocator, graph->n_nodes, &made->node_counts, error));
+  LK_TRY(lk_node_keys_create(allocator, graph->n_nodes, &made->node_keys, error));
   *out_executor = made;
   made = NULL;
 
@@ -56,6 +57,7 @@ void lk_graph_executor_destroy(lk_graph_executor *executor) {
   lk_program_destroy(executor->program);
   lk_implementation_names_destroy(executor->implementations);
   lk_node_counts_destroy(executor->node_counts);
+  lk_node_keys_destroy(executor->node_keys);
   lk_size_log_destroy(executor->sizes);
   lk_run_limit_destroy(&executor->limit);
   lk_free(executor->allocator, executor);
@@ -80,7 +82,9 @@ const char *lk_graph_executor_implementation(lk_graph_executor *executor, size_t
 }
 
 lk_node_stats lk_graph_executor_node_stats(const lk_graph_executor *executor, size_t node) {
-  return lk_node_counts_get(executor->node_counts, node);
+  lk_node_stats stats = lk_node_counts_get(executor->node_counts, node);
+  lk_node_keys_get(executor->node_keys, node, &stats);
+  return stats;
 }
 
 /* lk_graph_executor_visit_sizes, for a list that knows no names. */

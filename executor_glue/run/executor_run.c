@@ -82,6 +82,7 @@ static lk_status build_entry(lk_invocation *invocation, bool cached, lk_plan_ent
                                  .is_kept = executor->run_plans,
                                  .implementations = executor->implementations,
                                  .node_counts = executor->node_counts,
+                                 .node_keys = executor->node_keys,
                                  .bound = invocation->traced != NULL ? lk_observe_node : NULL,
                                  .bound_arg = invocation};
   lk_run_plan *plan = NULL;

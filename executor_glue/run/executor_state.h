@@ -7,6 +7,7 @@
 #include "executor_glue/run/frame_pool.h"
 #include "executor_glue/run/implementation_names.h"
 #include "executor_glue/run/node_counts.h"
+#include "executor_glue/run/node_keys.h"
 #include "executor_glue/run/run_limit.h"
 #include "executor_glue/run/size_log.h"
 
@@ -29,6 +30,7 @@ struct lk_graph_executor {
   atomic_uint_least64_t builds;
   lk_implementation_names *implementations;
   lk_node_counts *node_counts;
+  lk_node_keys *node_keys;
   lk_size_log *sizes;
   lk_labels_place labels; /* of the program */
   lk_tally counts;        /* apart from what is above, which most runs only read */

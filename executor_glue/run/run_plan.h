@@ -8,6 +8,7 @@
 
 #include "executor_glue/run/implementation_names.h"
 #include "executor_glue/run/node_counts.h"
+#include "executor_glue/run/node_keys.h"
 #include "executor_glue/run/program.h"
 #include "executor_glue/run/schedule.h"
 
@@ -70,6 +71,7 @@ typedef struct lk_run_plan_desc {
   bool is_kept;            /* for more than one run: then its plans are its own; else the cache's */
   lk_implementation_names *implementations; /* told that of each node that is bound */
   lk_node_counts *node_counts;              /* told how long that took, where is_kept */
+  lk_node_keys *node_keys;                  /* told of the inputs' shapes, where is_kept */
   /* NULL, or told of each node when it was bound. */
   void (*bound)(void *arg, size_t node, uint64_t begin_ns, uint64_t end_ns);
   void *bound_arg;

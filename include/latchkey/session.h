@@ -171,6 +171,18 @@ typedef struct lk_session_node {
   const char *implementation; /* of the newest bind, as lk_plan_info has it; "" before that */
 } lk_session_node;
 
+#define LK_NODE_CHANGES 4
+
+/* A field of a node's key that has made it be bound anew. What a bind differs in is found by
+ * comparing its inputs' shapes with the nearest of the last four others. */
+typedef struct lk_node_change {
+  uint32_t input;   /* of the first eight */
+  int32_t dim;      /* -1: the rank */
+  int64_t from, to; /* the newest of these changes */
+  uint64_t binds;
+  uint64_t bind_ns; /* of those; where several fields differed, each has its part */
+} lk_node_change;
+
 /* How often a node was bound to a size, which is when a run plan is built, and how long that took;
  * with what is computed then, such as shapes. Where no run plans are kept, nothing is counted. */
 typedef struct lk_node_stats {
@@ -178,6 +190,8 @@ typedef struct lk_node_stats {
   uint64_t binds;
   uint64_t bind_ns, longest_bind_ns;
   uint64_t bind_times[LK_TIME_BUCKETS];
+  uint32_t n_changes, reserved;
+  lk_node_change changes[LK_NODE_CHANGES]; /* those that have cost the most, in that order */
 } lk_node_stats;
 
 /* A size: what a run plan was built for, and what became of it. Valid during the visit. */

@@ -12,6 +12,7 @@ from ._text import time_text
 _STEPS = (8, 16, 32, 64, 128)
 _FEW_SIZES = 8  # so many are no reason to round
 _MOST_SHOWN = 8
+_MOST_NODES = 4  # of them
 
 
 class Finding(NamedTuple):
@@ -158,7 +159,18 @@ def _detail(name: str, change: _Change) -> str:
             f"{_count(change.times, 'build')}, {time_text(change.lost_ns)}, last {change.last}")
 
 
-def _new_sizes(where: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def _node_changes(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What nodes were bound anew for, the most expensive first."""
+    found = [(change, node) for node in nodes for change in node.get("changes", ())]
+    found.sort(key=lambda one: -one[0]["bind_ns"])
+    return [f"{node['name'] or node['output_name']}: in[{change['input']}]."
+            f"{'rank' if change['dim'] is None else 'dims[{dim}]'.format_map(change)} "
+            f"{change['from']} -> {change['to']}, {_count(change['binds'], 'bind')}, "
+            f"{time_text(change['bind_ns'])}" for change, node in found[:_MOST_NODES]]
+
+
+def _new_sizes(where: str, sizes: Sequence[Mapping[str, Any]],
+               nodes: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
     changes = _changes_by_field(sizes)
     if not changes:
         return
@@ -168,7 +180,8 @@ def _new_sizes(where: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[Findi
         "new_sizes", round(lost),
         f"{_count(len(sizes) - 1, 'new size')}{where} came after the first, "
         f"mostly since {ranked[0]} changed",
-        tuple(_detail(name, changes[name]) for name in ranked), _round_advice(sizes, changes))
+        (*(_detail(name, changes[name]) for name in ranked[:_MOST_SHOWN - _MOST_NODES]),
+         *_node_changes(nodes)), _round_advice(sizes, changes))
 
 
 def _built_again(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any],
@@ -405,9 +418,12 @@ def explain(statistics: Mapping[str, Any]) -> Explanation:
     others: list[Finding] = list(_memory(context))
     for session in sessions:
         every_run += _kept_nothing(session, context)
-        for part, sizes in _parts(session["sizes"]).items():
+        parts = _parts(session["sizes"])
+        for part, sizes in parts.items():
             name = session.get("name", part)  # of a subgraph, which is one part
-            timed += _new_sizes("" if name == "run" else f" of part '{name}'", sizes)
+            # which part a node is of is not counted
+            nodes = session["nodes"] if len(parts) == 1 else ()
+            timed += _new_sizes("" if name == "run" else f" of part '{name}'", sizes, nodes)
         timed += _built_again(session["sizes"], context)
         where = f" (part '{session['name']}')" if "name" in session else ""
         not_fused = list(_not_fused(where, session))

@@ -37,7 +37,7 @@ def test_a_dimension_that_drifts(convnet):
     assert first.text == ("99 new sizes came after the first, mostly since x.dims[3] changed")
     assert first.details[0].startswith("x.dims[3]: 100 values (20 to 119), 99 builds, ")
     assert first.details[0].endswith("last 118 -> 119")
-    assert len(first.details) == 1
+    assert first.details[1].startswith("features: in[0].dims[3] 118 -> 119, 99 binds, ")
     assert first.advice == ("where the model allows padding, round x.dims[3] up to a multiple of "
                             "8: 13 sizes instead of 100")
     assert first.lost_ns > 0
@@ -279,7 +279,9 @@ def test_two_dimensions_share_the_time(convnet):
         for size in (16, 20, 24, 28):
             session.run(image(size, size))
         first = session.explain()[0]
-    assert [detail.split(":")[0] for detail in first.details] == ["x.dims[2]", "x.dims[3]"]
+    assert [detail.split(":")[0] for detail in first.details[:2]] == ["x.dims[2]", "x.dims[3]"]
+    nodes = [detail for detail in first.details if detail.startswith("features: ")]
+    assert {node.split()[1] for node in nodes} == {"in[0].dims[2]", "in[0].dims[3]"}
     assert first.advice == "run the sizes that are known once before the first request"
 
 
@@ -399,7 +401,8 @@ def test_as_text_and_as_data(convnet):
     lines = str(found).splitlines()
     assert lines[0].startswith("1. 21 new sizes came after the first")
     assert lines[1].startswith("   - x.dims[2]: 22 values (8 to 29)")
-    assert lines[2].startswith("   => where the model allows padding")
+    assert lines[2].startswith("   - features: in[0].dims[2] 28 -> 29, 21 binds, ")
+    assert any(line.startswith("   => where the model allows padding") for line in lines[3:])
     assert json.loads(json.dumps(found.to_json()))[0]["cause"] == "new_sizes"
     assert explain(said) == found, "a file with statistics says the same of sizes"
 
@@ -416,3 +419,14 @@ def test_thousands_of_sizes(relu):
             session.run({"x": numpy.zeros((rows, 3), numpy.float32)})
         found = session.explain()
     assert found[0].details[0].startswith("x.dims[0]: 3999 values (1 to 3999)")
+
+
+def test_a_file_without_changes_of_nodes_is_explained(convnet):
+    with latchkey.Session(convnet) as session:
+        for size in (16, 20, 24):
+            session.run(image(size))
+        statistics = session.statistics()
+    for node in statistics["session"]["nodes"]:
+        del node["changes"]  # as earlier versions have written it
+    first = latchkey.explain(statistics)[0]
+    assert first.cause == "new_sizes" and len(first.details) == 1
