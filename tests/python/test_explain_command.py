@@ -48,7 +48,8 @@ def test_says_what_drifts(model):
     nodes = list(itertools.takewhile(re.compile(
         r"   - .+: in\[\d\]\.dims\[\d\] \d+ -> \d+, \d+ binds?, .+s$").match, lines[2:]))
     assert 1 <= len(nodes) <= 4
-    assert lines[2 + len(nodes)].startswith("   => where the model allows padding, round x.dims[3] up")
+    assert lines[2 + len(nodes)].startswith(
+        "   => where the model allows padding, round x.dims[3] up")
 
 
 def test_says_what_does_not_fit(model):
