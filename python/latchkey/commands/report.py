@@ -22,9 +22,9 @@ EPILOG = """\
 session.statistics() or latchkey.ort.stats() have returned will do as well, as
 JSON; the page then has what these hold.
 
-Example:
-  latchkey record rec.onnx --shape 'x=1x3x48x{32..320}' -n 1000 -o run.json
-  latchkey report run.json -o report.html"""
+Examples:
+  latchkey report run.json -o report.html
+  latchkey report before.json after.json -o report.html"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
