@@ -139,7 +139,7 @@ def test_says_how_it_is_used():
     done = command("--help")
     assert done.returncode == 0 and done.stderr == ""
     assert done.stdout.startswith("Usage: latchkey report [OPTION...] FILE...\n")
-    for words in ("-o PAGE", "Example:", "latchkey record"):
+    for words in ("-o PAGE", "Examples:", "'latchkey record'"):
         assert words in done.stdout
 
 
