@@ -203,7 +203,7 @@ def test_lines_of_the_graph_end_at_their_nodes():
 def test_slow_requests_are_explained(tmp_path, convnet):
     """The first of a size, requests beside others, and those that nothing explains."""
     path = tmp_path / "why.json"
-    with latchkey.Session(convnet, context=latchkey.Context(threads=1)) as session:
+    with latchkey.Session(convnet, cache="shared", threads=1) as session:
         with latchkey.Recorder(session, path=path, profile_every=0) as recorder:
             threads = [threading.Thread(target=lambda: [
                 recorder.run({"x": random(1, 3, 8, 8)}) for _ in range(20)]) for _ in range(2)]
@@ -225,6 +225,12 @@ def test_slow_requests_are_explained(tmp_path, convnet):
         {"begin_ns": 4, "ns": 1100, "size": 0, "first": 0, "others": 0, "steps": None},
         {"begin_ns": 5, "ns": 1100, "size": None, "first": None, "others": 0, "steps": None}]
     found["samples"]["waiting"] = [0] * len(found["samples"]["at_ns"])
+    own = copy.deepcopy(found)
+    own["options"]["cache"] = "thread"
+    own["statistics"]["session"]["sizes"][0]["builds"] = 2
+    assert requests.view(own)["slowest"][1]["why"][0] == (
+        "The run plan of its size was built 2 times, since each thread builds its own: it may have "
+        "waited for that.")
     why = [one["why"] for one in requests.view(found)["slowest"]]
     assert why[0][0].startswith("It was the first of its size: its run plan was built, which takes")
     assert why[1][0] == "1 other request had begun and not ended: they share the processors."

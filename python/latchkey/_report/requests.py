@@ -171,8 +171,10 @@ def _reasons(one: Mapping[str, Any], recording: Mapping[str, Any], usual: _Usual
             f", which takes {time_text(build_ns)}." if build_ns is not None else ".")
     elif builds > 1 and build_ns is not None and build_ns >= one["ns"] * _LITTLE:
         known = True
-        yield (f"The run plan of its size was built {builds} times, since it had been evicted or "
-               "dropped: it may have waited for that.")
+        why = ("each thread builds its own" if recording["options"].get("cache") == "thread"
+               else "it had been evicted or dropped")
+        yield (f"The run plan of its size was built {builds} times, since {why}: it may have "
+               "waited for that.")
     if one["others"]:
         known = True
         yield (f"{one['others']} other request{'s' if one['others'] > 1 else ''} had begun and not "
