@@ -3,7 +3,6 @@
 #include "executor_glue/ort/provider.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -48,12 +47,14 @@ static lk_status write_run_report(const provider *self, const char *path, lk_err
 
 static char *make_text(void *object) {
   const provider *self = object;
-  return lk_ort_report_text(self->context, &self->claims, self->subgraphs);
+  char *text = NULL;
+  (void)lk_ort_report_text(self->context, &self->claims, self->subgraphs, &text, NULL);
+  return text;
 }
 
 static void release_text(void *object, char *text) {
-  (void)object;
-  free(text);
+  const provider *self = object;
+  lk_free(self->ort->latchkey->context_allocator(self->context->handle), text);
 }
 
 /* The socket of the process tells of the session from now on. */

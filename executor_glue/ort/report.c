@@ -116,11 +116,11 @@ cleanup:
   return status;
 }
 
-char *lk_ort_report_text(const lk_ort_context *context, const lk_ort_claims *claims,
-                         lk_ort_subgraph *subgraphs) {
+lk_status lk_ort_report_text(const lk_ort_context *context, const lk_ort_claims *claims,
+                             lk_ort_subgraph *subgraphs, char **out_text, lk_error *error) {
   json_t *report = NULL;
-  if (make_report(context, claims, subgraphs, &report, NULL) != LK_OK) return NULL;
-  char *text = json_dumps(report, JSON_COMPACT);
-  json_decref(report);
-  return text;
+  *out_text = NULL;
+  LK_RETURN_NOT_OK(make_report(context, claims, subgraphs, &report, error));
+  return lk_report_text(context->ort->latchkey->context_allocator(context->handle), report,
+                        out_text, error);
 }

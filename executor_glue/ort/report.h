@@ -7,6 +7,6 @@
 /* `subgraphs`: the newest first; NULL: none. */
 lk_status lk_ort_report_write(const lk_ort_context *context, const lk_ort_claims *claims,
                               lk_ort_subgraph *subgraphs, const char *path, lk_error *error);
-/* On one line, for free(); NULL: no memory. */
-char *lk_ort_report_text(const lk_ort_context *context, const lk_ort_claims *claims,
-                         lk_ort_subgraph *subgraphs);
+/* As text of the context's allocator, on one line. */
+lk_status lk_ort_report_text(const lk_ort_context *context, const lk_ort_claims *claims,
+                             lk_ort_subgraph *subgraphs, char **out_text, lk_error *error);
