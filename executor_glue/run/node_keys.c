@@ -1,7 +1,6 @@
 #include "executor_glue/run/node_keys.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
