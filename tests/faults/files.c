@@ -11,11 +11,6 @@
 
 char *__realpath_chk(const char *path, char *resolved, size_t capacity);
 
-static int fail(int code) {
-  errno = code;
-  return -1;
-}
-
 static char *refuse_path(void) {
   errno = EACCES;
   return NULL;
@@ -38,18 +33,18 @@ int open(const char *path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
   va_end(arguments);
-  return fault_takes(FAULT_OPEN) ? fail(EMFILE) : next(path, flags, mode);
+  return fault_takes(FAULT_OPEN) ? fault_fail(EMFILE) : next(path, flags, mode);
 }
 
 int fstat(int file, struct stat *out) {
   FAULT_NEXT(int, fstat, int, struct stat *);
-  return fault_takes(FAULT_STATUS) ? fail(EIO) : next(file, out);
+  return fault_takes(FAULT_STATUS) ? fault_fail(EIO) : next(file, out);
 }
 
 ssize_t read(int file, void *bytes, size_t size) {
   FAULT_NEXT(ssize_t, read, int, void *, size_t);
-  if (fault_takes(FAULT_READ)) return fail(EIO);
-  if (fault_takes(FAULT_READ_INTERRUPTED)) return fail(EINTR);
+  if (fault_takes(FAULT_READ)) return fault_fail(EIO);
+  if (fault_takes(FAULT_READ_INTERRUPTED)) return fault_fail(EINTR);
   if (fault_takes(FAULT_READ_END)) return 0;
   if (size > 1 && fault_takes(FAULT_READ_SHORT)) size /= 2;
   return next(file, bytes, size);
@@ -59,25 +54,25 @@ ssize_t read(int file, void *bytes, size_t size) {
 int close(int file) {
   FAULT_NEXT(int, close, int);
   const int failed = next(file);
-  return fault_takes(FAULT_CLOSE) ? fail(EIO) : failed;
+  return fault_takes(FAULT_CLOSE) ? fault_fail(EIO) : failed;
 }
 
 int mkdir(const char *path, mode_t mode) {
   FAULT_NEXT(int, mkdir, const char *, mode_t);
-  return fault_takes(FAULT_MAKE_FOLDER) ? fail(ENOSPC) : next(path, mode);
+  return fault_takes(FAULT_MAKE_FOLDER) ? fault_fail(ENOSPC) : next(path, mode);
 }
 
 int mkstemp(char *path) {
   FAULT_NEXT(int, mkstemp, char *);
-  return fault_takes(FAULT_MAKE_FILE) ? fail(ENOSPC) : next(path);
+  return fault_takes(FAULT_MAKE_FILE) ? fault_fail(ENOSPC) : next(path);
 }
 
 int fchmod(int file, mode_t mode) {
   FAULT_NEXT(int, fchmod, int, mode_t);
-  return fault_takes(FAULT_MODE) ? fail(EPERM) : next(file, mode);
+  return fault_takes(FAULT_MODE) ? fault_fail(EPERM) : next(file, mode);
 }
 
 int rename(const char *from, const char *to) {
   FAULT_NEXT(int, rename, const char *, const char *);
-  return fault_takes(FAULT_RENAME) ? fail(EIO) : next(from, to);
+  return fault_takes(FAULT_RENAME) ? fault_fail(EIO) : next(from, to);
 }

@@ -16,11 +16,6 @@ typedef void (*handler_fn)(void);
 
 int __register_atfork(handler_fn before, handler_fn parent, handler_fn child, void *library);
 
-static int fail(int code) {
-  errno = code;
-  return -1;
-}
-
 static long whole_pages(size_t size) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   return (long)((size + page - 1) / page * page);
@@ -46,7 +41,7 @@ int munmap(void *bytes, size_t size) {
 
 int madvise(void *bytes, size_t size, int advice) {
   FAULT_NEXT(int, madvise, void *, size_t, int);
-  return fault_takes(FAULT_ADVICE) ? fail(EINVAL) : next(bytes, size, advice);
+  return fault_takes(FAULT_ADVICE) ? fault_fail(EINVAL) : next(bytes, size, advice);
 }
 
 int pthread_create(pthread_t *out, const pthread_attr_t *attributes, thread_fn fn, void *arg) {
@@ -71,20 +66,20 @@ int __register_atfork(handler_fn before, handler_fn parent, handler_fn child, vo
 
 int sched_getaffinity(pid_t process, size_t size, cpu_set_t *set) {
   FAULT_NEXT(int, sched_getaffinity, pid_t, size_t, cpu_set_t *);
-  return fault_takes(FAULT_AFFINITY) ? fail(EPERM) : next(process, size, set);
+  return fault_takes(FAULT_AFFINITY) ? fault_fail(EPERM) : next(process, size, set);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *out) {
   FAULT_NEXT(int, clock_gettime, clockid_t, struct timespec *);
-  return fault_takes(FAULT_CLOCK) ? fail(EPERM) : next(clock, out);
+  return fault_takes(FAULT_CLOCK) ? fault_fail(EPERM) : next(clock, out);
 }
 
 int getentropy(void *out, size_t size) {
   FAULT_NEXT(int, getentropy, void *, size_t);
-  return fault_takes(FAULT_ENTROPY) ? fail(ENOSYS) : next(out, size);
+  return fault_takes(FAULT_ENTROPY) ? fault_fail(ENOSYS) : next(out, size);
 }
 
 ssize_t getrandom(void *out, size_t size, unsigned flags) {
   FAULT_NEXT(ssize_t, getrandom, void *, size_t, unsigned);
-  return fault_takes(FAULT_RANDOM) ? fail(ENOSYS) : next(out, size, flags);
+  return fault_takes(FAULT_RANDOM) ? fault_fail(ENOSYS) : next(out, size, flags);
 }
