@@ -94,46 +94,45 @@ def test_refuses(words, code, sentence):
     assert sentence in err and err.count("\n") == 1
 
 
+@contextlib.contextmanager
+def listening(folder, serve):
+    """The path of a socket, whose only client `serve` gets."""
+    path = str(folder / "s")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+
+        def accept():
+            peer, _ = listener.accept()
+            with peer:
+                serve(peer)
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        yield path
+        thread.join()
+
+
 @pytest.mark.parametrize("answer, sentence", [
     (b"", "closed without an answer"), (b"hello\n", "it is not JSON"),
     (b"[1]\n", "failed to read the answer"), (b'{"error": "no"}\n', "no"),
     (b'{"schema": "other"}\n', "another kind")])
 def test_an_answer_of_another_kind(tmp_path, answer, sentence):
-    path = str(tmp_path / "s")
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(path)
-        listener.listen()
+    def serve(peer):
+        peer.recv(100)
+        peer.sendall(answer)
 
-        def serve():
-            peer, _ = listener.accept()
-            with peer:
-                peer.recv(100)
-                peer.sendall(answer)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
+    with listening(tmp_path, serve) as path:
         with pytest.raises(client.TopError, match=sentence):
             client.ask(path)
-        thread.join()
 
 
 @pytest.mark.parametrize("sends", [b"", b"{"])
 def test_a_process_that_ends_while_it_is_asked(tmp_path, sends):
-    path = str(tmp_path / "s")
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(path)
-        listener.listen()
-
-        def reset():
-            peer, _ = listener.accept()
-            peer.sendall(sends)
-            peer.close()  # with the request unread, the other side meets ECONNRESET
-
-        thread = threading.Thread(target=reset)
-        thread.start()
+    # it closes with the request unread: the other side meets ECONNRESET
+    with listening(tmp_path, lambda peer: peer.sendall(sends)) as path:
         with pytest.raises(client.GoneError, match="Connection reset"):
             client.ask(path)
-        thread.join()
 
 
 def test_a_file_that_is_no_socket(tmp_path):
