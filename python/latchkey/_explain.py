@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _shapes
-from ._text import time_text
+from ._text import shape_text, time_text
 
 # Dimensions are rounded up to steps like these where sizes are many.
 _STEPS = (8, 16, 32, 64, 128)
@@ -222,8 +222,7 @@ def _cache_advice(sizes: Sequence[Mapping[str, Any]], cache: Mapping[str, Any]) 
 
 def shapes_text(size: Mapping[str, Any]) -> str:
     """What tells a size of statistics from others: ``x 1x3x48x320, axes = [1, 2]``."""
-    texts = [f"{tensor['name']} {'x'.join(map(str, tensor['shape'])) or 'scalar'}"
-             for tensor in size["inputs"]]
+    texts = [f"{tensor['name']} {shape_text(tensor['shape'])}" for tensor in size["inputs"]]
     texts += [f"{tensor['name'] or 'wanted outputs'} = {tensor['data']}"
               for tensor in size["values"]]
     return ", ".join(texts)

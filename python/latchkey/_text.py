@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 # As base/text.h has them: C0, DEL and C1, separators of lines, what turns the direction of writing;
@@ -72,3 +72,8 @@ def time_text(ns: float) -> str:
         if ns >= factor:
             return f"{ns / factor:.3g} {unit}"
     return f"{ns:.0f} ns"
+
+
+def shape_text(shape: Iterable[int]) -> str:
+    """``1x3x48x320``, or ``scalar``."""
+    return "x".join(map(str, shape)) or "scalar"

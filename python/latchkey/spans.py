@@ -23,6 +23,7 @@ except ImportError as error:
 
 from ._errors import OutOfMemoryError, exception_of, text
 from ._native import lib
+from ._text import shape_text
 from ._trace import Trace
 
 if TYPE_CHECKING:
@@ -156,4 +157,4 @@ def _attributes(event: Mapping[str, Any]) -> dict[str, Any]:
 
 def _shape(value: Any) -> str:
     shape = getattr(value, "shape", None)
-    return "x".join(map(str, shape)) if shape is not None else type(value).__name__
+    return shape_text(shape) if shape is not None else type(value).__name__

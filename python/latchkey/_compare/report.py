@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._model import NodeInfo
-from .._text import escape, table
+from .._text import escape, shape_text, table
 from .difference import Difference, Worst
 from .isolate import CONTEXT, INHERITED, OWN, FileNode, Verdict
 
@@ -52,7 +52,7 @@ def _type(name: str) -> str:
 
 
 def _row(one: Difference, requests: int) -> list[str]:
-    shape = "x".join(map(str, one.shape)) or "scalar"
+    shape = shape_text(one.shape)
     if one.problem:
         return [escape(one.name), _type(one.dtype), shape, one.problem, "", "", "", ""]
     worst = one.absolute or one.first
