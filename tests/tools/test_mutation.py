@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "mutation"))
 
+import draw
 import equal
 import unreached
 from mutants import applied, mutants_of
@@ -59,6 +60,40 @@ def test_a_change_is_where_it_says():
         line = SOURCE.splitlines()[mutant.line - 1]
         assert mutant.before in line
         assert mutant.block == ((3, 3) if mutant.line == 3 else (6, 12))
+
+
+def order(seed, **files):
+    """The draw of a seed from some files: (file, line before, line after) of each mutant."""
+    by_kind = {}
+    for path, text in files.items():
+        for key, mutant in draw.keyed(seed, mutants_of(path, text), text):
+            by_kind.setdefault(mutant.kind, []).append((key, mutant))
+    return [(mutant.path, *equal.texts_of(mutant, files[mutant.path]))
+            for mutant in draw.draws(seed, by_kind)]
+
+
+def many(first, last):
+    """A function of lines that differ."""
+    return "int f(int a) {\n" + "".join(
+        f"  if (a < {n} && a + {n} != g({n})) h(a, {n});\n" for n in range(first, last)) + "}\n"
+
+
+def test_a_draw_has_each_mutant_once_and_follows_its_seed():
+    text = many(1, 30)
+    drawn = order(1, a=text)
+    assert len(drawn) == len(mutants_of("a", text)) == len(set(drawn))
+    assert drawn == order(1, a=text)
+    assert drawn != order(2, a=text)
+
+
+def test_a_change_of_the_product_alters_a_draw_by_little():
+    before = order(1, a=many(1, 100), b=many(100, 200))[:200]
+    moved = "\n\nint first(void) { return 0; }\n" + many(1, 100).replace("  if", "      if")
+    after = order(1, a=moved, b=many(103, 203))[:200]
+    assert len(set(before) & set(after)) >= 180
+    # Lines that are equal are mutants of their own.
+    twice = order(1, a="int f(int a) {\n  if (a < 1) g(a);\n  if (a < 1) g(a);\n}\n")
+    assert len(twice) == 2 * len(set(twice))
 
 
 def test_lists_of_equal_programs_are_read(tmp_path):
