@@ -60,7 +60,8 @@ if(LATCHKEY_SANITIZE)
   if(LATCHKEY_SANITIZE MATCHES "undefined")
     # C++ is tests alone, and takes three times as long to compile with it.
     list(APPEND sanitize -fno-sanitize-recover=all
-         "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=undefined>")
+         "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=undefined>"
+         "$<$<COMPILE_LANGUAGE:C>:-fsanitize=float-cast-overflow>")
   endif()
   if(LATCHKEY_FUZZ)
     # clang takes NULL + 0 for an overflow, which C allows from WG14 N3322 on.
