@@ -90,10 +90,6 @@ def read(root: Path, name: str) -> Any:
     return json.loads((root / "docs" / name).read_text())
 
 
-def source(measured: dict[str, Any]) -> str:
-    return f"`{measured['command']}`. Machine: {measured['machine']}."
-
-
 def operators(root: Path) -> dict[str, Any]:
     found: dict[str, Any] = read(root, "operator_times.json")["operators"]
     return found
