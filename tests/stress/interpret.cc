@@ -53,14 +53,19 @@ Value softmax(const Node &node, const Value &x) {
   const size_t axis = axis_of(node, -1, dims.size());
   const std::vector<float> v = x.as<float>();
   std::vector<double> out;
+  // Less the largest, as ONNX's reference does it: an infinity among them makes NaN of them all.
   each(dims, [&](const Dims &at) {
     double sum = 0;
     Dims other = at;
+    const auto element = [&](const Dims &where) { return double(v[offset(dims, where)]); };
+    double largest = element(at);
     for (other[axis] = 0; other[axis] < dims[axis]; other[axis]++) {
-      sum += std::exp(static_cast<double>(v[offset(dims, other)]) -
-                      static_cast<double>(v[offset(dims, at)]));
+      largest = std::max(largest, element(other));
     }
-    out.push_back(1 / sum);
+    for (other[axis] = 0; other[axis] < dims[axis]; other[axis]++) {
+      sum += std::exp(element(other) - largest);
+    }
+    out.push_back(std::exp(element(at) - largest) / sum);
   });
   return lk::ref::make(dims, out);
 }
