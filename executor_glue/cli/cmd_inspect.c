@@ -14,6 +14,7 @@
 #include "executor_glue/cli/common/options.h"
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/common/report.h"
+#include "executor_glue/report/report.h"
 
 typedef struct inspect_args {
   cli_args common;
@@ -222,6 +223,40 @@ static lk_status print_passes(const lk_session_pass *passes, uint32_t count, lk_
   return report_table_print(table, 2, error);
 }
 
+/* ---- what passes have left ------------------------------------------------------------------- */
+
+static void add_refusal(void *list, const lk_session_refusal *refusal) {
+  lk_json_add(list, lk_report_refusal(refusal));
+}
+
+static lk_status refusals_create(const cli_model *model, json_t **out, lk_error *error) {
+  lk_json list = lk_json_begin(json_array());
+  const lk_status status =
+      model->sessions->refusals_visit(model->session, add_refusal, &list, error);
+  *out = lk_json_end(&list);
+  LK_RETURN_NOT_OK(status);
+  return *out != NULL ? LK_OK : lk_fail_memory(error, "what passes have left", 0);
+}
+
+static const char *refusal_text(const json_t *refusal, const char *name) {
+  return json_string_value(json_object_get(refusal, name));
+}
+
+static lk_status print_refusals(const json_t *refusals, lk_error *error) {
+  size_t i;
+  const json_t *each;
+  if (json_array_size(refusals) == 0) return LK_OK;
+  report_table *table = report_table_create("pass|operator|output|reason");
+  json_array_foreach(refusals, i, each) {
+    report_cell(table, "%s", refusal_text(each, "pass_name"));
+    report_cell(table, "%s", refusal_text(each, "op_type"));
+    report_cell(table, "%s", refusal_text(each, "output_name"));
+    report_cell(table, "%s", refusal_text(each, "reason"));
+  }
+  (void)printf("left by passes:\n");
+  return report_table_print(table, 2, error);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* What both reports show. */
@@ -230,6 +265,7 @@ typedef struct model_facts {
   lk_model_info info;
   lk_session_node *nodes;
   lk_session_pass *passes;
+  json_t *refusals;
   uint32_t n_nodes, n_passes;
 } model_facts;
 
@@ -254,10 +290,12 @@ static lk_status facts_create(const cli_model *model, model_facts *out, lk_error
   }
   LK_RETURN_NOT_OK(cli_session_stats(model, &out->stats, error));
   out->info.struct_size = sizeof out->info;
-  return sessions->model_info(model->session, &out->info, error);
+  LK_RETURN_NOT_OK(sessions->model_info(model->session, &out->info, error));
+  return refusals_create(model, &out->refusals, error);
 }
 
 static void facts_destroy(model_facts *facts) {
+  json_decref(facts->refusals);
   lk_free(lk_allocator_default(), facts->passes);
   lk_free(lk_allocator_default(), facts->nodes);
 }
@@ -268,7 +306,7 @@ static lk_status report_as_json(const inspect_args *args, const cli_model *model
   const lk_model_info *info = &facts->info;
   json_t *each = args->nodes ? nodes_json(facts->nodes, facts->n_nodes, true) : NULL;
   json_t *root = json_pack(
-      "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "model",
+      "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:O, s:o}", "model",
       lk_json_text(args->common.path), "opsets", opsets_json(info), "ir_version",
       (json_int_t)info->ir_version, "producer_name", lk_json_text(info->producer_name),
       "producer_version", lk_json_text(info->producer_version), "inputs", values_json(model, false),
@@ -276,7 +314,7 @@ static lk_status report_as_json(const inspect_args *args, const cli_model *model
       lk_json_number(stats->nodes_in_file), "nodes_to_run", lk_json_number(stats->nodes),
       "constants", lk_json_number(stats->constants), "constant_bytes",
       lk_json_number(stats->weights_bytes), "load_ms", (double)stats->load_ns / 1e6, "passes",
-      passes_json(facts->passes, facts->n_passes), "operators",
+      passes_json(facts->passes, facts->n_passes), "refusals", facts->refusals, "operators",
       nodes_json(facts->nodes, facts->n_nodes, false));
   if (each != NULL) (void)json_object_set_new(root, "nodes", each);
   return report_json(root, error);
@@ -295,6 +333,7 @@ static lk_status report_as_text(const inspect_args *args, const cli_model *model
   print_values(model, true);
   print_metadata(model);
   LK_RETURN_NOT_OK(print_passes(facts->passes, facts->n_passes, error));
+  LK_RETURN_NOT_OK(print_refusals(facts->refusals, error));
   (void)printf("%s:\n", args->nodes ? "nodes" : "operators");
   return print_nodes(facts->nodes, facts->n_nodes, args->nodes, error);
 }

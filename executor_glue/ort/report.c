@@ -45,6 +45,10 @@ static lk_status visit_sizes(void *self, lk_size_fn visit, void *arg, uint64_t *
   return lk_graph_executor_visit_sizes(self, visit, arg, out_lost, error);
 }
 
+static void add_refusal(void *arg, const lk_session_refusal *refusal) {
+  lk_json_add(arg, lk_report_refusal(refusal));
+}
+
 static json_t *subgraph_json(lk_ort_subgraph *subgraph) {
   lk_session_stats stats = {.struct_size = sizeof stats};
   const lk_report_source source = {.api = subgraph->context->ort->latchkey,
@@ -56,11 +60,13 @@ static json_t *subgraph_json(lk_ort_subgraph *subgraph) {
   lk_ort_subgraph_count_runs(subgraph);
   lk_graph_executor_stats(subgraph->graph_executor, &stats);
   stats.nodes_in_file = subgraph->n_nodes;
-  lk_json json = lk_json_begin(json_object());
+  lk_json json = lk_json_begin(json_object()), refusals = lk_json_begin(json_array());
+  lk_refusals_show(&subgraph->refusals, add_refusal, &refusals);
   lk_json_set(&json, "name", lk_json_text(subgraph->name));
   lk_json_set(&json, "lent_shares", lk_json_number(subgraph->n_lent_shares));
   if (!lk_report_runs(json.value, &stats)) json.failed = true;
   if (!lk_report_graph(json.value, &source)) json.failed = true;
+  lk_json_set(&json, "refusals", lk_json_end(&refusals));
   return lk_json_end(&json);
 }
 

@@ -32,7 +32,8 @@ static void warn_unprepared(const lk_ort_subgraph *subgraph, const lk_error *why
 static lk_status make_executor(lk_ort_subgraph *subgraph, const lk_ort_options *options,
                                lk_error *error) {
   const lk_pass_env env = {.api = subgraph->context->ort->latchkey,
-                           .context = subgraph->context->handle};
+                           .context = subgraph->context->handle,
+                           .refusals = &subgraph->refusals};
   LK_RETURN_NOT_OK(lk_passes_run(&env, subgraph->graph, options->disabled_passes,
                                  options->n_disabled_passes, NULL, error));
   const lk_graph_executor_options how = {.run_plans = true, .workers = 1};
@@ -58,6 +59,7 @@ lk_status lk_ort_subgraph_create(const lk_ort_context *context, const lk_ort_opt
   lk_ort_subgraph *made = lk_calloc(lk_allocator_default(), 1, sizeof *made);
   if (made == NULL) return lk_fail_memory(error, "a subgraph", sizeof *made);
   made->context = context;
+  lk_refusals_begin(&made->refusals, lk_allocator_default());
   LK_TRY(copy_name(context->ort, fused, &made->name, error));
   LK_TRY(lk_ort_import_create(context, graph, fused, &import, error));
   made->graph = import.graph;
@@ -80,6 +82,7 @@ void lk_ort_subgraph_destroy(lk_ort_subgraph *subgraph) {
   lk_labels_release(atomic_load(&subgraph->labels));
   lk_graph_executor_destroy(subgraph->graph_executor);
   subgraph->context->ort->latchkey->executor_destroy(subgraph->executor);
+  lk_refusals_end(&subgraph->refusals);
   lk_graph_destroy(subgraph->graph);
   lk_free(lk_allocator_default(), subgraph->name);
   lk_free(lk_allocator_default(), subgraph);

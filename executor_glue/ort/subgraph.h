@@ -5,6 +5,7 @@
 
 #include "executor_glue/ort/contexts.h"
 #include "executor_glue/ort/options.h"
+#include "executor_glue/passes/refusals.h"
 #include "executor_glue/run/executor.h"
 #include "executor_glue/run/trace.h"
 
@@ -15,6 +16,7 @@ typedef struct lk_ort_subgraph {
   const lk_ort_context *context;
   lk_executor *executor;
   lk_graph *graph;
+  lk_refusals refusals; /* what the passes have left of the graph */
   lk_graph_executor *graph_executor;
   char *name;
   size_t n_nodes;                 /* as claimed; graph->n_nodes are left after the passes */

@@ -54,6 +54,20 @@ void lk_refusals_settle(lk_refusals *self, const lk_graph *graph) {
   remove_if(self, graph, "", is_settled);
 }
 
+void lk_refusals_show(const lk_refusals *self, lk_refusal_fn visit, void *arg) {
+  for (const lk_refusal *each = self->first; each != NULL; each = each->next) {
+    const lk_session_refusal refusal = {.struct_size = sizeof refusal,
+                                        .pass = each->pass,
+                                        .op_type = each->op_type,
+                                        .domain = each->domain,
+                                        .node_name = each->node_name,
+                                        .output_name = each->output_name,
+                                        .reason = each->reason,
+                                        .advice = each->advice};
+    visit(arg, &refusal);
+  }
+}
+
 lk_miss *lk_refusals_listen(const lk_refusals *self, lk_miss *room) {
   if (self == NULL) return NULL;
   *room = (lk_miss){.advice = ""};

@@ -5,6 +5,8 @@
  * listens, and notes in it what does not hold. So asking runs the same code as rewriting does. */
 #pragma once
 
+#include <latchkey/session.h>
+
 #include "executor_glue/graph/graph.h"
 
 /* One node that was left. Texts are one line of UTF-8, names in `reason` included. */
@@ -32,6 +34,9 @@ void lk_refusals_end(lk_refusals *self);
 void lk_refusals_forget(lk_refusals *self, const char *pass, const lk_graph *graph);
 /* Forgets nodes that other passes have fused meanwhile. The graph is resolved. */
 void lk_refusals_settle(lk_refusals *self, const lk_graph *graph);
+
+/* Shows all that were noted, in their order. */
+void lk_refusals_show(const lk_refusals *self, lk_refusal_fn visit, void *arg);
 
 enum { LK_MISS_CAPACITY = 256 };
 

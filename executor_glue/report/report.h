@@ -30,6 +30,9 @@ bool lk_report_runs(json_t *object, const lk_session_stats *stats);
 /* "nodes", "operators", "sizes" and "sizes_lost", into `object`. False: memory is short. */
 bool lk_report_graph(json_t *object, const lk_report_source *source);
 
+/* One node that passes have left. */
+json_t *lk_report_refusal(const lk_session_refusal *refusal);
+
 /* The report as text of `allocator`, in ASCII, with a NUL. Takes over `report`; NULL, as all who
  * make one return where memory is short, is LK_OUT_OF_MEMORY. */
 lk_status lk_report_text(const lk_allocator *allocator, json_t *report, char **out_text,

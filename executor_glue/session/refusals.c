@@ -17,20 +17,6 @@ static lk_status find(const lk_session *session, lk_graph *graph, lk_refusals *r
                                 error);
 }
 
-static void show(const lk_refusals *refusals, lk_refusal_fn visit, void *arg) {
-  for (const lk_refusal *each = refusals->first; each != NULL; each = each->next) {
-    const lk_session_refusal refusal = {.struct_size = sizeof refusal,
-                                        .pass = each->pass,
-                                        .op_type = each->op_type,
-                                        .domain = each->domain,
-                                        .node_name = each->node_name,
-                                        .output_name = each->output_name,
-                                        .reason = each->reason,
-                                        .advice = each->advice};
-    visit(arg, &refusal);
-  }
-}
-
 lk_status lk_session_visit_refusals(lk_session *session, lk_refusal_fn visit, void *arg,
                                     lk_error *error) {
   lk_status status = LK_OK;
@@ -47,7 +33,7 @@ lk_status lk_session_visit_refusals(lk_session *session, lk_refusal_fn visit, vo
   lk_graph_destroy(graph);
   graph = NULL;
   lk_onnx_model_drop_pages(session->model);
-  show(&refusals, visit, arg);
+  lk_refusals_show(&refusals, visit, arg);
 cleanup:
   lk_graph_destroy(graph);
   lk_refusals_end(&refusals);

@@ -233,11 +233,15 @@ class Session:
         own = {name: getattr(stats, name) for name in fields if name != "struct_size"}
         return Stats({**self.context.stats(), "session": own})
 
-    def statistics(self) -> dict[str, Any]:
+    def statistics(self, refusals: bool = False) -> dict[str, Any]:
         """All that is counted, of the session, its context and the process, from the lists of
         nodes and of sizes to who has the memory: docs/statistics.md has the names.
 
         It may be called while other threads run the session, which it does not hold up.
+
+        :param refusals: with what passes have left, so that :func:`latchkey.explain` has it where
+            the statistics go into a file. This takes the time and the memory of
+            :meth:`refusals`.
         """
         text_out, error = ffi.new("char **"), ffi.new("lk_error *")
         handle = self._handle()  # it keeps the session open, whoever closes it meanwhile
@@ -247,9 +251,11 @@ class Session:
             fail(status, error)
         try:
             found: dict[str, Any] = json.loads(ffi.string(text_out[0]))
-            return found
         finally:
             self._api.report_release(native, text_out[0])
+        if refusals:
+            found["session"]["refusals"] = [one._asdict() for one in self.refusals()]
+        return found
 
     def refusals(self) -> tuple[Refusal, ...]:
         """What passes have left as it is, and why: nodes whose operators fit what a pass looks
@@ -269,11 +275,10 @@ class Session:
 
         :param profile: of runs of this session: what nodes that are left take is read from it.
         """
-        statistics = self.statistics()
+        statistics = self.statistics(refusals=True)
         times = _times_of_nodes(profile) if profile is not None else {}
-        statistics["session"]["refusals"] = [
-            {**refusal._asdict(), "run_ns": times.get(refusal.output_name)}
-            for refusal in self.refusals()]
+        for refusal in statistics["session"]["refusals"]:
+            refusal["run_ns"] = times.get(refusal["output_name"])
         return explain(statistics)
 
     def trace(self, events: int | None = None) -> Trace:

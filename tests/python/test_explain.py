@@ -152,6 +152,35 @@ def test_clip_with_bounds_of_each_run():
         assert [node.op_type for node in session.nodes] == ["Conv"] * 3
 
 
+def test_clip_with_bounds_of_each_run_in_a_file():
+    with latchkey.Session(clips_model()) as session:
+        session.run({"x": random(1, 3, 8, 8), "limits": random(2) + 2})
+        assert "refusals" not in session.statistics()["session"], "they are found when asked for"
+        file = json.loads(json.dumps(session.statistics(refusals=True)))
+        expected = session.explain()
+    assert explain(file) == expected
+    assert causes(expected) == ["not_fused"]
+
+
+def test_clip_with_bounds_of_each_run_in_onnxruntime():
+    latchkey.ort.register()
+    refusals = {}
+    for are_constants in (False, True):
+        options = onnxruntime.SessionOptions()
+        latchkey.ort.append(options, run_statistics="on", claim="all")
+        session = onnxruntime.InferenceSession(clips_model(are_constants), options)
+        feeds = {"x": random(1, 3, 8, 8), "limits": random(2) + 2}
+        session.run(None, {one.name: feeds[one.name] for one in session.get_inputs()})
+        parts = latchkey.ort.stats(session)["subgraphs"]
+        refusals[are_constants] = [one for part in parts for one in part["refusals"]]
+        found = latchkey.ort.explain(session)
+        assert ("not_fused" in causes(found)) is not are_constants
+    assert refusals[True] == []
+    assert [one["node_name"] for one in refusals[False]] == ["clip_0", "clip_1", "clip_2"]
+    assert {one["reason"] for one in refusals[False]} == {
+        "its input 2, 'high', is not a constant: it comes with each run"}
+
+
 def statistics_of_claims(claims, runs):
     subgraphs = [{"name": str(i), "runs": n, "run_plan_builds": 1, "sizes": [], "waits": 0}
                  for i, n in enumerate(runs)]

@@ -37,6 +37,29 @@ def test_a_pass_can_be_switched_off(classifier):
     latchkey("inspect", classifier, "--disable-pass", "no_such_pass").fails(1, "no_such_pass")
 
 
+def test_what_passes_have_left(tmp_path):
+    model = save_model(
+        tmp_path / "clip.onnx",
+        [helper.make_node("Conv", ["x", "w"], ["c"]),
+         helper.make_node("Clip", ["c", "", "high"], ["y"], "clip")],
+        [("x", TensorProto.FLOAT, [1, 3, "h", "w"]), ("high", TensorProto.FLOAT, [])],
+        [("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(numpy.ones((2, 3, 1, 1), numpy.float32), "w")])
+    [refusal] = latchkey("inspect", model, "--json").json()["refusals"]
+    assert refusal == {
+        "pass_name": "activation_after_residual", "op_type": "Clip", "domain": "",
+        "node_name": "clip", "output_name": "y",
+        "reason": "its input 2, 'high', is not a constant: it comes with each run",
+        "advice": "make it a constant of the model, where it always is the same"}
+    text = latchkey("inspect", model).ok().out
+    assert "left by passes:" in text and "its input 2, 'high', is not a constant" in text
+
+
+def test_a_model_of_which_passes_leave_nothing(classifier):
+    assert latchkey("inspect", classifier, "--json").json()["refusals"] == []
+    assert "left by passes" not in latchkey("inspect", classifier).ok().out
+
+
 def test_opsets_ir_version_and_producer(classifier):
     model = onnx.load(classifier)
     model.producer_name, model.producer_version = "exporter", "1.2"
