@@ -10,7 +10,7 @@ import xml.etree.ElementTree
 import numpy
 import pytest
 
-from latchkey._bench import BadFile, bootstrap, read, shown, terminal, verdict
+from latchkey._bench import BadFile, bootstrap, files, read, shown, terminal, verdict
 
 REPORT = {"schema": "latchkey-bench-1", "model": "m.onnx", "model_digest": "xxh3:1",
           "latchkey": "0.1.0", "date": "2026-01-02T03:04:05Z", "cache": "shared", "seed": 1,
@@ -54,7 +54,18 @@ def latchkey(*words, environment=None):
 
 
 def verdicts(a, b):
-    return {(one.shapes, one.metric): one for one in verdict.compare(read(a), read(b))}
+    return {(one.shapes, one.metric): one for one in verdict.compare([read(a)], [read(b)])}
+
+
+def drifting(save, seed, count, factor=1.0):
+    """Files by turns, a side each: the machine drifts, and each process has a time of its own."""
+    random = numpy.random.default_rng(seed)
+    drift = numpy.cumsum(random.normal(0, 0.02, 2 * count))
+    own = random.normal(0, 0.2, 2 * count)
+    paths = [save(f"{seed}-{i}.json", setting(latencies(
+        1000 * seed + i, 400, math.exp(drift[i] + own[i]) * (factor if i % 2 else 1))))
+        for i in range(2 * count)]
+    return paths[::2], paths[1::2]
 
 
 # ---- the statistics ----------------------------------------------------------------------------
@@ -93,6 +104,37 @@ def test_many_values_are_told_apart_to_a_thousandth():
     assert one.low == pytest.approx(1.5, rel=3e-3) and one.high == pytest.approx(1.5, rel=3e-3)
 
 
+@pytest.mark.parametrize("freedom, expected", [
+    (1, 12.7062), (2, 4.3027), (3, 3.1824), (5, 2.5706), (10, 2.2281), (30, 2.0423),
+    (1000, 1.9623)])  # NIST, Engineering Statistics Handbook, 1.3.6.7.2
+def test_quantiles_of_student(freedom, expected):
+    assert files.t_quantile(freedom) == pytest.approx(expected, abs=2e-4)
+
+
+@pytest.mark.parametrize("counts", [(3, 3), (5, 5), (4, 6)])
+def test_the_interval_of_files_holds_the_ratio_in_19_of_20(counts):
+    """Processes differ, whatever the requests of one say of the others."""
+    random, true, times, held = numpy.random.default_rng(7), 1.05, 1000, 0
+    for _ in range(times):
+        sides = [[numpy.array([1e6 * factor * math.exp(random.normal(0, 0.03))]).astype(numpy.int64)
+                  for _ in range(count)] for count, factor in zip(counts, (1, true), strict=True)]
+        one = files.ratio_of_files(*sides, 0.5)
+        held += one.low <= true <= one.high
+    assert abs(held / times - 0.95) <= 4 * math.sqrt(0.95 * 0.05 / times)
+
+
+def test_files_by_turns_are_pairs():
+    """What both of a pair have in common does not count."""
+    drift = [1e6, 2e6, 4e6, 8e6]
+    a = [numpy.full(50, ns, numpy.int64) for ns in drift]
+    b = [numpy.full(50, ns * 1.1, numpy.int64) for ns in drift]
+    one = files.ratio_of_files(a, b, 0.5)
+    assert (one.low, one.ratio, one.high) == pytest.approx((1.1, 1.1, 1.1), rel=1e-6)
+    assert one.a == pytest.approx(math.sqrt(8) * 1e6)
+    unpaired = files.ratio_of_files(a, b[:3], 0.5)
+    assert unpaired.low < 0.5 and unpaired.high > 1
+
+
 def test_a_percentile_needs_ten_requests_beyond_it():
     assert [bootstrap.needs(q) for q in (bootstrap.MEAN, 0.5, 0.9, 0.95, 0.99, 0.999)] == [
         50, 50, 100, 200, 1000, 10000]
@@ -123,6 +165,48 @@ def test_verdicts(save, factor, expected, code):
     last = text.stdout.splitlines()[-1]
     assert last.startswith("slower by more than 1.02: mean of known shapes" if code else
                            "nothing is shown to be slower by more than 1.02")
+
+
+def test_files_of_one_program_that_differ_are_no_verdict(save):
+    """By one file of each, most of such pairs are said to differ."""
+    by_one = by_files = 0
+    for seed in range(1, 11):
+        a, b = drifting(save, seed, 5)
+        by_one += verdicts(a[0], b[0])["known", "p50"].verdict != "no difference shown"
+        found = {one.metric: one for one in verdict.compare([read(path) for path in a],
+                                                            [read(path) for path in b])}
+        by_files += found["p50"].verdict != "no difference shown"
+        assert found["p50"].requests == (200, 200)
+    assert by_files <= 3 < by_one
+
+
+def test_several_files_that_are_slower(save):
+    a, b = drifting(save, 1, 6, 2)
+    done = latchkey("bench-compare", *a, "--with", *b)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert [line.split(": ")[0] for line in lines[:12]] == ["A"] * 6 + ["B"] * 6
+    assert lines[-1].startswith("slower by more than 1.02: mean of known shapes")
+    assert latchkey("bench-compare", *b, "--with", *a).returncode == 0
+    one, other = (latchkey("bench-compare", a[0], *words, "--json").stdout
+                  for words in ([b[0]], ["--with", b[0]]))
+    assert one == other
+
+
+def test_settings_that_only_some_files_have(save):
+    ns = latencies(1, 400)
+    both = save("both.json", setting(ns), setting(ns, threads=2))
+    one = save("one.json", setting(ns))
+    done = latchkey("bench-compare", both, both, "--with", both, one)
+    assert done.returncode == 0
+    assert f"unlike: 2 threads, 1 caller is only in {both}, {both}, {both}" in done.stdout
+    assert "\n1 thread, 1 caller:" in done.stdout and "\n2 threads, 1 caller:" not in done.stdout
+    other = save("other.json", setting(ns, threads=3))
+    failed = latchkey("bench-compare", both, both, "--with", both, other)
+    assert failed.returncode == 1 and "was measured in all files" in failed.stderr
+    unlike = save("unlike.json", setting(ns), model_digest="xxh3:2")
+    failed = latchkey("bench-compare", both, both, "--with", both, unlike)
+    assert failed.returncode == 1 and "model_digest is xxh3:1 and xxh3:2" in failed.stderr
 
 
 def test_a_threshold_is_what_the_whole_interval_exceeds(save):
@@ -244,7 +328,10 @@ def test_rows_that_cannot_be_are_refused(save, row):
 def test_bad_words_are_sentences(save, tmp_path):
     a = save("a.json", setting(latencies(1, 100)))
     for words, sentence in (
-            (["bench-compare", a], "required"),
+            (["bench-compare"], "required"),
+            (["bench-compare", a], "1 given, two files are needed, or --with"),
+            (["bench-compare", a, a, a], "3 given, two files are needed, or --with"),
+            (["bench-compare", a, a, "--with", a], "2 and 1 given, --with needs two files or more"),
             (["bench-compare", a, a, "--threshold", "0.9"], "'0.9'"),
             (["bench-compare", a, a, "--threshold", "nan"], "'nan'"),
             (["bench-plot"], "required"), (["bench-plot", a, "-o", "a.pdf"], "FILE.svg or FILE"),

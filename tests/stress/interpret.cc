@@ -1,5 +1,8 @@
 // Models in plain loops, so that the library is not the only witness of what its stand-alone runs
 // give.
+#include <algorithm>
+#include <cmath>
+
 #include "tests/stress/model.h"
 
 namespace stress {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from .bootstrap import MEAN, needs, ratios
+from .bootstrap import MEAN, Ratio, needs, ratios
+from .files import ratio_of_files
 from .result import Measured, Result
 
 FASTER, SLOWER, SAME, TOO_FEW = "faster", "slower", "no difference shown", "too few requests"
@@ -24,8 +25,8 @@ class Verdict:
     shapes: str  # "known" or "new"
     metric: str
     verdict: str
-    requests: tuple[int, int]
-    needs: int  # requests of each side
+    requests: tuple[int, int]  # of the file that has the fewest, of each side
+    needs: int  # requests of each file
     a: float | None = None  # this and the next are None with too few requests
     b: float | None = None
     ratio: float | None = None
@@ -65,27 +66,39 @@ def _differences(name: str, a: Any, b: Any) -> Iterator[str]:
         yield f"{name} is {a} and {b}"
 
 
-def compare(a: Result, b: Result) -> list[Verdict]:
-    """The verdicts of all settings that both have."""
-    there = {one.setting: one for one in b.settings}
-    return [verdict for one in a.settings if one.setting in there
-            for verdict in _compare_settings(one, there[one.setting])]
+def compare(a: Sequence[Result], b: Sequence[Result]) -> list[Verdict]:
+    """The verdicts of all settings that all files have; one file a side, or several of both."""
+    found: list[Verdict] = []
+    for one in a[0].settings:
+        sides = [[its for file in side for its in file.settings if its.setting == one.setting]
+                 for side in (a, b)]
+        if [len(side) for side in sides] == [len(a), len(b)]:
+            found += _compare_settings(*sides)
+    return found
 
 
-def _compare_settings(a: Measured, b: Measured) -> Iterator[Verdict]:
-    for shapes, mine, its in (("known", a.settled, b.settled), ("new", a.new, b.new)):
-        if mine.any() or its.any():
-            yield from _judge(str(a), shapes, a, mine, b, its)
+def _compare_settings(a: Sequence[Measured], b: Sequence[Measured]) -> Iterator[Verdict]:
+    for shapes in ("known", "new"):
+        mine, its = ([one.settled if shapes == "known" else one.new for one in side]
+                     for side in (a, b))
+        if any(chosen.any() for chosen in (*mine, *its)):
+            yield from _judge(shapes, a, mine, b, its)
 
 
-def _judge(setting: str, shapes: str, a: Measured, mine: NDArray[numpy.bool_], b: Measured,
-           its: NDArray[numpy.bool_]) -> Iterator[Verdict]:
-    left, right = a.ns[mine], b.ns[its]
-    requests = len(left), len(right)
-    paired = _ran_the_same(a, mine, b, its)
+def _judge(shapes: str, a: Sequence[Measured], mine: Sequence[NDArray[numpy.bool_]],
+           b: Sequence[Measured], its: Sequence[NDArray[numpy.bool_]]) -> Iterator[Verdict]:
+    left = [one.ns[chosen] for one, chosen in zip(a, mine)]
+    right = [one.ns[chosen] for one, chosen in zip(b, its)]
+    setting, requests = str(a[0]), (min(map(len, left)), min(map(len, right)))
     enough = {name: quantile for name, quantile in _METRICS.items()
               if min(requests) >= needs(quantile)}
-    found = dict(zip(enough, ratios(left, right, list(enough.values()), paired))) if enough else {}
+    found: Mapping[str, Ratio]
+    if len(left) > 1:
+        found = {name: ratio_of_files(left, right, quantile) for name, quantile in enough.items()}
+    else:
+        paired = _ran_the_same(a[0], mine[0], b[0], its[0])
+        found = dict(zip(enough, ratios(left[0], right[0], list(enough.values()), paired)
+                         if enough else ()))
     for name, quantile in _METRICS.items():
         if name not in found:
             yield Verdict(setting, shapes, name, TOO_FEW, requests, needs(quantile))
@@ -97,7 +110,7 @@ def _judge(setting: str, shapes: str, a: Measured, mine: NDArray[numpy.bool_], b
                       one.b / 1e6, one.ratio, interval)
         if name == "mean" and shapes == "known":  # all callers are busy all the time
             yield Verdict(setting, shapes, "requests/s", verdict, requests, needs(quantile),
-                          a.callers * 1e9 / one.a, b.callers * 1e9 / one.b, one.a / one.b,
+                          a[0].callers * 1e9 / one.a, b[0].callers * 1e9 / one.b, one.a / one.b,
                           (1 / one.high, 1 / one.low))
 
 

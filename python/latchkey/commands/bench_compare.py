@@ -8,29 +8,34 @@ from collections.abc import Sequence
 from .._bench import BadFile, Result, read
 from .._bench.verdict import TOO_FEW, Verdict, compare, unlike
 from .._text import escape, json_text, table
-from .front import FAILED, OK, CommandError
+from .front import FAILED, OK, USAGE, CommandError
 from .options import bounded
 
-ARGUMENTS = "A.json B.json"
+ARGUMENTS = "A.json B.json | A.json... --with B.json..."
 DESCRIPTION = """\
 Compares two files of 'latchkey bench --latencies FILE.json': for each setting of
 threads, callers and batch, for known and for new shapes, and for each metric it
 says whether B is faster or slower than A, or that the data shows no difference,
-with the 95 % interval of the ratio."""
+with the 95 % interval of the ratio. With several files of each, the interval is
+that of how files differ, which one file of each cannot show."""
 
 EPILOG = """\
 The exit code is 1 when something is slower beyond the threshold, which means
 that the whole interval of its ratio is. Two runs of the same program may differ
 by more than either of them shows: measure each side several times, by turns.
 
-Example:
-  latchkey bench-compare before.json after.json --threshold 1.05"""
+Examples:
+  latchkey bench-compare before.json after.json --threshold 1.05
+  latchkey bench-compare a1.json a2.json a3.json --with b1.json b2.json b3.json"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Says what the command takes."""
-    parser.add_argument("a", metavar="A.json", help="what is compared with")
-    parser.add_argument("b", metavar="B.json", help="what is judged")
+    parser.add_argument("files", metavar="FILE.json", nargs="+",
+                        help="what is compared with; without --with: that, and what is judged")
+    parser.add_argument("--with", dest="judged", metavar="B.json", nargs="+", default=[],
+                        help="what is judged, where each side has two files or more; as many as "
+                             "of the other side are pairs, in their order")
     parser.add_argument("--threshold", metavar="X", type=bounded(float, 1, 1000), default=1.02,
                         help="fail when something is slower by more than the factor X (default: "
                              "1.02)")
@@ -41,40 +46,74 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def work(arguments: argparse.Namespace) -> int:
     """Compares, and shows what was found."""
+    before, after = _sides(arguments)
     try:
-        a, b = read(arguments.a), read(arguments.b)
+        a, b = [read(path) for path in before], [read(path) for path in after]
     except BadFile as error:
         raise CommandError(str(error)) from None
-    grave, told = unlike(a, b)
+    what = f"failed to compare '{a[0].path}' with '{b[0].path}'"
+    grave, told = _unlike(a, b)
     if grave and not arguments.unlike:
-        raise CommandError(f"failed to compare '{a.path}' with '{b.path}': {'; '.join(grave)}; "
-                           "--unlike compares them nevertheless")
+        raise CommandError(f"{what}: {'; '.join(grave)}; --unlike compares them nevertheless")
     verdicts = compare(a, b)
     if not verdicts:
-        raise CommandError(f"failed to compare '{a.path}' with '{b.path}': no setting of threads, "
-                           "callers and batch was measured in both")
+        raise CommandError(f"{what}: no setting of threads, callers and batch was measured in "
+                           f"{'both' if len(a) == 1 else 'all files'}")
     slower = [one for one in verdicts if one.is_slower_beyond(arguments.threshold)]
     if arguments.json:
         print(json_text({"threshold": arguments.threshold, "unlike": [*grave, *told],
-                         "only_in_one": _only_in_one(a, b), "slower_beyond": len(slower),
+                         "only_in_one": _only_in_some([*a, *b]), "slower_beyond": len(slower),
                          "verdicts": [one.to_json() for one in verdicts]}))
     else:
         _print(a, b, [*grave, *told], verdicts, slower, arguments.threshold)
     return FAILED if slower else OK
 
 
-def _only_in_one(a: Result, b: Result) -> list[str]:
-    return [f"{one} is only in {side.path}" for side, other in ((a, b), (b, a))
-            for one in side.settings if one.setting not in {its.setting for its in other.settings}]
+def _sides(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """The paths of both sides."""
+    files, judged = arguments.files, arguments.judged
+    if not judged and len(files) == 2:
+        return files[:1], files[1:]
+    if not judged:
+        raise _wrong("two files are needed, or --with and the files that are judged", files)
+    if len(files) == len(judged) == 1:
+        return files, judged
+    if 1 in (len(files), len(judged)):
+        raise _wrong("--with needs two files or more of each side, or one of each", files, judged)
+    return files, judged
 
 
-def _print(a: Result, b: Result, differences: Sequence[str], verdicts: Sequence[Verdict],
+def _wrong(rule: str, *sides: Sequence[str]) -> CommandError:
+    counts = " and ".join(str(len(side)) for side in sides)
+    return CommandError(f"failed to read the command line: {counts} given, {rule}, see --help",
+                        USAGE)
+
+
+def _unlike(a: Sequence[Result], b: Sequence[Result]) -> tuple[list[str], list[str]]:
+    """What :func:`unlike` says of each file beside the first one."""
+    found = [unlike(a[0], other) for other in (*a[1:], *b)]
+    return (list(dict.fromkeys(text for grave, _ in found for text in grave)),
+            list(dict.fromkeys(text for _, told in found for text in told)))
+
+
+def _only_in_some(files: Sequence[Result]) -> list[str]:
+    everywhere = set.intersection(*({one.setting for one in file.settings} for file in files))
+    return [f"{one} is only in {_files_with(one, files)}" for one in dict.fromkeys(
+        str(one) for file in files for one in file.settings if one.setting not in everywhere)]
+
+
+def _files_with(setting: str, files: Sequence[Result]) -> str:
+    return ", ".join(file.path for file in files
+                     if setting in {str(one) for one in file.settings})
+
+
+def _print(a: Sequence[Result], b: Sequence[Result], differences: Sequence[str], verdicts: Sequence[Verdict],
            slower: Sequence[Verdict], threshold: float) -> None:
-    for name, side in (("A", a), ("B", b)):
-        report = side.report
-        print(escape(f"{name}: {side.path}, {report.get('model')}, Latchkey "
+    for name, file in (*(("A", one) for one in a), *(("B", one) for one in b)):
+        report = file.report
+        print(escape(f"{name}: {file.path}, {report.get('model')}, Latchkey "
                      f"{report.get('latchkey')}, {report.get('date')}"))
-    for difference in [*differences, *_only_in_one(a, b)]:
+    for difference in [*differences, *_only_in_some([*a, *b])]:
         print(escape(f"unlike: {difference}"))
     for setting in dict.fromkeys(one.setting for one in verdicts):
         rows = [["shapes", "metric", "verdict", "A", "B", "B/A", "95 % interval"]]
