@@ -215,12 +215,27 @@ static void start(void) {
   lk_fork_enter(&entry);
 }
 
-/* With the registry. */
+/* With the registry. NULL: the context has none. */
 static lk_arena_store *find(const lk_context *context) {
   lk_arena_store *store = stores;
   while (store != NULL && store->context != context) store = store->next;
+  return store;
+}
+
+/* With the registry: one more reference to that of the context. */
+static lk_arena_store *take(const lk_context *context) {
+  lk_arena_store *store = find(context);
   if (store != NULL) store->references++;
   return store;
+}
+
+uint64_t lk_arena_store_bytes_of(const lk_context *context) {
+  (void)pthread_once(&once, start);
+  pthread_mutex_lock(&registry);
+  const lk_arena_store *store = find(context);
+  const uint64_t bytes = store != NULL ? lk_arena_store_bytes(store) : 0;
+  pthread_mutex_unlock(&registry);
+  return bytes;
 }
 
 static lk_arena_store *create(const lk_api *api, lk_context *context, lk_error *error) {
@@ -252,13 +267,13 @@ lk_status lk_arena_store_open(const lk_api *api, lk_context *context, lk_arena_s
                               lk_error *error) {
   (void)pthread_once(&once, start);
   pthread_mutex_lock(&registry);
-  *out_store = find(context);
+  *out_store = take(context);
   pthread_mutex_unlock(&registry);
   if (*out_store != NULL) return LK_OK;
   lk_arena_store *made = create(api, context, error); /* without the lock: see base/fork.h */
   if (made == NULL) return LK_OUT_OF_MEMORY;
   pthread_mutex_lock(&registry);
-  *out_store = find(context); /* another thread may have been faster */
+  *out_store = take(context); /* another thread may have been faster */
   if (*out_store == NULL) {
     made->next = stores;
     stores = *out_store = made;

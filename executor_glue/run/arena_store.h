@@ -41,3 +41,5 @@ void lk_arena_give(lk_arena_store *store, lk_arena *arena);
 void lk_arena_store_trim(lk_arena_store *store);
 /* Of all arenas, idle or not. */
 uint64_t lk_arena_store_bytes(const lk_arena_store *store);
+/* The same of a context, which need not have a store. */
+uint64_t lk_arena_store_bytes_of(const lk_context *context);

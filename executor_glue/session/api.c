@@ -184,6 +184,8 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .trace_save = lk_trace_save,
       .trace_text = lk_trace_text,
       .trace_text_release = lk_trace_text_release,
+      .context_report = lk_context_report,
+      .context_report_release = lk_context_report_release,
   };
   return version == LK_SESSION_API_VERSION ? &api : NULL;
 }

@@ -1,9 +1,10 @@
-/* What a session counts: as a struct, and all of it as JSON. */
+/* What a session counts: as a struct, and all of it as JSON; and a context by itself. */
 #include "executor_glue/report/report.h"
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "executor_glue/report/json.h"
+#include "executor_glue/run/arena_store.h"
 #include "executor_glue/session/session.h"
 
 lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error) {
@@ -61,6 +62,22 @@ lk_status lk_session_report(lk_session *session, char **out_text, lk_error *erro
 
 void lk_session_report_release(lk_session *session, char *text) {
   lk_free(session->allocator, text);
+}
+
+lk_status lk_context_report(lk_context *context, char **out_text, lk_error *error) {
+  const lk_api *api = lk_get_api(LK_API_VERSION);
+  *out_text = NULL;
+  if (context == NULL) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to report of a context: context is NULL, required");
+  }
+  lk_json json = lk_json_begin(lk_report_begin(api));
+  lk_json_set(&json, "context", lk_report_context(api, context, lk_arena_store_bytes_of(context)));
+  return lk_report_text(api->context_allocator(context), lk_json_end(&json), out_text, error);
+}
+
+void lk_context_report_release(lk_context *context, char *text) {
+  lk_free(lk_get_api(LK_API_VERSION)->context_allocator(context), text);
 }
 
 static char *make_text(void *session) {

@@ -91,6 +91,8 @@ lk_status lk_session_visit_refusals(lk_session *session, lk_refusal_fn visit, vo
 lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error);
 lk_status lk_session_report(lk_session *session, char **out_text, lk_error *error);
 void lk_session_report_release(lk_session *session, char *text);
+lk_status lk_context_report(lk_context *context, char **out_text, lk_error *error);
+void lk_context_report_release(lk_context *context, char *text);
 /* From the first on, the socket of the process tells of the session. */
 void lk_session_reporter_enter(lk_session *session);
 void lk_session_reporter_leave(lk_session *session); /* it may not have entered */

@@ -356,6 +356,12 @@ typedef struct lk_session_api {
   /* The same as text in ASCII or UTF-8, with a NUL. trace_text_release frees it. */
   lk_status (*trace_text)(lk_trace *trace, char **out_text, lk_error *error);
   void (*trace_text_release)(lk_trace *trace, char *text); /* NULL is allowed */
+
+  /* The same JSON as `report` without "session": what a context counts and who has its memory, for
+   * hosts that have no session. Any thread may ask at any time. context_report_release frees it,
+   * before the context is destroyed. LK_INVALID_ARGUMENT: context is NULL; LK_OUT_OF_MEMORY. */
+  lk_status (*context_report)(lk_context *context, char **out_text, lk_error *error);
+  void (*context_report_release)(lk_context *context, char *text); /* text NULL is allowed */
 } lk_session_api;
 
 LK_EXPORT const lk_session_api *lk_get_session_api(uint32_t version);

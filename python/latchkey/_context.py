@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import weakref
@@ -170,6 +171,21 @@ class Context:
             "capacity_bytes": stats.weights_capacity_bytes}, "memory": {
                 name: getattr(stats, f"memory_{name}") for name in (
                     "bytes", "peak_bytes", "limit_bytes", "refusals", "refused_bytes")}})
+
+    def statistics(self) -> dict[str, Any]:
+        """All that is counted of the context and the process, as ``Session.statistics()`` has it
+        but without ``session``: docs/statistics.md has the names. Any thread may ask at any
+        time."""
+        text_out, error = ffi.new("char **"), ffi.new("lk_error *")
+        sessions, native = lib.lk_py_session_api(), self._native()
+        status = sessions.context_report(native, text_out, error)
+        if status:
+            fail(status, error)
+        try:
+            found: dict[str, Any] = json.loads(ffi.string(text_out[0]))
+            return found
+        finally:
+            sessions.context_report_release(native, text_out[0])
 
     def options(self) -> list[Option]:
         """The options as they are in force, and where each comes from; the last ones are the

@@ -404,14 +404,14 @@ def _parts(sizes: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, An
 def explain(statistics: Mapping[str, Any]) -> Explanation:
     """What statistics show of why runs were slow, or memory grew.
 
-    :param statistics: of :meth:`latchkey.Session.statistics` or :func:`latchkey.ort.stats`, also
-        as read from a JSON file.
+    :param statistics: of :meth:`latchkey.Session.statistics`, :func:`latchkey.ort.stats` or
+        :meth:`latchkey.Context.statistics`, also as read from a JSON file.
     :returns: the causes: first those that cost time in each run, then those that have cost the
         most, then those that were not timed.
     """
     context = statistics["context"]
     sessions = (statistics["subgraphs"] if "subgraphs" in statistics
-                else [statistics["session"]])
+                else [statistics["session"]] if "session" in statistics else [])
     every_run: list[Finding] = list(_left(statistics.get("claims", {"left": ()}), sessions))
     timed: list[Finding] = []
     others: list[Finding] = list(_memory(context))

@@ -241,3 +241,20 @@ def test_of_a_closed_session_fail(relu):
 
 def test_can_be_written_and_read(report):
     assert json.loads(json.dumps(report[0])) == report[0]
+
+
+def test_of_a_context_by_itself(convnet):
+    context = latchkey.Context()
+    empty = context.statistics()
+    assert set(empty) == {"schema", "version", "time_ns", "process", "context"}
+    assert empty["context"]["memory"]["owners"]["arenas"] == 0
+    assert latchkey.explain(empty) == ()
+    with latchkey.Session(convnet, context=context) as session:
+        session.run({"x": numpy.zeros((1, 3, 32, 32), numpy.float32)})
+        mine, its = context.statistics(), session.statistics()
+    assert mine["context"]["memory"]["owners"]["arenas"] > 0
+    for found in (mine, its):  # the reports themselves
+        for name in ("bytes", "peak_bytes", "allocations"):
+            del found["context"]["memory"][name]
+        del found["context"]["memory"]["owners"]["other"]
+    assert mine["context"] == its["context"]

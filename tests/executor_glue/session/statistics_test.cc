@@ -225,6 +225,44 @@ TEST_F(Statistics, AsJsonHaveTheSameNumbers) {
   EXPECT_THAT(json, HasSubstr("{\"name\":\"x\",\"dtype\":\"f32\",\"shape\":[2,4]}"));
 }
 
+TEST_F(Statistics, OfAContextAreThoseOfItsSessionsReport) {
+  open();
+  for (int i = 0; i < 3; i++) check(numbers(2, 0.1f));
+  char *whole = nullptr, *part = nullptr;
+  LK_ASSERT_OK(level2()->report(session, &whole, LK_ERR));
+  LK_ASSERT_OK(level2()->context_report(context, &part, LK_ERR));
+  json_t *both[2] = {json_loads(whole, 0, nullptr), json_loads(part, 0, nullptr)};
+  level2()->report_release(session, whole);
+  level2()->context_report_release(context, part);
+  level2()->context_report_release(context, nullptr);
+  EXPECT_EQ(json_object_get(both[1], "session"), nullptr);
+  EXPECT_STREQ(json_string_value(json_object_get(both[1], "schema")), "latchkey-statistics-1");
+  EXPECT_TRUE(json_is_object(json_object_get(both[1], "process")));
+  json_t *contexts[2];
+  for (int i = 0; i < 2; i++) {
+    contexts[i] = json_object_get(both[i], "context");
+    json_t *memory = json_object_get(contexts[i], "memory");
+    // The text of the first report counted when the second one was asked for.
+    for (const char *name : {"bytes", "peak_bytes", "allocations"}) json_object_del(memory, name);
+    json_object_del(json_object_get(memory, "owners"), "other");
+  }
+  EXPECT_TRUE(json_equal(contexts[0], contexts[1]));
+  for (json_t *each : both) json_decref(each);
+}
+
+TEST(ContextReport, NeedsNoSession) {
+  char *text = nullptr;
+  lk_context *context = nullptr;
+  LK_ASSERT_OK(api()->context_create(nullptr, &context, LK_ERR));
+  LK_ASSERT_OK(level2()->context_report(context, &text, LK_ERR));
+  EXPECT_THAT(text, HasSubstr("\"arenas\":0"));
+  level2()->context_report_release(context, text);
+  api()->context_destroy(context);
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, level2()->context_report(nullptr, &text, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("context is NULL"));
+  EXPECT_EQ(text, nullptr);
+}
+
 // Of jansson, whose memory is not the context's.
 struct JsonMemory {
   static inline size_t until_failure = 0, live = 0; // 0: none fails
@@ -283,6 +321,11 @@ TEST(StatisticsFaults, OfAReportAreTold) {
     if (status == LK_OK) status = level2()->report(session, &text, LK_ERR);
     EXPECT_EQ(text != nullptr, status == LK_OK);
     if (session != nullptr) level2()->report_release(session, text);
+    if (status == LK_OK) {
+      status = level2()->context_report(context, &text, LK_ERR);
+      EXPECT_EQ(text != nullptr, status == LK_OK);
+      level2()->context_report_release(context, text);
+    }
     level2()->close(session);
     api()->context_destroy(context);
     return status;
