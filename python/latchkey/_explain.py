@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from . import _shapes
 from ._text import shape_text, time_text
+from ._thread_use import ThreadUse
 
 # Dimensions are rounded up to steps like these where sizes are many.
 _STEPS = (8, 16, 32, 64, 128)
@@ -19,8 +20,8 @@ class Finding(NamedTuple):
     """One cause."""
 
     cause: str
-    """``left_nodes``, ``new_sizes``, ``built_again``, ``each_thread_builds``, ``memory_limit``,
-    ``nothing_kept``, ``not_fused``, ``shapes_from_data``, ``shapes_from_values``,
+    """``idle_threads``, ``left_nodes``, ``new_sizes``, ``built_again``, ``each_thread_builds``,
+    ``memory_limit``, ``nothing_kept``, ``not_fused``, ``shapes_from_data``, ``shapes_from_values``,
     ``waits_for_processors`` or ``waits_for_places``."""
     lost_ns: int | None
     """The time that it has cost so far; ``None``: it costs time in each run, or is not timed."""
@@ -269,6 +270,25 @@ def _waits(session: Mapping[str, Any], process: Mapping[str, Any]) -> Iterator[F
             "send fewer requests at once, or give the process more processors")
 
 
+def _idle_threads(use: ThreadUse) -> Iterator[Finding]:
+    """Where fewer threads would do as well."""
+    enough = use.enough()
+    if enough == use.threads:
+        return
+    idle = sorted((step for step in use.steps if step.busy < use.threads),
+                  key=lambda step: -step.ns * (use.threads - step.busy))
+    longer = 100 * (use.predicted_ns(enough) / use.run_ns - 1)
+    busy = sum(step.ns * step.busy for step in use.steps) / sum(step.ns for step in use.steps)
+    yield Finding(
+        "idle_threads", None,
+        f"{busy:.1f} of {use.threads} threads computed in the mean: by the profile, "
+        f"{_count(enough, 'thread')} would take at most {max(1, round(longer))} % longer",
+        tuple(f"{step.operator} '{step.node or step.output}': {step.busy:.1f} of {use.threads} "
+              f"threads, {time_text(step.ns)} a run" for step in idle),
+        f"take threads={enough}: it leaves {_count(use.threads - enough, 'processor')} to other "
+        "runs")
+
+
 # ---- values that shapes follow from ----
 
 
@@ -409,6 +429,11 @@ def explain(statistics: Mapping[str, Any]) -> Explanation:
     :returns: the causes: first those that cost time in each run, then those that have cost the
         most, then those that were not timed.
     """
+    return explain_both(statistics, None)
+
+
+def explain_both(statistics: Mapping[str, Any], use: ThreadUse | None) -> Explanation:
+    """What statistics show, and how the threads of profiled runs were used."""
     context = statistics["context"]
     sessions = (statistics["subgraphs"] if "subgraphs" in statistics
                 else [statistics["session"]] if "session" in statistics else [])
@@ -431,6 +456,8 @@ def explain(statistics: Mapping[str, Any]) -> Explanation:
         others += _shapes_from_data(where, session)
         others += _shapes_from_values(where, session)
         others += _waits(session, statistics["process"])
+    if use is not None:
+        others += _idle_threads(use)
     timed.sort(key=lambda finding: -(finding.lost_ns or 0))
     unique = dict.fromkeys(every_run + timed + others)
     return Explanation(unique)

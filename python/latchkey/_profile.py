@@ -99,12 +99,13 @@ class Profile:
 
     def info(self) -> dict[str, Any]:
         """The runs: ``runs``; ``binds``, those that built a run plan; ``bind_ms``, in which run
-        plans were found or built; ``execute_ms`` without that; and ``waiting``, the part of their
-        threads' time in which these did not compute."""
+        plans were found or built; ``execute_ms`` without that; ``threads``, how many a run had in
+        the mean; and ``waiting``, the part of their time in which these did not compute."""
         with self._lock:
             info = self._read_info()
         return {"runs": info.runs, "binds": info.binds, "bind_ms": info.bind_ns / 1e6,
                 "execute_ms": info.execute_ns / 1e6,
+                "threads": _ratio(info.thread_ns, info.execute_ns),
                 "waiting": _ratio(info.wait_ns, info.thread_ns)}
 
     def entries(self) -> list[dict[str, Any]]:

@@ -15,11 +15,12 @@ from ._call import Call, encode, limits_of_run, options_of_run, raise_interrupt
 from ._cancel import Cancel
 from ._context import UNLIMITED, Context, _number, shared_context, threads_stats
 from ._errors import ModelNotFoundError, NotFoundError, fail
-from ._explain import Explanation, explain
+from ._explain import Explanation, explain_both
 from ._model import NodeInfo, PassInfo, Refusal
 from ._native import ffi, lib
 from ._profile import Profile
 from ._stats import Stats
+from ._thread_use import thread_use
 from ._trace import Trace
 
 if TYPE_CHECKING:
@@ -273,13 +274,14 @@ class Session:
         it: the causes, with what they have cost, what shows them, and what can be done. ``print``
         shows it as text. It takes the time and the memory of :meth:`clone`.
 
-        :param profile: of runs of this session: what nodes that are left take is read from it.
+        :param profile: of runs of this session: what nodes that are left take is read from it,
+            and how many threads are enough.
         """
         statistics = self.statistics(refusals=True)
         times = _times_of_nodes(profile) if profile is not None else {}
         for refusal in statistics["session"]["refusals"]:
             refusal["run_ns"] = times.get(refusal["output_name"])
-        return explain(statistics)
+        return explain_both(statistics, thread_use(profile) if profile is not None else None)
 
     def trace(self, events: int | None = None) -> Trace:
         """Traces the runs of this session from now on, until :meth:`Trace.stop` or the end of a

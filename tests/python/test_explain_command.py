@@ -75,7 +75,7 @@ def test_says_what_is_not_fused(tmp_path):
         [("x", TensorProto.FLOAT, [1, 3, "h", "w"]), ("low", TensorProto.FLOAT, []),
          ("high", TensorProto.FLOAT, [])],
         [("y", TensorProto.FLOAT, None)], [("w", random(8, 3, 1, 1))]))
-    found = explained(path, "--shape", "x=1x3x32x32", "-n", "5")
+    found = explained(path, "--shape", "x=1x3x32x32", "-n", "5", "--threads", "1")
     assert [each["cause"] for each in found] == ["not_fused"]
     assert found[0]["lost_ns"] > 0
     done = command(path, "--shape", "x=1x3x32x32")
@@ -84,10 +84,17 @@ def test_says_what_is_not_fused(tmp_path):
 
 
 def test_says_nothing_where_there_is_nothing(model):
-    done = command(model, "--shape", "x=1x3x8x8")
+    words = "--shape", "x=1x3x8x8", "--threads", "1"
+    done = command(model, *words)
     assert done.returncode == 0
     assert done.stdout == "Nothing was found: sizes were known, and nothing was built twice.\n"
-    assert explained(model, "--shape", "x=1x3x8x8") == []
+    assert explained(model, *words) == []
+
+
+def test_says_how_many_threads_are_enough(model):
+    [found] = explained(model, "--shape", "x=1x3x8x8", "--threads", "2")
+    assert (found["cause"], found["lost_ns"]) == ("idle_threads", None)
+    assert found["advice"] == "take threads=1: it leaves 1 processor to other runs"
 
 
 def test_says_what_is_left_to_onnxruntime(tmp_path):
