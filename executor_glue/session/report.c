@@ -69,7 +69,7 @@ lk_status lk_context_report(lk_context *context, char **out_text, lk_error *erro
   *out_text = NULL;
   if (context == NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to report of a context: context is NULL, required");
+                   "failed to make a context's report: context is NULL, required");
   }
   lk_json json = lk_json_begin(lk_report_begin(api));
   lk_json_set(&json, "context", lk_report_context(api, context, lk_arena_store_bytes_of(context)));

@@ -42,13 +42,13 @@ class ThreadUse(NamedTuple):
 
 
 def thread_use(profile: Profile) -> ThreadUse | None:
-    """``None``: runs are too few, or had one thread."""
-    info = profile.info()
+    """``None``: runs are too few, had one thread, or no step."""
+    info, entries = profile.info(), profile.entries()
     threads = round(info["threads"])
-    if info["runs"] < FEWEST_RUNS or threads < 2:
+    if info["runs"] < FEWEST_RUNS or threads < 2 or not entries:
         return None
     return ThreadUse(threads, info["execute_ms"] * 1e6 / info["runs"],
-                     _steps(profile.entries(), threads, info["runs"]))
+                     _steps(entries, threads, info["runs"]))
 
 
 def _steps(entries: Sequence[Mapping[str, Any]], threads: int, runs: int) -> tuple[Step, ...]:

@@ -206,7 +206,8 @@ def test_settings_that_only_some_files_have(save):
     assert failed.returncode == 1 and "was measured in all files" in failed.stderr
     unlike = save("unlike.json", setting(ns), model_digest="xxh3:2")
     failed = latchkey("bench-compare", both, both, "--with", both, unlike)
-    assert failed.returncode == 1 and "model_digest is xxh3:1 and xxh3:2" in failed.stderr
+    assert failed.returncode == 1
+    assert f"'{both}' with '{unlike}': model_digest is xxh3:1 and xxh3:2" in failed.stderr
 
 
 def test_a_threshold_is_what_the_whole_interval_exceeds(save):

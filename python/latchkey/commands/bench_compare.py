@@ -51,21 +51,19 @@ def work(arguments: argparse.Namespace) -> int:
         a, b = [read(path) for path in before], [read(path) for path in after]
     except BadFile as error:
         raise CommandError(str(error)) from None
-    what = f"failed to compare '{a[0].path}' with '{b[0].path}'"
-    grave, told = _unlike(a, b)
-    if grave and not arguments.unlike:
-        raise CommandError(f"{what}: {'; '.join(grave)}; --unlike compares them nevertheless")
+    differences = _differences(a, b, arguments.unlike)
     verdicts = compare(a, b)
     if not verdicts:
-        raise CommandError(f"{what}: no setting of threads, callers and batch was measured in "
+        raise CommandError(f"failed to compare '{a[0].path}' with '{b[0].path}': no setting of "
+                           "threads, callers and batch was measured in "
                            f"{'both' if len(a) == 1 else 'all files'}")
     slower = [one for one in verdicts if one.is_slower_beyond(arguments.threshold)]
     if arguments.json:
-        print(json_text({"threshold": arguments.threshold, "unlike": [*grave, *told],
+        print(json_text({"threshold": arguments.threshold, "unlike": differences,
                          "only_in_one": _only_in_some([*a, *b]), "slower_beyond": len(slower),
                          "verdicts": [one.to_json() for one in verdicts]}))
     else:
-        _print(a, b, [*grave, *told], verdicts, slower, arguments.threshold)
+        _print(a, b, differences, verdicts, slower, arguments.threshold)
     return FAILED if slower else OK
 
 
@@ -89,11 +87,17 @@ def _wrong(rule: str, *sides: Sequence[str]) -> CommandError:
                         USAGE)
 
 
-def _unlike(a: Sequence[Result], b: Sequence[Result]) -> tuple[list[str], list[str]]:
+def _differences(a: Sequence[Result], b: Sequence[Result], is_allowed: bool) -> list[str]:
     """What :func:`unlike` says of each file beside the first one."""
-    found = [unlike(a[0], other) for other in (*a[1:], *b)]
-    return (list(dict.fromkeys(text for grave, _ in found for text in grave)),
-            list(dict.fromkeys(text for _, told in found for text in told)))
+    all_grave, all_told = dict[str, None](), dict[str, None]()
+    for other in (*a[1:], *b):
+        grave, told = unlike(a[0], other)
+        if grave and not is_allowed:
+            raise CommandError(f"failed to compare '{a[0].path}' with '{other.path}': "
+                               f"{'; '.join(grave)}; --unlike compares them nevertheless")
+        all_grave.update(dict.fromkeys(grave))
+        all_told.update(dict.fromkeys(told))
+    return [*all_grave, *all_told]
 
 
 def _only_in_some(files: Sequence[Result]) -> list[str]:
