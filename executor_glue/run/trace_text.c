@@ -103,12 +103,24 @@ static void put_time(writer *self, const char *name, uint64_t ns) {
   print(self, ",\"%s\":%" PRIu64 ".%03u", name, ns / 1000, (unsigned)(ns % 1000));
 }
 
+/* Viewers read times as doubles, or cut what they read to whole nanoseconds, begins and durations
+ * each by itself. So an end may come out two nanoseconds early, or later than the begin of what
+ * follows, and then it is another nesting. What lies deeper therefore ends so much earlier. */
+enum { NS_A_LEVEL = 2 };
+
+static uint64_t shown_ns(const lk_trace_event *event) {
+  const bool is_outer = event->kind == LK_TRACE_RUN;
+  const bool is_inner = event->kind == LK_TRACE_STEP || event->kind == LK_TRACE_BIND;
+  const uint64_t less = is_outer ? 0 : is_inner ? 2 * NS_A_LEVEL : NS_A_LEVEL;
+  return event->ns > less ? event->ns - less : 0;
+}
+
 static void put_interval(writer *self, const lk_trace_event *event, const char *category,
                          const char *name) {
   begin_event(self, 'X', category, name);
   print(self, ",\"tid\":%" PRId32, event->thread);
   put_time(self, "ts", event->begin_ns);
-  put_time(self, "dur", event->ns);
+  put_time(self, "dur", shown_ns(event));
   put(self, ",\"args\":{");
 }
 

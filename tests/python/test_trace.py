@@ -19,22 +19,40 @@ def run_times(session, sizes):
         session.run({"x": random(1, 3, size, size)})
 
 
-def check_schema(trace):
-    """What each reader of the format needs, and that intervals of a thread do not cross."""
+def as_doubles(event):
+    """Begin and end, as speedscope has them."""
+    return event["ts"], event["ts"] + event["dur"]
+
+
+def as_nanoseconds(event):
+    """The same, as Perfetto has them: begin and duration are cut, each by itself."""
+    begin = int(event["ts"] * 1000)
+    return begin, begin + int(event["dur"] * 1000)
+
+
+def check_nesting(events, read):
+    """That intervals of a thread lie within each other or apart, however they are read."""
     around = {}
+    for event in events:
+        begin, end = read(event)
+        open_ends = around.setdefault(event["tid"], [])
+        while open_ends and open_ends[-1] <= begin:
+            open_ends.pop()
+        assert not open_ends or end <= open_ends[-1], event
+        open_ends.append(end)
+
+
+def check_schema(trace):
+    """What each reader of the format needs."""
+    intervals = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    check_nesting(intervals, as_doubles)
+    check_nesting(intervals, as_nanoseconds)
     for event in trace["traceEvents"]:
         assert event["ph"] in PHASES
         assert PHASES[event["ph"]] <= event.keys(), event
         assert event["pid"] == os.getpid()
-        if event["ph"] != "X":
-            continue
-        assert event["ts"] > 0 and event["dur"] >= 0
-        end = event["ts"] + event["dur"]
-        open_ends = around.setdefault(event["tid"], [])
-        while open_ends and open_ends[-1] <= event["ts"] + 1e-3:
-            open_ends.pop()
-        assert not open_ends or end <= open_ends[-1] + 1e-3, event
-        open_ends.append(end)
+        if event["ph"] == "X":
+            assert event["ts"] > 0 and event["dur"] >= 0
 
 
 def of(events, category):

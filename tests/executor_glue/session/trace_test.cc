@@ -297,7 +297,8 @@ TEST_F(Trace, AndAProfileSeeTheSame) {
   LK_EXPECT_OK(level2()->profile_info(profile, &sum, LK_ERR));
   const std::vector<Event> all = events();
   ASSERT_EQ(only(all, "execute").size(), 1u);
-  EXPECT_NEAR(only(all, "execute")[0].length * 1000, double(sum.execute_ns), 1);
+  // Two nanoseconds less, so that its end is within the run's however viewers round.
+  EXPECT_NEAR(only(all, "execute")[0].length * 1000 + 2, double(sum.execute_ns), 1);
   EXPECT_EQ(only(all, "operator").size(), sum.n_entries);
   level2()->profile_destroy(profile);
 }
