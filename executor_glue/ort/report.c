@@ -81,13 +81,6 @@ static json_t *subgraphs_json(lk_ort_subgraph *newest) {
   return lk_json_end(&subgraphs);
 }
 
-/* Of the context; 0 where no subgraph has any. */
-static uint64_t arena_bytes(const lk_ort_subgraph *subgraph) {
-  lk_session_stats stats = {.struct_size = sizeof stats};
-  if (subgraph != NULL) lk_graph_executor_stats(subgraph->graph_executor, &stats);
-  return stats.arena_bytes;
-}
-
 static lk_status make_report(const lk_ort_context *context, const lk_ort_claims *claims,
                              lk_ort_subgraph *subgraphs, json_t **out, lk_error *error) {
   const lk_api *latchkey = context->ort->latchkey;
@@ -95,8 +88,7 @@ static lk_status make_report(const lk_ort_context *context, const lk_ort_claims 
   lk_json_set(&json, "provider", json_string(LK_ORT_PROVIDER_NAME));
   lk_json_set(&json, "model", lk_json_text(claims->model_path != NULL ? claims->model_path : ""));
   lk_json_set(&json, "claims", claims_json(claims));
-  lk_json_set(&json, "context",
-              lk_report_context(latchkey, context->handle, arena_bytes(subgraphs)));
+  lk_json_set(&json, "context", lk_report_context(latchkey, context->handle));
   lk_json_set(&json, "subgraphs", subgraphs_json(subgraphs));
   *out = lk_json_end(&json);
   return *out != NULL ? LK_OK : lk_fail_memory(error, "a report", 0);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "executor_glue/report/json.h"
 #include "executor_glue/report/report.h"
+#include "executor_glue/run/arena_store.h"
 
 json_t *lk_report_begin(const lk_api *api) {
   lk_threads_stats threads = {.struct_size = sizeof threads};
@@ -93,7 +94,7 @@ static json_t *memory_json(const lk_stats *stats, uint64_t arena_bytes) {
   return lk_json_end(&json);
 }
 
-json_t *lk_report_context(const lk_api *api, lk_context *context, uint64_t arena_bytes) {
+json_t *lk_report_context(const lk_api *api, lk_context *context) {
   lk_stats stats = {.struct_size = sizeof stats};
   lk_json json = lk_json_begin(json_object());
   if (api->cache_stats(context, NULL, &stats, NULL) != LK_OK) json.failed = true;
@@ -102,7 +103,7 @@ json_t *lk_report_context(const lk_api *api, lk_context *context, uint64_t arena
   lk_json_set(&json, "threads", json_integer(api->context_threads(context)));
   lk_json_set(&json, "cache", cache_json(&stats));
   lk_json_set(&json, "weights", weights_json(&stats));
-  lk_json_set(&json, "memory", memory_json(&stats, arena_bytes));
+  lk_json_set(&json, "memory", memory_json(&stats, lk_arena_store_bytes_of(context)));
   return lk_json_end(&json);
 }
 

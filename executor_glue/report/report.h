@@ -11,8 +11,8 @@
 
 /* What every report begins with: schema, library, time, process. */
 json_t *lk_report_begin(const lk_api *api);
-/* "cache", "weights", "memory", and how the context was set up. `arena_bytes`: of the context. */
-json_t *lk_report_context(const lk_api *api, lk_context *context, uint64_t arena_bytes);
+/* "cache", "weights", "memory", and how the context was set up. */
+json_t *lk_report_context(const lk_api *api, lk_context *context);
 
 /* Who runs a graph, and what it counts. */
 typedef struct lk_report_source {

@@ -4,7 +4,6 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "executor_glue/report/json.h"
-#include "executor_glue/run/arena_store.h"
 #include "executor_glue/session/session.h"
 
 lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error) {
@@ -54,8 +53,7 @@ lk_status lk_session_report(lk_session *session, char **out_text, lk_error *erro
   *out_text = NULL;
   LK_RETURN_NOT_OK(lk_session_get_stats(session, &stats, error));
   lk_json json = lk_json_begin(lk_report_begin(session->api));
-  lk_json_set(&json, "context",
-              lk_report_context(session->api, session->context, stats.arena_bytes));
+  lk_json_set(&json, "context", lk_report_context(session->api, session->context));
   lk_json_set(&json, "session", session_json(session, &stats));
   return lk_report_text(session->allocator, lk_json_end(&json), out_text, error);
 }
@@ -72,7 +70,7 @@ lk_status lk_context_report(lk_context *context, char **out_text, lk_error *erro
                    "failed to make a context's report: context is NULL, required");
   }
   lk_json json = lk_json_begin(lk_report_begin(api));
-  lk_json_set(&json, "context", lk_report_context(api, context, lk_arena_store_bytes_of(context)));
+  lk_json_set(&json, "context", lk_report_context(api, context));
   return lk_report_text(api->context_allocator(context), lk_json_end(&json), out_text, error);
 }
 
