@@ -83,8 +83,9 @@ def test_operators_are_spans_if_asked_for(relu, exporter, provider):
         session.run(feed())
         [run] = of_runs(exporter)
         names = {span.name: span for span in exporter.get_finished_spans()}
-        assert names.keys() == {"latchkey.run", "latchkey.build_run_plan", "latchkey.bind_Relu",
-                                "latchkey.Relu"}
+        # A thread that loses its processor while it asks for one has waited.
+        assert names.keys() - {"latchkey.wait_for_processors"} == {
+            "latchkey.run", "latchkey.build_run_plan", "latchkey.bind_Relu", "latchkey.Relu"}
         build = names["latchkey.build_run_plan"]
         assert names["latchkey.bind_Relu"].parent.span_id == build.context.span_id
         assert names["latchkey.Relu"].parent.span_id == run.context.span_id
