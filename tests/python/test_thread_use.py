@@ -47,8 +47,8 @@ def test_what_fewer_threads_would_take(threads, steps, between, predicted, enoug
 def test_advice_says_what_is_enough():
     [finding] = explain_both(STATISTICS, use(4, (3000, 2), (1000, 1)))
     assert finding.cause == "idle_threads" and finding.lost_ns is None
-    assert finding.text == ("1.8 of 4 threads computed in the mean: by the profile, 2 threads would "
-                            "take at most 1 % longer")
+    assert finding.text == ("1.8 of 4 threads computed in the mean: by the profile, 2 threads "
+                            "would take at most 1 % longer")
     assert finding.details == ("Conv 'n0': 2.0 of 4 threads, 3 us a run",
                                "Conv 'n1': 1.0 of 4 threads, 1 us a run")
     assert finding.advice == "take threads=2: it leaves 2 processors to other runs"

@@ -111,8 +111,8 @@ def _files_with(setting: str, files: Sequence[Result]) -> str:
                      if setting in {str(one) for one in file.settings})
 
 
-def _print(a: Sequence[Result], b: Sequence[Result], differences: Sequence[str], verdicts: Sequence[Verdict],
-           slower: Sequence[Verdict], threshold: float) -> None:
+def _print(a: Sequence[Result], b: Sequence[Result], differences: Sequence[str],
+           verdicts: Sequence[Verdict], slower: Sequence[Verdict], threshold: float) -> None:
     for name, file in (*(("A", one) for one in a), *(("B", one) for one in b)):
         report = file.report
         print(escape(f"{name}: {file.path}, {report.get('model')}, Latchkey "
