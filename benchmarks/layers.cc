@@ -58,9 +58,9 @@ lk_conv_shape shape_of(const Layer &layer) {
   for (int d = 0; d < LK_CONV_DIMS; d++) {
     shape.in[d] = in[d];
     shape.kernel[d] = kernel[d];
-    shape.stride[d] = stride[d];
+    shape.stride[d] = int32_t(stride[d]);
     shape.dilation[d] = 1;
-    shape.pad[d] = (kernel[d] - 1) / 2;
+    shape.pad[d] = int32_t((kernel[d] - 1) / 2);
     shape.out[d] = layer.what == What::TRANSPOSED
                        ? (in[d] - 1) * stride[d] - 2 * shape.pad[d] + kernel[d]
                        : (in[d] + 2 * shape.pad[d] - kernel[d]) / stride[d] + 1;

@@ -143,8 +143,8 @@ lk_conv_shape shape_of(const DepthwiseSize &size) {
   lk_conv_shape shape = shape_of(
       ConvSize{1, 1, size.kernel, size.kernel, 1, size.kernel / 2, size.height, size.width});
   shape.groups = size.channels;
-  shape.stride[1] = size.stride_h;
-  shape.stride[2] = size.stride_w;
+  shape.stride[1] = int32_t(size.stride_h);
+  shape.stride[2] = int32_t(size.stride_w);
   for (int d = 1; d < LK_CONV_DIMS; d++) {
     shape.out[d] = (shape.in[d] + 2 * shape.pad[d] - shape.kernel[d]) / shape.stride[d] + 1;
   }

@@ -154,9 +154,9 @@ inline lk_conv_shape shape_of(const ConvSize &size) {
   for (int d = 0; d < LK_CONV_DIMS; d++) {
     shape.in[d] = in[d];
     shape.kernel[d] = kernel[d];
-    shape.stride[d] = d > 0 ? size.stride : 1;
+    shape.stride[d] = d > 0 ? int32_t(size.stride) : 1;
     shape.dilation[d] = 1;
-    shape.pad[d] = kernel[d] > 1 ? size.pad : 0;
+    shape.pad[d] = kernel[d] > 1 ? int32_t(size.pad) : 0;
     shape.out[d] = (in[d] + 2 * shape.pad[d] - kernel[d]) / shape.stride[d] + 1;
   }
   return shape;

@@ -189,9 +189,9 @@ static lk_conv_shape describe(const lk_tensor *inputs, const lk_op_node *node,
     conv.in[d] = is_there ? x->dims[2 + i] : 1;
     conv.out[d] = is_there ? shape->out[i] : 1;
     conv.kernel[d] = is_there ? w->dims[2 + i] : 1;
-    conv.stride[d] = is_there ? shape->strides[i] : 1;
-    conv.dilation[d] = is_there ? shape->dilations[i] : 1;
-    conv.pad[d] = is_there ? shape->begin[i] : 0;
+    conv.stride[d] = is_there ? (int32_t)shape->strides[i] : 1;
+    conv.dilation[d] = is_there ? (int32_t)shape->dilations[i] : 1;
+    conv.pad[d] = is_there ? (int32_t)shape->begin[i] : 0;
   }
   return conv;
 }

@@ -13,7 +13,7 @@ static int64_t common_divisor(int64_t a, int64_t b) {
 }
 
 int64_t lk_conv_phases(const lk_conv_shape *shape) {
-  return shape->stride[0] * shape->stride[1] * shape->stride[2];
+  return (int64_t)shape->stride[0] * shape->stride[1] * shape->stride[2];
 }
 
 /* x below `modulus` so that a * x has remainder 1: the two have no common divisor. */
@@ -81,8 +81,8 @@ static void set_sizes(const lk_conv_shape *shape, int d, int64_t remainder, lk_c
   phase->shape.out[d] = lk_max(0, (shape->out[d] - first + stride - 1) / stride);
   phase->shape.kernel[d] = taps.count;
   phase->shape.stride[d] = 1;
-  phase->shape.dilation[d] = dilation / common_divisor(stride, dilation);
-  phase->shape.pad[d] = (last_tap * dilation - first - shape->pad[d]) / stride;
+  phase->shape.dilation[d] = (int32_t)(dilation / common_divisor(stride, dilation));
+  phase->shape.pad[d] = (int32_t)((last_tap * dilation - first - shape->pad[d]) / stride);
 }
 
 lk_conv_phase lk_conv_phase_find(const lk_conv_shape *shape, int64_t number) {

@@ -11,8 +11,8 @@ typedef struct lk_conv_shape {
   int64_t batch, groups;
   int64_t in_channels, out_channels; /* of a group */
   int64_t in[LK_CONV_DIMS], out[LK_CONV_DIMS], kernel[LK_CONV_DIMS];
-  int64_t stride[LK_CONV_DIMS], dilation[LK_CONV_DIMS];
-  int64_t pad[LK_CONV_DIMS]; /* before the first element */
+  int32_t stride[LK_CONV_DIMS], dilation[LK_CONV_DIMS];
+  int32_t pad[LK_CONV_DIMS]; /* before the first element */
 } lk_conv_shape;
 
 /* Elements of the input from the first of a window to the last, along a dimension. */

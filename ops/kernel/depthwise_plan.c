@@ -1,7 +1,6 @@
 /* Which convolutions with few channels in each group are computed so, and in which blocks. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "ops/kernel/depthwise_sizes.h"
 
@@ -41,12 +40,15 @@ lk_depthwise_lanes lk_depthwise_lanes_of(const lk_depthwise *self, int64_t vecto
 /* ---- sizes ---- */
 
 static void drop_last_dimension(lk_conv_shape *shape) {
-  int64_t *const sizes[] = {shape->in,     shape->out,      shape->kernel,
-                            shape->stride, shape->dilation, shape->pad};
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    memmove(sizes[i] + 1, sizes[i], (LK_CONV_DIMS - 1) * sizeof *sizes[i]);
-    sizes[i][0] = 1;
+  for (int d = LK_CONV_DIMS - 1; d > 0; d--) {
+    shape->in[d] = shape->in[d - 1];
+    shape->out[d] = shape->out[d - 1];
+    shape->kernel[d] = shape->kernel[d - 1];
+    shape->stride[d] = shape->stride[d - 1];
+    shape->dilation[d] = shape->dilation[d - 1];
+    shape->pad[d] = shape->pad[d - 1];
   }
+  shape->in[0] = shape->out[0] = shape->kernel[0] = shape->stride[0] = shape->dilation[0] = 1;
   shape->pad[0] = 0;
 }
 

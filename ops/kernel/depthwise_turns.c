@@ -1,6 +1,5 @@
 /* Convolutions with few channels in each group: their turns. */
 #include <math.h>
-#include <string.h>
 
 #include "ops/kernel/conv_phases.h"
 #include "ops/kernel/depthwise_sizes.h"
@@ -254,7 +253,7 @@ static phase_loop make_loop(const lk_depthwise *self, void *const *pointers, int
       .depthwise = self, .pointers = pointers, .phase = {.shape = self->shape}, .apart = {1, 1, 1}};
   if (self->is_transposed) {
     made.phase = lk_conv_phase_find(&self->shape, number);
-    memcpy(made.apart, self->shape.stride, sizeof made.apart);
+    for (int d = 0; d < LK_CONV_DIMS; d++) made.apart[d] = self->shape.stride[d];
   }
   made.tiles = find_tiles(self, &made.phase.shape);
   made.lanes = lk_depthwise_lanes_in(self);

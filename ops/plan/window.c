@@ -7,7 +7,9 @@
 #include "base/status.h"
 
 /* Sizes beyond this are refused, so that sums of a few of them cannot overflow. */
-#define MAX_EXTENT ((int64_t)1 << 40)
+#define MAX_SIZE ((int64_t)1 << 40)
+/* Kernels keep what a window has in 32 bits. */
+#define MAX_EXTENT ((int64_t)INT32_MAX)
 
 /* ---- when an op is made: what the attributes say by themselves ---- */
 
@@ -16,8 +18,8 @@ static void check_values(lk_attrs *attrs, const char *name, const int64_t *value
   for (uint32_t i = 0; i < count; i++) {
     if (values[i] >= least && values[i] <= MAX_EXTENT) continue;
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
-                  "attribute '%s' has value %" PRId64 ", at least %" PRId64 " and at most 2^40",
-                  name, values[i], least);
+                  "attribute '%s' has value %" PRId64 ", at least %" PRId64 " and at most %" PRId64,
+                  name, values[i], least, MAX_EXTENT);
   }
 }
 
@@ -98,8 +100,9 @@ static lk_status check_kernel(const lk_window *window, uint32_t i, const int64_t
   if (kernel < 0 && window->n_kernel == 0) return LK_OK;
   if (kernel < 1 || kernel > MAX_EXTENT) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "attribute 'kernel_shape' has value %" PRId64 ", at least 1 and at most 2^40",
-                   kernel);
+                   "attribute 'kernel_shape' has value %" PRId64
+                   ", at least 1 and at most %" PRId64,
+                   kernel, MAX_EXTENT);
   }
   if (weights != NULL && lk_dims_differ(weights[i], kernel)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -108,8 +111,8 @@ static lk_status check_kernel(const lk_window *window, uint32_t i, const int64_t
   }
   if (kernel > 1 && window->dilations[i] > 1 && window->dilations[i] > MAX_EXTENT / kernel) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "kernel %" PRId64 " with dilation %" PRId64 " is over 2^40", kernel,
-                   window->dilations[i]);
+                   "kernel %" PRId64 " with dilation %" PRId64 " is over %" PRId64, kernel,
+                   window->dilations[i], MAX_EXTENT);
   }
   return LK_OK;
 }
@@ -164,7 +167,7 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
   for (uint32_t i = 0; i < rank; i++) {
     const int64_t extent = (out->kernel[i] - 1) * out->dilations[i] + 1;
     const int64_t stride = out->strides[i];
-    if (in[i] > MAX_EXTENT) {
+    if (in[i] > MAX_SIZE) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "spatial dimension %" PRIu32 " is %" PRId64 ", at most 2^40", i, in[i]);
     }
@@ -214,7 +217,7 @@ lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, con
   for (uint32_t i = 0; i < rank; i++) {
     const int64_t extent = (out->kernel[i] - 1) * out->dilations[i] + 1;
     const int64_t extra = window->output_padding[i];
-    if (in[i] > MAX_EXTENT || (in[i] > 1 && out->strides[i] > MAX_EXTENT / in[i])) {
+    if (in[i] > MAX_SIZE || (in[i] > 1 && out->strides[i] > MAX_SIZE / in[i])) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "spatial dimension %" PRIu32 " is %" PRId64 ", at most 2^40 with the stride",
                      i, in[i]);
@@ -242,6 +245,12 @@ lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, con
                      "spatial dimension %" PRIu32 " of the output is %" PRId64
                      ", at least %" PRId64,
                      i, out->out[i], least);
+    }
+    if (out->begin[i] > MAX_EXTENT) {
+      return lk_fail(error, LK_OUT_OF_RANGE,
+                     "%" PRId64 " elements are cut off before spatial dimension %" PRIu32
+                     " of the output, at most %" PRId64,
+                     out->begin[i], i, MAX_EXTENT);
     }
   }
   return LK_OK;

@@ -198,6 +198,30 @@ TEST(Conv, TakesKernelShapeFromTheWeights) {
       .run();
 }
 
+TEST(Conv, TakesWindowsOfUpTo31Bits) {
+  constexpr int64_t most = INT32_MAX;
+  for (const int64_t groups : {1, 2}) { // as a product, and for each channel
+    const auto conv = [&](int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
+      OpTester tester("Conv", 11);
+      tester.attr("group", groups).attr_ints("strides", {stride});
+      tester.attr_ints("dilations", {dilation}).attr_ints("pads", {pad, 0});
+      tester.input(lk::floats({1, groups, 2}, std::vector<float>(size_t(2 * groups), 3)));
+      tester.input(lk::floats({groups, 1, kernel}, std::vector<float>(size_t(groups * kernel), 5)));
+      return tester;
+    };
+    const auto all = [&](int64_t size) {
+      return lk::floats({1, groups, size}, std::vector<float>(size_t(groups * size), 15));
+    };
+    conv(1, most, most, 0).expect(all(1)).run();
+    conv(2, 1, most / 2, most / 2).expect(all(2)).run();
+    conv(1, most + 1, 1, 0).expect_create(LK_OUT_OF_RANGE, "'strides' has value 2147483648");
+    conv(1, 1, most + 1, 0).expect_create(LK_OUT_OF_RANGE, "'dilations' has value 2147483648");
+    conv(1, 1, 1, most + 1).expect_create(LK_OUT_OF_RANGE, "'pads' has value 2147483648");
+    conv(2, 1, most / 2 + 1, 0)
+        .expect_bind(LK_OUT_OF_RANGE, "kernel 2 with dilation 1073741824 is over 2147483647");
+  }
+}
+
 TEST(Conv, NamesWhatIsWrong) {
   const Value x = random({1, 4, 5, 5}, 1), w = random({6, 4, 3, 3}, 2);
   const auto conv = [&](const Value &a, const Value &b) {

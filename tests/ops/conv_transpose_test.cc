@@ -106,6 +106,27 @@ TEST(ConvTranspose, OfNothingIsNothing) {
       .run();
 }
 
+TEST(ConvTranspose, CutsOffUpTo31Bits) {
+  constexpr int64_t far = INT32_MAX / 2;
+  const auto conv = [](int64_t groups, int64_t size) {
+    OpTester tester("ConvTranspose", 11);
+    tester.attr("group", groups);
+    tester.input(lk::floats({1, groups, size}, std::vector<float>(size_t(size * groups), 3)));
+    tester.input(lk::floats({groups, 1, 2}, std::vector<float>(size_t(2 * groups), 5)));
+    return tester;
+  };
+  for (const int64_t groups : {1, 2}) { // as a product, and for each channel
+    const Value all = lk::floats({1, groups, 2}, std::vector<float>(size_t(2 * groups), 15));
+    conv(groups, 2).attr_ints("dilations", {far}).attr_ints("pads", {far, 0}).expect(all).run();
+    conv(groups, 4)
+        .attr_ints("strides", {INT32_MAX})
+        .attr_ints("output_shape", {1})
+        .expect_bind(LK_OUT_OF_RANGE,
+                     "3221225471 elements are cut off before spatial dimension 0 of the output, "
+                     "at most 2147483647");
+  }
+}
+
 TEST(ConvTranspose, NamesWhatIsWrong) {
   const Value x = random({1, 4, 5, 5}, 1), w = random({4, 6, 3, 3}, 2);
   const auto conv = [&](const Value &a, const Value &b) {

@@ -218,9 +218,9 @@ TEST(Pool, OfNothingIsNothing) {
       .run();
 }
 
-TEST(Pool, TakesStridesOfUpTo2To40) {
+TEST(Pool, TakesStridesOfUpTo31Bits) {
   const Value x = lk::floats({1, 1, 2, 2}, {3, 4, 5, 6});
-  constexpr int64_t most = int64_t{1} << 40;
+  constexpr int64_t most = INT32_MAX;
   for (const char *op : {"MaxPool", "AveragePool"}) {
     const auto pool = [&](int64_t stride) {
       return OpTester(op, 12)
@@ -230,8 +230,8 @@ TEST(Pool, TakesStridesOfUpTo2To40) {
           .expect(lk::floats({1, 1, 2, 1}, {3, 5}));
     };
     pool(most).run();
-    pool(most + 1).expect_create(LK_OUT_OF_RANGE,
-                                 "'strides' has value 1099511627777, at least 1 and at most 2^40");
+    pool(most + 1).expect_create(
+        LK_OUT_OF_RANGE, "'strides' has value 2147483648, at least 1 and at most 2147483647");
   }
 }
 

@@ -46,7 +46,7 @@ struct ConvCase {
 
 inline std::string describe(const lk_conv_shape &shape) {
   std::string text;
-  auto add = [&](const char *name, const int64_t *numbers, int count) {
+  auto add = [&](const char *name, const auto *numbers, int count) {
     text += std::string(" ") + name;
     for (int i = 0; i < count; i++) text += " " + std::to_string(numbers[i]);
   };

@@ -160,9 +160,9 @@ TEST(ProductInteger, ConvolvesWithPaddingOfTheZeroPoint) {
                     {1, size, size},
                     {1, out, out},
                     {1, kernel, kernel},
-                    {1, stride, stride},
-                    {1, down, across},
-                    {0, pad, pad}};
+                    {1, int32_t(stride), int32_t(stride)},
+                    {1, int32_t(down), int32_t(across)},
+                    {0, int32_t(pad), int32_t(pad)}};
     for (const lk_integer_loops *loops : all_loops()) {
       product.loops = loops;
       lk_product_integer_plan(&product);
