@@ -82,6 +82,18 @@ public:
 
   lk_session_stats SessionStats() const { return StatsOf(sessions_.back()); }
 
+  // Of the run plan that takes the most, for each node.
+  double NodeBytes() const {
+    lk_error error = {};
+    uint64_t most = 0, lost = 0;
+    const auto visit = [](void *arg, const lk_session_size *size) {
+      auto *largest = static_cast<uint64_t *>(arg);
+      *largest = std::max(*largest, size->bytes);
+    };
+    Check(sessions->sizes_visit(sessions_.back(), visit, &most, &lost, &error), error);
+    return double(most) / double(std::max<uint64_t>(SessionStats().nodes, 1));
+  }
+
   void SetCapacity(uint64_t bytes) {
     lk_error error = {};
     Check(api->cache_set_capacity(context_, nullptr, LK_UNSET, bytes, &error), error);
@@ -126,7 +138,8 @@ void PrintStats(const Model &model) {
   }
   std::printf("{\"rss\": %llu, \"bytes\": %llu, \"unlinked\": %llu, \"peak\": %llu, "
               "\"builds\": %llu, \"hits\": %llu, \"packed\": %llu, "
-              "\"packed_bytes\": %llu, \"constants\": %llu, \"parallel_runs\": %llu}\n",
+              "\"packed_bytes\": %llu, \"constants\": %llu, \"parallel_runs\": %llu, "
+              "\"node_bytes\": %.1f}\n",
               static_cast<unsigned long long>(ResidentBytes()),
               static_cast<unsigned long long>(stats.bytes),
               static_cast<unsigned long long>(stats.unlinked_bytes),
@@ -135,7 +148,7 @@ void PrintStats(const Model &model) {
               static_cast<unsigned long long>(stats.weights_packed),
               static_cast<unsigned long long>(stats.weights_bytes),
               static_cast<unsigned long long>(session.weights_bytes),
-              static_cast<unsigned long long>(session.parallel_runs));
+              static_cast<unsigned long long>(session.parallel_runs), model.NodeBytes());
 }
 
 void Obey(Model &model, const std::string &line) {
