@@ -11,9 +11,6 @@
  * nothing and may use the threads of the region that they run in (base/team/team_for.h). */
 typedef lk_status (*lk_kernel_fn)(const void *params, void *const *pointers, lk_error *error);
 
-/* Says how a kernel with these params cuts its work. */
-typedef void (*lk_describe_fn)(const void *params, char *text, size_t capacity);
-
 /* What is read after a kernel has ended: the constants of the next one, which come from memory when
  * nobody has asked for them before. Only an address: nothing is read there, and nothing changes. */
 typedef struct lk_kernel_ahead {

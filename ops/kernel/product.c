@@ -81,15 +81,15 @@ static int64_t panel_block(const lk_product *self) {
 
 void lk_product_plan(lk_product *self, int64_t row_bytes) {
   const int64_t vectors = panel_vectors(self);
-  self->panel = vectors * self->micro->lanes;
+  self->panel = (int32_t)(vectors * self->micro->lanes);
   self->panels = lk_div_up(self->columns, self->panel);
   self->tile_rows = self->micro->rows[vectors];
   if (row_bytes % SET_BYTES == 0 || self->c_step * ELEMENT % SET_BYTES == 0) {
     self->tile_rows = (int32_t)lk_min(self->tile_rows, LK_MICRO_LOOSE_ROWS);
   }
-  self->k_block = lk_min(self->k, LK_PRODUCT_LONGEST_SUM);
-  self->tap_block = lk_min(self->taps, lk_max(1, LK_PRODUCT_LONGEST_SUM / lk_max(self->k, 1)));
-  self->tap_block = lk_min(self->tap_block, LK_MICRO_TAPS);
+  const int64_t taps_of_sum = lk_max(1, LK_PRODUCT_LONGEST_SUM / lk_max(self->k, 1));
+  self->k_block = (int32_t)lk_min(self->k, LK_PRODUCT_LONGEST_SUM);
+  self->tap_block = (int32_t)lk_min(lk_min(self->taps, taps_of_sum), LK_MICRO_TAPS);
   const int64_t tile = self->tile_rows, panel_bytes = self->taps * self->k * self->panel * ELEMENT;
   int64_t rows = 0;
   if (panel_bytes * self->panels <= LK_PRODUCT_B_BYTES) {
@@ -112,13 +112,13 @@ void lk_product_plan(lk_product *self, int64_t row_bytes) {
 void lk_product_plan_made(lk_product *self) {
   /* a panel's block stays in the first-level cache where nothing else is large */
   const int64_t k_block = self->rows <= LK_MICRO_LOOSE_ROWS ? MADE_OF_FEW : MADE;
-  self->k_block = lk_min(self->k, k_block);
+  self->k_block = (int32_t)lk_min(self->k, k_block);
   self->panel_block = 1;
   self->row_block = lk_max(1, self->rows);
 }
 
 int64_t lk_product_made_size(const lk_product *self) {
-  return (self->k_block + LK_PRODUCT_MADE_BEHIND) * self->panel;
+  return ((int64_t)self->k_block + LK_PRODUCT_MADE_BEHIND) * self->panel;
 }
 
 double lk_product_operations(const lk_product *self, int64_t products) {
@@ -144,7 +144,7 @@ int64_t lk_product_tasks(const lk_product *self) {
 }
 
 void lk_product_describe(const lk_product *self, char *text, size_t capacity) {
-  (void)snprintf(text, capacity, "%" PRId32 "x%" PRId64 " in blocks of %" PRId64 "x%" PRId64,
+  (void)snprintf(text, capacity, "%" PRId32 "x%" PRId32 " in blocks of %" PRId64 "x%" PRId64,
                  self->tile_rows, self->panel, self->row_block, self->panel_block * self->panel);
 }
 

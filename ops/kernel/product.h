@@ -33,9 +33,10 @@ typedef struct lk_product {
                    are short. 0: rows are all alike. Which of the two, no size may change */
   float low, high; /* -INFINITY, INFINITY: no clipping */
   /* ---- by lk_product_plan ---- */
-  int64_t panel, panels;          /* columns of a panel; how many */
   int32_t tile_rows;              /* the most in a tile */
-  int64_t tap_block, k_block;     /* summed at a time */
+  int32_t panel;                  /* columns of a panel */
+  int64_t panels;                 /* how many */
+  int32_t tap_block, k_block;     /* summed at a time */
   int64_t row_block, panel_block; /* of a task */
 } lk_product;
 

@@ -130,7 +130,7 @@ static double bytes_of(const lk_tensor_desc *desc) {
  * that are neither inputs nor outputs are as large as the pattern's. */
 static void count_work(const lk_pattern *pattern, const lk_tensor_desc *former_output,
                        const lk_resizing *of) {
-  of->step->flops = 0;
+  double flops = 0, bytes = of->step->bytes;
   for (uint32_t i = 0; i < of->step->n_args; i++) {
     const lk_step_arg arg = of->args[i];
     if (arg.place != LK_PLACE_INPUT && arg.place != LK_PLACE_OUTPUT) continue;
@@ -138,9 +138,11 @@ static void count_work(const lk_pattern *pattern, const lk_tensor_desc *former_o
     const lk_tensor_desc *now = is_input ? &of->inputs[arg.index].desc : of->output;
     const lk_tensor_desc *before = is_input ? &pattern->inputs[arg.index].desc : former_output;
     const double elements = (double)lk_elements(now);
-    of->step->bytes += bytes_of(now) - bytes_of(before);
-    if (elements > of->step->flops) of->step->flops = elements;
+    bytes += bytes_of(now) - bytes_of(before);
+    if (elements > flops) flops = elements;
   }
+  of->step->flops = (float)flops;
+  of->step->bytes = (float)bytes;
 }
 
 /* The sizes of the step in `body`, which is a copy of the pattern's. */
@@ -214,7 +216,8 @@ lk_status lk_pattern_resize(const lk_pattern *pattern, const lk_op_node *node,
   if (node->class_->infer(&inferred, NULL) != LK_OK) return LK_OK; /* refused with a sentence */
   output.layout = former.layout;
   if (!is_like(&former, &output) || !post_ops_fit(node, all, &output) ||
-      !can_write_over(all, in_place_input, &output)) {
+      !can_write_over(all, in_place_input, &output) ||
+      !lk_plan_body_holds(pattern->body, &output)) {
     return LK_OK;
   }
   lk_plan_body *body = NULL;

@@ -26,28 +26,57 @@ static void *put(unsigned char **inout_at, const void *from, size_t bytes) {
   return to;
 }
 
-/* Of a description whose other dimensions nobody reads. */
-static size_t used_size(const lk_tensor_desc *desc) {
-  return offsetof(lk_tensor_desc, dims) + desc->rank * sizeof desc->dims[0];
+/* ---- outputs ---- */
+
+static bool is_short(const lk_tensor_desc *desc) {
+  if (desc->dtype > UINT8_MAX) return false;
+  if (desc->layout >= UINT16_MAX && desc->layout != LK_LAYOUT_ANY) return false;
+  for (uint32_t i = 0; i < desc->rank; i++) {
+    if (desc->dims[i] > UINT32_MAX) return false;
+  }
+  return true;
 }
 
-/* One description is most often all, and then cut off behind its last dimension. */
-static bool is_cut(const lk_plan_body *body) {
-  return !body->is_compared && body->n_outputs == 1;
+static size_t short_size(uint32_t rank) {
+  return round_up(offsetof(lk_short_desc, dims) + rank * sizeof(uint32_t));
+}
+
+static void shorten(const lk_tensor_desc *from, lk_short_desc *to) {
+  to->dtype = (uint8_t)from->dtype;
+  to->rank = (uint8_t)from->rank;
+  to->layout = (uint16_t)from->layout;
+  for (uint32_t i = 0; i < from->rank; i++) to->dims[i] = (uint32_t)from->dims[i];
 }
 
 static size_t outputs_size(const lk_plan_body *body, const lk_plan_arrays *arrays) {
-  if (is_cut(body)) return used_size(&arrays->outputs[0]);
+  if (body->is_short) return short_size(arrays->outputs[0].rank);
   return body->n_outputs * sizeof *arrays->outputs;
 }
 
+static void put_outputs(const lk_plan_body *body, const lk_plan_arrays *from,
+                        unsigned char **inout_at) {
+  if (!body->is_short) {
+    (void)put(inout_at, from->outputs, body->n_outputs * sizeof *from->outputs);
+    return;
+  }
+  shorten(&from->outputs[0], (lk_short_desc *)(void *)*inout_at);
+  *inout_at += short_size(from->outputs[0].rank);
+}
+
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index) {
-  const lk_tensor_desc *outputs = lk_plan_outputs(body);
-  if (!is_cut(body)) return outputs[index];
-  lk_tensor_desc desc = {0};
-  memcpy(&desc, outputs, used_size(outputs));
+  if (!body->is_short) return ((const lk_tensor_desc *)lk_plan_outputs(body))[index];
+  const lk_short_desc *from = lk_plan_outputs(body);
+  const lk_layout layout = from->layout == UINT16_MAX ? LK_LAYOUT_ANY : from->layout;
+  lk_tensor_desc desc = {.dtype = from->dtype, .rank = from->rank, .layout = layout};
+  for (uint32_t i = 0; i < from->rank; i++) desc.dims[i] = from->dims[i];
   return desc;
 }
+
+bool lk_plan_body_holds(const lk_plan_body *body, const lk_tensor_desc *output) {
+  return !body->is_short || is_short(output);
+}
+
+/* ---- the whole ---- */
 
 static size_t size_of(const lk_plan_body *body, const lk_plan_arrays *arrays) {
   size_t bytes = sizeof *body + body->n_steps * sizeof *arrays->steps +
@@ -68,7 +97,7 @@ static void put_arrays(lk_plan_body *body, const lk_plan_arrays *from) {
   (void)put(&at, from->args, body->n_args * sizeof *from->args);
   (void)put(&at, from->packed, body->n_packed * sizeof(void *));
   (void)put(&at, from->temps, body->n_temps * sizeof *from->temps);
-  (void)put(&at, from->outputs, outputs_size(body, from));
+  put_outputs(body, from, &at);
   if (body->is_compared) {
     (void)put(&at, from->inputs, body->n_inputs * sizeof *from->inputs);
     (void)put(&at, from->wishes, body->n_outputs * sizeof *from->wishes);
@@ -81,11 +110,13 @@ static void put_arrays(lk_plan_body *body, const lk_plan_arrays *from) {
 
 lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *arrays,
                               lk_plan_body **out_body, lk_error *error) {
-  const size_t bytes = size_of(draft, arrays);
+  lk_plan_body made = *draft;
+  made.is_short = !draft->is_compared && draft->n_outputs == 1 && is_short(&arrays->outputs[0]);
+  const size_t bytes = size_of(&made, arrays);
   *out_body = NULL;
   lk_plan_body *body = lk_alloc(draft->env->allocator, bytes);
   if (body == NULL) return lk_fail_memory(error, "a plan", bytes);
-  memcpy(body, draft, sizeof *draft);
+  memcpy(body, &made, sizeof made);
   put_arrays(body, arrays);
   atomic_init(&body->refs, 1);
   body->bytes = (uint32_t)bytes;
@@ -109,7 +140,12 @@ lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
     steps[i].params = (const char *)body + at;
   }
   memcpy((lk_packed **)(uintptr_t)lk_plan_packed(body), packed, body->n_packed * sizeof *packed);
-  memcpy((lk_tensor_desc *)(uintptr_t)lk_plan_outputs(body), output, used_size(output));
+  void *described = (void *)(uintptr_t)lk_plan_outputs(body);
+  if (body->is_short) {
+    shorten(output, described);
+  } else {
+    memcpy(described, output, sizeof *output);
+  }
   *out_body = body;
   return LK_OK;
 }

@@ -32,9 +32,10 @@ typedef struct lk_step {
   uint32_t params_size;
   /* As lk_step_info has them; runs do not read them. */
   const char *kind;
-  lk_describe_fn describe; /* its tiles; NULL: none */
-  double flops, bytes;
+  float flops, bytes;
 } lk_step;
+
+_Static_assert(sizeof(lk_step) == 40, "kept for each node and size: small");
 
 /* A plan. Its arrays lie behind this struct, and behind them the params of its steps. */
 typedef struct lk_plan_body {
@@ -50,7 +51,18 @@ typedef struct lk_plan_body {
   int16_t in_place_input; /* input that output 0 is written over, or -1 */
   bool is_compared;       /* LK_PLAN_COMPARED */
   bool is_long;           /* it may take long whatever its work is, see lk_plan_body_is_long */
+  bool is_short;          /* the description of its output is an lk_short_desc */
 } lk_plan_body;
+
+_Static_assert(sizeof(lk_plan_body) == 64, "kept for each node and size: small");
+
+/* The description of the only output of a plan that nobody compares: one is kept for each node and
+ * size, and read when the plan is made. */
+typedef struct lk_short_desc {
+  uint8_t dtype, rank;
+  uint16_t layout; /* UINT16_MAX: LK_LAYOUT_ANY */
+  uint32_t dims[/* rank */];
+} lk_short_desc;
 
 /* The arrays of a plan, by the counts of its body. */
 typedef struct lk_plan_arrays {
@@ -80,11 +92,12 @@ static inline lk_packed *const *lk_plan_packed(const lk_plan_body *body) {
 static inline const size_t *lk_plan_temps(const lk_plan_body *body) {
   return (const size_t *)(lk_plan_packed(body) + body->n_packed);
 }
-static inline const lk_tensor_desc *lk_plan_outputs(const lk_plan_body *body) {
-  return (const lk_tensor_desc *)(lk_plan_temps(body) + body->n_temps);
+/* lk_tensor_desc [n_outputs], or an lk_short_desc. */
+static inline const void *lk_plan_outputs(const lk_plan_body *body) {
+  return lk_plan_temps(body) + body->n_temps;
 }
 static inline const lk_tensor_desc *lk_plan_inputs(const lk_plan_body *body) {
-  return lk_plan_outputs(body) + body->n_outputs;
+  return (const lk_tensor_desc *)lk_plan_outputs(body) + body->n_outputs;
 }
 static inline const lk_layout *lk_plan_wishes(const lk_plan_body *body) {
   return (const lk_layout *)(lk_plan_inputs(body) + body->n_inputs);
@@ -105,6 +118,8 @@ lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *a
  * are still the caller's. */
 lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
                             const lk_tensor_desc *output, lk_plan_body **out_body, lk_error *error);
+/* Whether there is room for this output, of the same rank as the only one that it has. */
+bool lk_plan_body_holds(const lk_plan_body *body, const lk_tensor_desc *output);
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index);
 /* Whether it may take milliseconds, on a slow processor say: a run that is watched looks within. */
 bool lk_plan_body_is_long(const lk_plan_body *body);

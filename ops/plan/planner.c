@@ -350,11 +350,14 @@ lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const 
 
 /* Of all operands, each once; one flop for each element of the largest. */
 static void count_work(const lk_operand *operands, uint32_t n_operands, lk_step *step) {
+  double bytes = 0, flops = 0;
   for (uint32_t i = 0; i < n_operands; i++) {
     const double elements = (double)lk_elements(&operands[i].desc);
-    step->bytes += elements * (double)lk_dtype_size(operands[i].desc.dtype);
-    if (elements > step->flops) step->flops = elements;
+    bytes += elements * (double)lk_dtype_size(operands[i].desc.dtype);
+    if (elements > flops) flops = elements;
   }
+  step->flops = (float)flops;
+  step->bytes = (float)bytes;
 }
 
 static lk_step *last_step(lk_planner *planner) {
@@ -366,16 +369,12 @@ void lk_planner_is_long(lk_planner *planner) {
 }
 
 void lk_planner_flops(lk_planner *planner, double flops) {
-  last_step(planner)->flops = flops;
+  last_step(planner)->flops = (float)flops;
 }
 
 void lk_planner_work(lk_planner *planner, double flops, double bytes) {
   lk_planner_flops(planner, flops);
-  last_step(planner)->bytes = bytes;
-}
-
-void lk_planner_describe(lk_planner *planner, lk_describe_fn describe) {
-  last_step(planner)->describe = describe;
+  last_step(planner)->bytes = (float)bytes;
 }
 
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,

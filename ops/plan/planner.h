@@ -119,8 +119,6 @@ void lk_planner_is_long(lk_planner *planner);
 /* Says what the work of the step that was emitted last is, where it is not that: flops, or both. */
 void lk_planner_flops(lk_planner *planner, double flops);
 void lk_planner_work(lk_planner *planner, double flops, double bytes);
-/* Has the step that was emitted last described by its params. */
-void lk_planner_describe(lk_planner *planner, lk_describe_fn describe);
 /* A step that copies as `copy` says, which need not be simplified; none where it has no
  * elements. */
 lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,

@@ -207,7 +207,7 @@ bool lk_resize_pool(const lk_resizing *self, lk_pool_kind kind, const lk_window_
   lk_pool *pool = self->params;
   *pool = (lk_pool){.geometry = geometry, .kind = kind, .dtype = pool->dtype};
   lk_pool_plan(pool, lk_isa_get());
-  self->step->flops = pool_flops(shape, self->output);
+  self->step->flops = (float)pool_flops(shape, self->output);
   return true;
 }
 

@@ -49,23 +49,22 @@ typedef struct product_kernel {
   const void *params;
   size_t size;
   double operations;
-  lk_describe_fn describe;
 } product_kernel;
 
-static void describe_conv(const void *params, char *text, size_t capacity) {
-  lk_product_describe(&((const lk_conv *)params)->product, text, capacity);
-}
-
-static void describe_transposed(const void *params, char *text, size_t capacity) {
-  lk_conv_transposed_describe(params, text, capacity);
-}
-
-static void describe_depthwise(const void *params, char *text, size_t capacity) {
-  lk_depthwise_describe(params, text, capacity);
-}
-
-static void describe_matmul(const void *params, char *text, size_t capacity) {
-  lk_product_describe(&((const lk_matmul *)params)->product, text, capacity);
+void lk_product_step_describe(const lk_step *step, char *text, size_t capacity) {
+  if (step->kernel == lk_conv_kernel) {
+    lk_product_describe(&((const lk_conv *)step->params)->product, text, capacity);
+  } else if (step->kernel == lk_conv_transposed_kernel) {
+    lk_conv_transposed_describe(step->params, text, capacity);
+  } else if (step->kernel == lk_depthwise_kernel) {
+    lk_depthwise_describe(step->params, text, capacity);
+  } else if (step->kernel == lk_depthwise_planes_kernel) {
+    lk_depthwise_planes_describe(step->params, text, capacity);
+  } else if (step->kernel == lk_matmul_kernel) {
+    lk_product_describe(&((const lk_matmul *)step->params)->product, text, capacity);
+  } else {
+    text[0] = '\0';
+  }
 }
 
 /* Puts the chain behind the params. */
@@ -90,7 +89,6 @@ static lk_status emit(lk_planner *planner, product_step *step, const product_ker
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, kernel->run, kernel->kind, params, size,
                                      step->operands, step->n_operands, error));
   lk_planner_flops(planner, kernel->operations);
-  lk_planner_describe(planner, kernel->describe);
   return lk_plan_post_ops(planner, step->ends.count, &step->operands[2], error);
 }
 
@@ -134,12 +132,8 @@ static lk_status plan_conv(lk_planner *planner, const lk_conv_shape *shape,
                   .has_chain = step.ends.has_chain};
   lk_conv_plan(&conv);
   LK_RETURN_NOT_OK(lk_conv_weights(planner, &conv, &step.operands[1], error));
-  const product_kernel kernel = {lk_conv_kernel,
-                                 "convolution",
-                                 &conv,
-                                 sizeof conv,
-                                 lk_product_operations(&conv.product, shape->groups),
-                                 describe_conv};
+  const product_kernel kernel = {lk_conv_kernel, "convolution", &conv, sizeof conv,
+                                 lk_product_operations(&conv.product, shape->groups)};
   return emit(planner, &step, &kernel, error);
 }
 
@@ -171,12 +165,8 @@ lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shap
                              .has_chain_operands = step.ends.chain.n_operands > 0};
   lk_conv_transposed_plan(&conv);
   LK_RETURN_NOT_OK(lk_conv_transposed_weights(planner, &conv, &step.operands[1], error));
-  const product_kernel kernel = {lk_conv_transposed_kernel,
-                                 "deconvolution",
-                                 &conv,
-                                 sizeof conv,
-                                 lk_conv_transposed_operations(&conv),
-                                 describe_transposed};
+  const product_kernel kernel = {lk_conv_transposed_kernel, "deconvolution", &conv, sizeof conv,
+                                 lk_conv_transposed_operations(&conv)};
   return emit(planner, &step, &kernel, error);
 }
 
@@ -196,12 +186,8 @@ static lk_status plan_depthwise_planes(lk_planner *planner, const lk_conv_shape 
                               .low = step.ends.low,
                               .high = step.ends.high};
   lk_depthwise_planes_plan(&conv, lk_isa_get());
-  const product_kernel kernel = {lk_depthwise_planes_kernel,
-                                 "convolution",
-                                 &conv,
-                                 sizeof conv,
-                                 lk_depthwise_planes_operations(&conv),
-                                 lk_depthwise_planes_describe};
+  const product_kernel kernel = {lk_depthwise_planes_kernel, "convolution", &conv, sizeof conv,
+                                 lk_depthwise_planes_operations(&conv)};
   return emit(planner, &step, &kernel, error);
 }
 
@@ -229,11 +215,8 @@ lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, boo
   lk_depthwise_plan(&conv, lk_isa_get());
   LK_RETURN_NOT_OK(lk_depthwise_weights(planner, &conv, &step.operands[1], error));
   const product_kernel kernel = {lk_depthwise_kernel,
-                                 is_transposed ? "deconvolution" : "convolution",
-                                 &conv,
-                                 sizeof conv,
-                                 lk_depthwise_operations(&conv),
-                                 describe_depthwise};
+                                 is_transposed ? "deconvolution" : "convolution", &conv,
+                                 sizeof conv, lk_depthwise_operations(&conv)};
   return emit(planner, &step, &kernel, error);
 }
 
@@ -243,17 +226,17 @@ bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape) {
     lk_conv *conv = self->params;
     conv->shape = *shape;
     lk_conv_plan(conv);
-    step->flops = lk_product_operations(&conv->product, shape->groups);
+    step->flops = (float)lk_product_operations(&conv->product, shape->groups);
   } else if (step->kernel == lk_depthwise_planes_kernel) {
     lk_depthwise_planes *conv = self->params;
     conv->shape = *shape;
     lk_depthwise_planes_plan(conv, lk_isa_get());
-    step->flops = lk_depthwise_planes_operations(conv);
+    step->flops = (float)lk_depthwise_planes_operations(conv);
   } else if (step->kernel == lk_depthwise_kernel) {
     lk_depthwise *conv = self->params;
     conv->shape = *shape;
     lk_depthwise_plan(conv, conv->isa);
-    step->flops = lk_depthwise_operations(conv);
+    step->flops = (float)lk_depthwise_operations(conv);
   } else {
     return false;
   }
@@ -278,7 +261,6 @@ static lk_status add_matmul(lk_planner *planner, const lk_matmul *matmul, lk_ope
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_matmul_kernel, "matmul", matmul,
                                      lk_matmul_size(matmul), operands, n, error));
   lk_planner_flops(planner, lk_product_operations(&matmul->product, matmul->batches));
-  lk_planner_describe(planner, describe_matmul);
   return LK_OK;
 }
 
@@ -355,12 +337,8 @@ lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_col
   LK_RETURN_NOT_OK(add_input(planner, &step, step.ends.residual, layout, error));
   LK_RETURN_NOT_OK(add_scratch(planner, matmul, operands, &step.n_operands, error));
   LK_RETURN_NOT_OK(add_chain(planner, &step, error));
-  const product_kernel kernel = {lk_matmul_kernel,
-                                 "matmul",
-                                 matmul,
-                                 lk_matmul_size(matmul),
-                                 lk_product_operations(&matmul->product, matmul->batches),
-                                 describe_matmul};
+  const product_kernel kernel = {lk_matmul_kernel, "matmul", matmul, lk_matmul_size(matmul),
+                                 lk_product_operations(&matmul->product, matmul->batches)};
   return emit(planner, &step, &kernel, error);
 }
 

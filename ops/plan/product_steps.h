@@ -23,6 +23,9 @@ lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, boo
  * same groups, channels and kernel. False: it is another step. */
 bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape);
 
+/* How a step of these cuts its work, "6x64 in blocks of 48x256"; "": it is another step. */
+void lk_product_step_describe(const lk_step *step, char *text, size_t capacity);
+
 /* One step: output 0 is the product that `matmul` describes (sizes and strides) of inputs 0 and 1,
  * with all of the node's post-ops. `has_columns`: the last dimension of output 0 is that of the
  * product's columns. */

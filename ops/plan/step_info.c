@@ -1,19 +1,17 @@
 /* What a step of a plan runs, and how much work that is. */
 #include "ops/plan/step_info.h"
 
+#include "ops/plan/product_steps.h"
+
 lk_step_info lk_step_describe(const lk_plan_body *body, uint32_t index) {
   const lk_step *step = &lk_plan_steps(body)[index];
   static _Thread_local char tiles[128];
-  lk_step_info info = {.struct_size = sizeof info,
-                       .kind = step->kind,
-                       .tiles = "",
-                       .flops = step->flops,
-                       .bytes = step->bytes};
-  if (step->describe != NULL) {
-    step->describe(step->params, tiles, sizeof tiles);
-    info.tiles = tiles;
-  }
-  return info;
+  lk_product_step_describe(step, tiles, sizeof tiles);
+  return (lk_step_info){.struct_size = sizeof(lk_step_info),
+                        .kind = step->kind,
+                        .tiles = tiles,
+                        .flops = step->flops,
+                        .bytes = step->bytes};
 }
 
 const char *lk_plan_main_kernel(const lk_plan_body *body) {
