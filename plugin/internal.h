@@ -87,7 +87,7 @@ static inline const lk_plan_body *lk_plan_get_body(const lk_plan *plan) {
 /* A plan that only says what is certain before the values are known: no steps. Its mark is a layout
  * that no bound output has. */
 static inline bool lk_plan_is_deferred(const lk_plan_body *body) {
-  return lk_plan_body_output(body, 0).layout == LK_LAYOUT_ANY;
+  return lk_plan_output_layout(body) == LK_LAYOUT_ANY;
 }
 
 /* Puts "failed to <verb> <operator> '<name>': " before the sentence of a failure. */

@@ -1,6 +1,7 @@
 #include "executor_glue/run/node_keys.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -13,15 +14,10 @@ enum {
   RANK = -1                 /* as a dimension: the rank has changed */
 };
 
-/* A size of a node: the fields of its inputs, one input after the other. */
-typedef struct node_key {
-  struct node_key *next; /* the one before it */
-  int64_t fields[];      /* [n_inputs * FIELDS] */
-} node_key;
-
+/* A size of a node are the fields of its inputs, [n_inputs * FIELDS]. */
 typedef struct node_record {
-  node_key *newest;
-  uint32_t n_sizes, n_changes;
+  int64_t *sizes[SIZES]; /* a ring: behind the newest the one before it */
+  uint32_t newest, n_sizes, n_changes;
   lk_node_change changes[LK_NODE_CHANGES];
 } node_record;
 
@@ -50,10 +46,7 @@ lk_status lk_node_keys_create(const lk_allocator *allocator, size_t n_nodes,
 void lk_node_keys_destroy(lk_node_keys *keys) {
   if (keys == NULL) return;
   for (size_t i = 0; i < keys->n_nodes; i++) {
-    for (node_key *key = keys->of_node[i].newest, *next; key != NULL; key = next) {
-      next = key->next;
-      lk_free(keys->allocator, key);
-    }
+    for (uint32_t j = 0; j < SIZES; j++) lk_free(keys->allocator, keys->of_node[i].sizes[j]);
   }
   lk_fork_leave(&keys->fork);
   pthread_mutex_destroy(&keys->mutex);
@@ -62,12 +55,12 @@ void lk_node_keys_destroy(lk_node_keys *keys) {
 
 /* A field of both that is not the same. Where the rank of an input differs, its dimensions are not
  * compared. Returns how many there are; `out`: NULL, or room for them all. */
-static uint32_t compare(const node_key *from, const node_key *to, uint32_t n_inputs,
+static uint32_t compare(const int64_t *from, const int64_t *to, uint32_t n_inputs,
                         lk_node_change *out) {
   uint32_t count = 0;
   for (uint32_t input = 0; input < n_inputs; input++) {
-    const int64_t *a = &from->fields[input * FIELDS], *b = &to->fields[input * FIELDS];
-    const uint32_t fields = a[0] != b[0] ? 1 : FIELDS;
+    const int64_t *a = &from[input * FIELDS], *b = &to[input * FIELDS];
+    const uint32_t fields = a[0] != b[0] ? 1 : 1 + (uint32_t)a[0];
     for (uint32_t i = 0; i < fields; i++) {
       if (a[i] == b[i]) continue;
       if (out != NULL) {
@@ -80,13 +73,14 @@ static uint32_t compare(const node_key *from, const node_key *to, uint32_t n_inp
   return count;
 }
 
-/* Of those that are remembered; among equals the newest. */
-static const node_key *find_nearest(const node_record *record, const node_key *key,
-                                    uint32_t n_inputs) {
-  const node_key *nearest = NULL;
+/* Of those that are remembered; among equals the newest. NULL: there is none. */
+static const int64_t *find_nearest(const node_record *record, const int64_t *size,
+                                   uint32_t n_inputs) {
+  const int64_t *nearest = NULL;
   uint32_t fewest = UINT32_MAX;
-  for (const node_key *each = record->newest; each != NULL; each = each->next) {
-    const uint32_t count = compare(each, key, n_inputs, NULL);
+  for (uint32_t i = 0; i < record->n_sizes; i++) {
+    const int64_t *each = record->sizes[(record->newest + i) % SIZES];
+    const uint32_t count = compare(each, size, n_inputs, NULL);
     if (count >= fewest) continue;
     fewest = count;
     nearest = each;
@@ -114,44 +108,56 @@ static void add_change(node_record *record, const lk_node_change *change) {
   if (at == record->n_changes) record->n_changes++;
 }
 
-/* With the mutex. Returns what is to be freed: the oldest size, or the new one if it is known. */
-static node_key *put(node_record *record, node_key *key, uint32_t n_inputs, uint64_t ns) {
+/* Counts what differs from the sizes before. False: the size is one of them, because the elements of
+ * an input differ, or it was evicted. */
+static bool count_changes(node_record *record, const int64_t *size, uint32_t n_inputs,
+                          uint64_t ns) {
   lk_node_change changes[LK_NODE_KEY_INPUTS * FIELDS];
-  const node_key *nearest = find_nearest(record, key, n_inputs);
-  const uint32_t count = nearest != NULL ? compare(nearest, key, n_inputs, changes) : 0;
-  if (nearest != NULL && count == 0) return key; /* the elements of an input, or evicted before */
+  const int64_t *nearest = find_nearest(record, size, n_inputs);
+  const uint32_t count = nearest != NULL ? compare(nearest, size, n_inputs, changes) : 0;
   for (uint32_t i = 0; i < count; i++) {
     changes[i].bind_ns = ns / count;
     add_change(record, &changes[i]);
   }
-  key->next = record->newest;
-  record->newest = key;
-  if (record->n_sizes < SIZES) {
-    record->n_sizes++;
-    return NULL;
+  return nearest == NULL || count > 0;
+}
+
+/* Makes room for a newest size; returns the one that it takes the place of, or NULL. */
+static int64_t *turn(node_record *record) {
+  record->newest = (record->newest + SIZES - 1) % SIZES;
+  if (record->n_sizes < SIZES) record->n_sizes++;
+  return record->sizes[record->newest];
+}
+
+static void fill(const lk_tensor_desc *const *inputs, uint32_t n_inputs, int64_t *fields) {
+  memset(fields, 0, n_inputs * FIELDS * sizeof *fields);
+  for (uint32_t i = 0; i < n_inputs; i++, fields += FIELDS) {
+    if (inputs[i] == NULL) continue;
+    fields[0] = inputs[i]->rank;
+    memcpy(fields + 1, inputs[i]->dims, inputs[i]->rank * sizeof inputs[i]->dims[0]);
   }
-  node_key *last = key;
-  while (last->next->next != NULL) last = last->next;
-  node_key *oldest = last->next;
-  last->next = NULL;
-  return oldest;
 }
 
 lk_status lk_node_keys_note(lk_node_keys *keys, size_t node, const lk_tensor_desc *const *inputs,
                             uint32_t n_inputs, uint64_t ns, lk_error *error) {
-  const size_t bytes = sizeof(node_key) + n_inputs * FIELDS * sizeof(int64_t);
-  node_key *key = lk_calloc(keys->allocator, 1, bytes);
-  if (key == NULL) return lk_fail_memory(error, "a node's size", bytes);
-  for (uint32_t i = 0; i < n_inputs; i++) {
-    if (inputs[i] == NULL) continue;
-    key->fields[i * FIELDS] = inputs[i]->rank;
-    memcpy(&key->fields[i * FIELDS + 1], inputs[i]->dims,
-           inputs[i]->rank * sizeof inputs[i]->dims[0]);
-  }
+  node_record *record = &keys->of_node[node];
+  int64_t size[LK_NODE_KEY_INPUTS * FIELDS];
+  const size_t bytes = n_inputs * FIELDS * sizeof *size;
+  if (n_inputs == 0) return LK_OK;
+  fill(inputs, n_inputs, size);
   pthread_mutex_lock(&keys->mutex);
-  key = put(&keys->of_node[node], key, n_inputs, ns);
+  const bool is_new = count_changes(record, size, n_inputs, ns), is_full = record->n_sizes == SIZES;
+  if (is_new && is_full) memcpy(turn(record), size, bytes);
   pthread_mutex_unlock(&keys->mutex);
-  lk_free(keys->allocator, key);
+  if (!is_new || is_full) return LK_OK;
+  int64_t *kept = lk_alloc(keys->allocator, bytes);
+  if (kept == NULL) return lk_fail_memory(error, "a node's size", bytes);
+  memcpy(kept, size, bytes);
+  pthread_mutex_lock(&keys->mutex);
+  int64_t *former = turn(record); /* there is one where others have been quicker */
+  record->sizes[record->newest] = kept;
+  pthread_mutex_unlock(&keys->mutex);
+  lk_free(keys->allocator, former);
   return LK_OK;
 }
 

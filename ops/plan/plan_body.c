@@ -66,8 +66,8 @@ static void put_outputs(const lk_plan_body *body, const lk_plan_arrays *from,
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index) {
   if (!body->is_short) return ((const lk_tensor_desc *)lk_plan_outputs(body))[index];
   const lk_short_desc *from = lk_plan_outputs(body);
-  const lk_layout layout = from->layout == UINT16_MAX ? LK_LAYOUT_ANY : from->layout;
-  lk_tensor_desc desc = {.dtype = from->dtype, .rank = from->rank, .layout = layout};
+  lk_tensor_desc desc = {
+      .dtype = from->dtype, .rank = from->rank, .layout = lk_plan_output_layout(body)};
   for (uint32_t i = 0; i < from->rank; i++) desc.dims[i] = from->dims[i];
   return desc;
 }

@@ -96,6 +96,12 @@ static inline const size_t *lk_plan_temps(const lk_plan_body *body) {
 static inline const void *lk_plan_outputs(const lk_plan_body *body) {
   return lk_plan_temps(body) + body->n_temps;
 }
+/* Of output 0. */
+static inline lk_layout lk_plan_output_layout(const lk_plan_body *body) {
+  if (!body->is_short) return ((const lk_tensor_desc *)lk_plan_outputs(body))[0].layout;
+  const uint16_t layout = ((const lk_short_desc *)lk_plan_outputs(body))->layout;
+  return layout == UINT16_MAX ? LK_LAYOUT_ANY : layout;
+}
 static inline const lk_tensor_desc *lk_plan_inputs(const lk_plan_body *body) {
   return (const lk_tensor_desc *)lk_plan_outputs(body) + body->n_outputs;
 }

@@ -106,6 +106,12 @@ TEST_F(NodeKeys, AnInputThatIsConstantHasNoFields) {
   EXPECT_EQ(changes(0), Texts{"in[1].dims[0] 2 -> 3 (1, 8 ns)"});
 }
 
+TEST_F(NodeKeys, ANodeWithoutInputsNeverChanges) {
+  note(0, {}, 1);
+  note(0, {}, 1);
+  EXPECT_EQ(changes(0), Texts{});
+}
+
 TEST_F(NodeKeys, TheFieldsThatCostMostAreKept) {
   Dims dims = {1, 1, 1, 1, 1, 1};
   note(0, {dims}, 1);
