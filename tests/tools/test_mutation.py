@@ -2,6 +2,7 @@
 refuse."""
 
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ sys.path.insert(0, str(ROOT / "tools" / "mutation"))
 
 import draw
 import equal
+import units
 import unreached
 from mutants import applied, mutants_of
 
@@ -150,3 +152,23 @@ def test_the_list_of_what_is_not_reached_is_of_now(tmp_path, text, complaint):
     found = unreached.complaints(kept, tmp_path, REPORT)
     assert len(found) == (0 if complaint is None else 1)
     assert complaint is None or complaint in found[0]
+
+
+def unit(script):
+    return units.Unit("unit", ("sh", "-c", script), (), "/", ())
+
+
+def test_a_unit_has_a_folder_of_its_own_with_a_short_path():
+    """In the path of a socket there is room for 107 bytes."""
+    ran = units.run(unit("touch $TMPDIR/file && echo $TMPDIR"), 60)
+    folder = ran.said.strip()
+    assert ran.status == 0
+    assert len(folder) < len(tempfile.gettempdir()) + 20
+    assert not Path(folder).exists()
+
+
+def test_a_unit_that_does_not_end_is_ended_with_all_that_it_started():
+    ran = units.run(unit("sleep 1000 & echo $!; wait"), 0.5)
+    assert ran.status is None
+    state = Path(f"/proc/{ran.said.strip()}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"

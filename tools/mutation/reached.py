@@ -51,9 +51,8 @@ def collect_one(unit, build: Path, root: Path) -> str | None:
     if kept.is_file() and json.loads(kept.read_text())["key"] == key:
         return None
     shutil.rmtree(folder, ignore_errors=True)
-    (folder / "tmp").mkdir(parents=True)
-    ran = run(unit, TIME, {"GCOV_PREFIX": str(folder), "TMPDIR": str(folder / "tmp")})
-    shutil.rmtree(folder / "tmp", ignore_errors=True)
+    folder.mkdir(parents=True)
+    ran = run(unit, TIME, {"GCOV_PREFIX": str(folder)})
     if ran.status != 0:
         how = "did not end" if ran.status is None else f"failed ({ran.status})"
         return f"{unit.name} {how} after {ran.seconds:.0f} s:\n{ran.said}"

@@ -29,8 +29,6 @@ class Tree:
         self.root = root
         self.source = home / f"{number:02}"
         self.build = self.source / "build" / PRESET
-        self.temporary = home / f"{number:02}.tmp"
-        self.temporary.mkdir(parents=True, exist_ok=True)
 
     def copy_sources(self) -> None:
         names = set(tracked(self.root))
@@ -91,10 +89,3 @@ class Tree:
 
     def restore(self, mutant: Mutant) -> None:
         shutil.copy(self.root / mutant.path, self.source / mutant.path)
-
-    def environment(self) -> dict[str, str]:
-        return {"TMPDIR": str(self.temporary)}
-
-    def tidy(self) -> None:
-        shutil.rmtree(self.temporary, ignore_errors=True)
-        self.temporary.mkdir(parents=True)
