@@ -127,6 +127,10 @@ static lk_status key_print(lk_context *context, const lk_key *key, char *buffer,
   return lk_key_print(context->env.intern, key, buffer, capacity, out_length, error);
 }
 
+static void listener_enter(lk_context *context, lk_listener *listener) {
+  lk_listener_enter(context->env.cache, listener);
+}
+
 static void key_destroy(lk_context *context, lk_key *key) {
   lk_free(&context->allocator, key);
 }
@@ -215,6 +219,8 @@ const lk_api *lk_get_api(uint32_t version) {
       .option_info = lk_option_info_get,
       .reporter_enter = lk_reporter_enter,
       .reporter_leave = lk_reporter_leave,
+      .listener_enter = listener_enter,
+      .listener_leave = lk_listener_leave,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

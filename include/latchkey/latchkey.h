@@ -360,6 +360,13 @@ typedef struct lk_api {
    * while it is asked. Any thread may call them. */
   void (*reporter_enter)(lk_reporter *reporter);
   void (*reporter_leave)(lk_reporter *reporter); /* one that has not entered is allowed */
+
+  /* Has a listener told what leaves the context's cache, as `event` of the options is, until
+   * listener_leave returns, which waits for calls of it that are on: so it must not be called from
+   * within one. Hits cost what they do without. Any thread may call them; a listener leaves before
+   * its context is destroyed. */
+  void (*listener_enter)(lk_context *context, lk_listener *listener);
+  void (*listener_leave)(lk_listener *listener); /* one that has not entered is allowed */
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

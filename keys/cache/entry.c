@@ -271,7 +271,7 @@ void lk_garbage_release(lk_garbage *garbage) {
   while (garbage->first != NULL) {
     lk_ref *ref = garbage->first;
     garbage->first = ref->garbage_next;
-    if (ref == &ref->entry->self && lk_has_events(ref->entry->cache)) lk_tell_unlinked(ref->entry);
+    if (ref == &ref->entry->self) lk_tell_unlinked(ref->entry);
     lk_ref_release(ref);
   }
 }

@@ -1,5 +1,7 @@
-/* Events: the host's callback is told what the cache has counted. */
+/* Events: the host's callback is told what the cache has counted, and listeners what leaves it. */
 #include "keys/cache/events.h"
+
+#include "keys/cache/listeners.h"
 
 lk_key lk_key_shown(const lk_cache *cache, const lk_key *key) {
   lk_key shown = {.hash = key->hash, .size = key->size, .bytes = key->bytes};
@@ -37,6 +39,14 @@ void lk_tell_looked(const lk_cache *cache, const lk_key *key, const lk_ref *ref,
 }
 
 void lk_tell_unlinked(const lk_entry *entry) {
-  tell(entry->cache, entry->evicted != 0 ? LK_EVENT_EVICT : LK_EVENT_DROP, &entry->key,
-       lk_account_charged(entry), 0);
+  lk_cache *cache = entry->cache;
+  if (!lk_has_events(cache) && !lk_has_listeners(cache)) return;
+  const lk_key shown = lk_key_shown(cache, &entry->key);
+  const lk_event_info info = {.struct_size = sizeof info,
+                              .key = &shown,
+                              .bytes = lk_account_charged(entry),
+                              .event = entry->evicted != 0 ? LK_EVENT_EVICT : LK_EVENT_DROP,
+                              .kind = lk_key_get_head(&entry->key)->kind};
+  if (lk_has_events(cache)) cache->event(cache->event_user, &info);
+  if (lk_has_listeners(cache)) lk_listeners_tell(cache, &info);
 }

@@ -1,4 +1,5 @@
-/* Events: the host's callback is told what the cache has counted. No lock is held.
+/* Events: the host's callback is told what the cache has counted, and listeners what leaves it. No
+ * lock is held.
  *
  * Whoever looks something up tells when it is over, since the callback may ask for the same key.
  * Who unlinks entries tells of each while it still has the table's reference, in an lk_garbage. */
@@ -15,7 +16,7 @@ void lk_tell_hit(const lk_ref *ref);
 /* What was counted for `key`, which is complete. `ref` (or NULL): what the caller gets. */
 void lk_tell_looked(const lk_cache *cache, const lk_key *key, const lk_ref *ref,
                     const lk_looked *looked);
-/* An entry was unlinked, and the caller has a reference. There are events. */
+/* An entry was unlinked, and the caller has a reference. */
 void lk_tell_unlinked(const lk_entry *entry);
 
 /* `key` as the host is shown it: it may ask for its own. Borrows the bytes. */

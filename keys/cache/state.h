@@ -160,6 +160,7 @@ struct lk_cache {
   void *event_user;
   /* the rest is for misses */
   alignas(LK_CACHE_LINE) pthread_mutex_t tables_lock;
+  _Atomic uint32_t n_listeners; /* writer: listeners.c, with its lock */
   lk_thread_table *tables;
   /* guarded by registry */
   lk_cache *next, **link;   /* of all caches, until their threads' tables are taken from them */
