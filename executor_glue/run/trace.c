@@ -14,6 +14,10 @@
 #include "base/status.h"
 #include "base/struct.h"
 
+enum {
+  MOST_THREADS = 1024, /* whose names are kept */
+  MOST_KEYS = 512,
+};
 #define DEFAULT_EVENTS UINT64_C(65536)
 #define MOST_EVENTS (UINT64_C(1) << 26)
 /* Between two looks at memory and threads. */
@@ -26,15 +30,18 @@ struct lk_trace {
   atomic_size_t references;
   _Atomic uint64_t n_runs;
   _Atomic uint64_t looked_ns; /* when memory and threads were looked at last */
+  lk_listener listener;
   lk_fork_entry fork;
-  pthread_mutex_t mutex; /* guards everything below */
+  pthread_mutex_t mutex; /* guards everything below; nothing is allocated or freed under it */
   lk_trace_event *ring;  /* [capacity]: event number i is at i % capacity */
   uint64_t capacity;
   uint64_t first, end; /* numbers of the oldest event, and behind the newest one */
   uint64_t dropped;
-  lk_trace_run *idle; /* with memory from the runs before */
-  lk_trace_thread *threads;
-  size_t n_threads, threads_capacity;
+  lk_trace_run *idle;       /* with memory from the runs before */
+  lk_trace_thread *threads; /* [MOST_THREADS]: number i is at i % MOST_THREADS */
+  uint64_t n_threads;       /* that were noted, also those that have lost their place */
+  lk_trace_key *keys;       /* [most_keys], the same, from 1 on */
+  uint64_t most_keys, end_key;
   bool is_child; /* of a fork: what the ring has is the parent's */
 };
 
@@ -58,6 +65,28 @@ static lk_status read_options(const lk_trace_options *given, lk_trace_options *o
                  MOST_EVENTS);
 }
 
+static void destroy(lk_trace *trace) {
+  lk_free(trace->allocator, trace->keys);
+  lk_free(trace->allocator, trace->threads);
+  lk_free(trace->allocator, trace->ring);
+  lk_free(trace->allocator, trace);
+}
+
+static lk_status allocate(lk_trace *trace, uint64_t events, lk_error *error) {
+  const lk_allocator *allocator = trace->allocator;
+  const size_t ring = events * sizeof *trace->ring;
+  trace->capacity = events;
+  trace->most_keys = events < MOST_KEYS ? events : MOST_KEYS;
+  trace->end_key = 1;
+  trace->ring = lk_alloc_pages(allocator, ring);
+  trace->threads = lk_alloc(allocator, MOST_THREADS * sizeof *trace->threads);
+  trace->keys = lk_alloc(allocator, trace->most_keys * sizeof *trace->keys);
+  const bool is_whole = trace->ring != NULL && trace->threads != NULL && trace->keys != NULL;
+  return is_whole ? LK_OK : lk_fail_memory(error, "the events of a trace", ring);
+}
+
+static void hear(void *user, const lk_event_info *info);
+
 lk_status lk_trace_create(lk_context *context, const lk_trace_options *options,
                           lk_trace **out_trace, lk_error *error) {
   lk_trace_options read;
@@ -73,17 +102,18 @@ lk_status lk_trace_create(lk_context *context, const lk_trace_options *options,
   made->api = api;
   made->context = context;
   made->allocator = allocator;
-  made->capacity = read.events;
-  made->ring = lk_alloc_pages(allocator, read.events * sizeof *made->ring);
-  if (made->ring == NULL) {
-    lk_free(allocator, made);
-    return lk_fail_memory(error, "the events of a trace", read.events * sizeof *made->ring);
+  const lk_status status = allocate(made, read.events, error);
+  if (status != LK_OK) {
+    destroy(made);
+    return status;
   }
   atomic_init(&made->references, 1);
   (void)pthread_mutex_init(&made->mutex, NULL); /* cannot fail on glibc */
   made->fork = (lk_fork_entry){
       .level = LK_FORK_LEAF, .mutex = &made->mutex, .child = note_child, .object = made};
   lk_fork_enter(&made->fork);
+  made->listener = (lk_listener){.event = hear, .user = made};
+  api->listener_enter(context, &made->listener);
   *out_trace = made;
   return LK_OK;
 }
@@ -127,6 +157,7 @@ static void lock(lk_trace *trace, unused_labels *unused) {
   trace->is_child = false;
   forget_events(trace, unused);
   trace->n_threads = 0;
+  trace->end_key = 1;
 }
 
 static void unlock(lk_trace *trace, unused_labels *unused) {
@@ -145,17 +176,11 @@ void lk_trace_release(lk_trace *trace) {
       atomic_fetch_sub_explicit(&trace->references, 1, memory_order_acq_rel) != 1) {
     return;
   }
-  lk_trace_clear(trace);
+  trace->api->listener_leave(&trace->listener);
+  lk_trace_give_way(trace);
   lk_fork_leave(&trace->fork);
   pthread_mutex_destroy(&trace->mutex);
-  while (trace->idle != NULL) {
-    lk_trace_run *next = trace->idle->next;
-    run_destroy(trace->allocator, trace->idle);
-    trace->idle = next;
-  }
-  lk_free(trace->allocator, trace->threads);
-  lk_free(trace->allocator, trace->ring);
-  lk_free(trace->allocator, trace);
+  destroy(trace);
 }
 
 void lk_trace_clear(lk_trace *trace) {
@@ -163,6 +188,23 @@ void lk_trace_clear(lk_trace *trace) {
   lock(trace, &unused);
   forget_events(trace, &unused);
   unlock(trace, &unused);
+}
+
+void lk_trace_give_way(lk_trace *trace) {
+  unused_labels unused = {NULL};
+  if (trace == NULL) return;
+  lock(trace, &unused);
+  const uint64_t dropped = trace->dropped + trace->end - trace->first;
+  forget_events(trace, &unused);
+  trace->dropped = dropped;
+  lk_trace_run *idle = trace->idle;
+  trace->idle = NULL;
+  unlock(trace, &unused);
+  while (idle != NULL) {
+    lk_trace_run *next = idle->next;
+    run_destroy(trace->allocator, idle);
+    idle = next;
+  }
 }
 
 const lk_allocator *lk_trace_allocator(const lk_trace *trace) {
@@ -192,15 +234,18 @@ static void read_name(lk_trace_thread *thread) {
   thread->name[strcspn(thread->name, "\n")] = '\0';
 }
 
+/* Of what a ring of `capacity` has, where `count` were put into it. */
+static uint64_t kept(uint64_t count, uint64_t capacity) {
+  return count < capacity ? count : capacity;
+}
+
 /* Its name is read now: later it may have ended. */
 static void note_thread(lk_trace *trace, int32_t number) {
-  for (size_t i = trace->n_threads; i-- > 0;) {
-    if (trace->threads[i].number == number) return;
+  const uint64_t count = trace->n_threads;
+  for (uint64_t i = count; i > count - kept(count, MOST_THREADS); i--) {
+    if (trace->threads[(i - 1) % MOST_THREADS].number == number) return;
   }
-  if (!LK_GROW(trace->allocator, trace->threads, trace->n_threads, trace->threads_capacity)) {
-    return; /* it is shown without a name */
-  }
-  lk_trace_thread *thread = &trace->threads[trace->n_threads++];
+  lk_trace_thread *thread = &trace->threads[trace->n_threads++ % MOST_THREADS];
   *thread = (lk_trace_thread){.number = number};
   read_name(thread);
 }
@@ -337,6 +382,26 @@ void lk_trace_add(lk_trace *trace, lk_trace_event event) {
   unlock(trace, &unused);
 }
 
+/* ---- what leaves the cache ---- */
+
+static void hear(void *user, const lk_event_info *info) {
+  lk_trace *trace = user;
+  unused_labels unused = {NULL};
+  lk_trace_key key = {""};
+  lk_trace_event event = {.begin_ns = lk_now_ns(),
+                          .value = info->bytes,
+                          .number = (int32_t)info->kind,
+                          .thread = (int32_t)gettid(),
+                          .kind = info->event == LK_EVENT_EVICT ? LK_TRACE_EVICT : LK_TRACE_DROP};
+  (void)trace->api->key_print(trace->context, info->key, key.text, sizeof key.text, NULL, NULL);
+  lock(trace, &unused);
+  note_thread(trace, event.thread);
+  event.more = trace->end_key++;
+  trace->keys[event.more % trace->most_keys] = key;
+  put(trace, &event, &unused);
+  unlock(trace, &unused);
+}
+
 /* ---- copies ---- */
 
 static int first_begun_first(const void *a, const void *b) {
@@ -345,41 +410,73 @@ static int first_begun_first(const void *a, const void *b) {
   return (left->ns < right->ns) - (left->ns > right->ns);
 }
 
-/* Without memory for the copy, `out->events` stays NULL. With the mutex. */
+/* Room for as many events as the ring has now, and for some that come meanwhile. */
+static lk_status allocate_copy(lk_trace *trace, lk_trace_copy *out, size_t *out_room,
+                               lk_error *error) {
+  unused_labels unused = {NULL};
+  lock(trace, &unused);
+  const uint64_t events = trace->end - trace->first;
+  unlock(trace, &unused);
+  *out_room = (size_t)kept(events + events / 4 + 1, trace->capacity);
+  out->events = lk_calloc(trace->allocator, *out_room, sizeof *out->events);
+  out->threads = lk_calloc(trace->allocator, MOST_THREADS, sizeof *out->threads);
+  out->keys = lk_calloc(trace->allocator, trace->most_keys, sizeof *out->keys);
+  const bool is_whole = out->events != NULL && out->threads != NULL && out->keys != NULL;
+  return is_whole ? LK_OK
+                  : lk_fail_memory(error, "a copy of a trace", *out_room * sizeof *out->events);
+}
+
+/* With the mutex. */
 static void copy_ring(lk_trace *trace, lk_trace_copy *out) {
+  const uint64_t n_threads = trace->n_threads;
   out->n_events = (size_t)(trace->end - trace->first);
-  out->n_threads = trace->n_threads;
+  out->n_threads = (size_t)kept(n_threads, MOST_THREADS);
+  out->n_keys = (size_t)kept(trace->end_key - 1, trace->most_keys);
+  out->end_key = trace->end_key;
   out->dropped = trace->dropped;
-  out->events = lk_calloc(trace->allocator, out->n_events, sizeof *out->events);
-  out->threads = lk_calloc(trace->allocator, out->n_threads, sizeof *out->threads);
-  if (out->events == NULL || out->threads == NULL) return;
   for (size_t i = 0; i < out->n_events; i++) {
     out->events[i] = *event_at(trace, trace->first + i);
     if (out->events[i].labels != NULL) lk_labels_retain(out->events[i].labels);
   }
-  if (out->n_threads > 0) {
-    memcpy(out->threads, trace->threads, out->n_threads * sizeof *out->threads);
+  for (size_t i = 0; i < out->n_threads; i++) {
+    out->threads[i] = trace->threads[(n_threads - out->n_threads + i) % MOST_THREADS];
+  }
+  for (size_t i = 0; i < out->n_keys; i++) {
+    out->keys[i] = trace->keys[(out->end_key - out->n_keys + i) % trace->most_keys];
   }
 }
 
-lk_status lk_trace_copy_create(lk_trace *trace, lk_trace_copy *out, lk_error *error) {
+/* False: there are more events by now than `room`. */
+static bool try_copy(lk_trace *trace, size_t room, lk_trace_copy *out) {
   unused_labels unused = {NULL};
-  *out = (lk_trace_copy){.allocator = trace->allocator};
   lock(trace, &unused);
-  copy_ring(trace, out);
+  const bool fits = trace->end - trace->first <= room;
+  if (fits) copy_ring(trace, out);
   unlock(trace, &unused);
-  if (out->events == NULL || out->threads == NULL) {
-    const size_t bytes = out->n_events * sizeof *out->events;
-    out->n_events = 0; /* none has its labels */
-    lk_trace_copy_destroy(out);
-    return lk_fail_memory(error, "a copy of a trace", bytes);
-  }
+  return fits;
+}
+
+lk_status lk_trace_copy_create(lk_trace *trace, lk_trace_copy *out, lk_error *error) {
+  lk_status status = LK_OK;
+  size_t room = 0;
+  do {
+    if (room > 0) lk_trace_copy_destroy(out);
+    *out = (lk_trace_copy){.allocator = trace->allocator};
+    LK_TRY(allocate_copy(trace, out, &room, error));
+  } while (!try_copy(trace, room, out));
   qsort(out->events, out->n_events, sizeof *out->events, first_begun_first);
   struct timespec real = {0, 0};
   const uint64_t now = lk_now_ns();
   (void)clock_gettime(CLOCK_REALTIME, &real);
   out->realtime_ns = (int64_t)((uint64_t)real.tv_sec * LK_SECOND_NS + (uint64_t)real.tv_nsec - now);
-  return LK_OK;
+cleanup:
+  if (status != LK_OK) lk_trace_copy_destroy(out);
+  return status;
+}
+
+const char *lk_trace_copy_key(const lk_trace_copy *copy, const lk_trace_event *event) {
+  const uint64_t first = copy->end_key - copy->n_keys;
+  return event->more >= first ? copy->keys[event->more - first].text : "";
 }
 
 void lk_trace_copy_destroy(lk_trace_copy *copy) {
@@ -388,5 +485,6 @@ void lk_trace_copy_destroy(lk_trace_copy *copy) {
   }
   lk_free(copy->allocator, copy->events);
   lk_free(copy->allocator, copy->threads);
+  lk_free(copy->allocator, copy->keys);
   *copy = (lk_trace_copy){0};
 }

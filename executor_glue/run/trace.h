@@ -1,4 +1,5 @@
 /* Traces: what happened when, as events in a ring whose memory counts for the context's limit.
+ * From its begin to its end, a trace listens to what is evicted from the context's cache.
  *
  * A run that is traced collects its events in memory of its own, and hands them over when it ends:
  * between two operators it reads the clock and nothing else. Where the ring is full, the oldest
@@ -22,6 +23,10 @@ typedef enum lk_trace_kind {
   LK_TRACE_BIND,       /* a node was bound; labels: of the graph */
   LK_TRACE_EXECUTE,    /* all steps of a run; labels: of the run plan; number: threads */
   LK_TRACE_STEP,       /* labels: of the run plan; value: compute_ns; number: threads */
+  /* At a moment: */
+  LK_TRACE_EVICT, /* an entry was evicted; value: its bytes; more: which of the keys, from 1; number:
+                     its lk_kind */
+  LK_TRACE_DROP,  /* the same: it was dropped */
   /* Levels, at a moment: */
   LK_TRACE_MEMORY,  /* value: bytes of the context; more: of the cache */
   LK_TRACE_CACHE,   /* value: entries; more: evictions so far */
@@ -45,6 +50,9 @@ lk_status lk_trace_create(lk_context *context, const lk_trace_options *options,
 void lk_trace_retain(lk_trace *trace);
 void lk_trace_release(lk_trace *trace); /* NULL is allowed */
 void lk_trace_clear(lk_trace *trace);
+/* Gives back all memory but the ring's, because a run needs it: all events go, and are counted. NULL
+ * is allowed. */
+void lk_trace_give_way(lk_trace *trace);
 const lk_allocator *lk_trace_allocator(const lk_trace *trace); /* the context's */
 lk_status lk_trace_info_get(lk_trace *trace, lk_trace_info *out, lk_error *error);
 
@@ -79,10 +87,17 @@ void lk_trace_add(lk_trace *trace, lk_trace_event event);
 
 /* ---- for who shows it ---- */
 
+enum { LK_TRACE_KEY_BYTES = 256 };
+
 typedef struct lk_trace_thread {
   int32_t number;
   char name[16];
 } lk_trace_thread;
+
+/* The key of what was evicted, as text, which may be cut off. */
+typedef struct lk_trace_key {
+  char text[LK_TRACE_KEY_BYTES];
+} lk_trace_key;
 
 /* A copy of what the ring has at one moment, with references to the labels. */
 typedef struct lk_trace_copy {
@@ -90,10 +105,14 @@ typedef struct lk_trace_copy {
   lk_trace_event *events; /* in the order of their begin; of those that begin together, the longest
                              is the first */
   lk_trace_thread *threads;
-  size_t n_events, n_threads;
+  lk_trace_key *keys; /* the newest */
+  size_t n_events, n_threads, n_keys;
+  uint64_t end_key; /* the number behind the newest one */
   uint64_t dropped;
   int64_t realtime_ns; /* what CLOCK_REALTIME was ahead of CLOCK_MONOTONIC at this moment */
 } lk_trace_copy;
 
 lk_status lk_trace_copy_create(lk_trace *trace, lk_trace_copy *out, lk_error *error);
 void lk_trace_copy_destroy(lk_trace_copy *copy);
+/* Of an LK_TRACE_EVICT; "": newer ones have taken its place. Valid as long as the copy. */
+const char *lk_trace_copy_key(const lk_trace_copy *copy, const lk_trace_event *event);

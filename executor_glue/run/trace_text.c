@@ -190,7 +190,22 @@ static void put_levels(writer *self, const lk_trace_event *event, const char *na
         event->more);
 }
 
-static void put_event(writer *self, const lk_trace_event *event) {
+/* Of one of the cache's entries. */
+static void put_leaving(writer *self, const lk_trace_copy *copy, const lk_trace_event *event) {
+  static const char *const things[LK_KIND_COUNT] = {
+      [LK_KIND_NAME] = "plan", [LK_KIND_RUN] = "run plan", [LK_KIND_USER] = "value"};
+  char name[32];
+  (void)snprintf(name, sizeof name, "%s %s", event->kind == LK_TRACE_EVICT ? "evict" : "drop",
+                 things[event->number]);
+  begin_event(self, 'i', "cache", name);
+  print(self, ",\"s\":\"t\",\"tid\":%" PRId32, event->thread);
+  put_time(self, "ts", event->begin_ns);
+  print(self, ",\"args\":{\"bytes\":%" PRIu64 ",", event->value);
+  put_member(self, "key", lk_trace_copy_key(copy, event));
+  put(self, "}}");
+}
+
+static void put_event(writer *self, const lk_trace_copy *copy, const lk_trace_event *event) {
   switch ((lk_trace_kind)event->kind) {
   case LK_TRACE_RUN:
     put_run(self, event);
@@ -215,6 +230,10 @@ static void put_event(writer *self, const lk_trace_event *event) {
     return;
   case LK_TRACE_STEP:
     put_step(self, event);
+    return;
+  case LK_TRACE_EVICT:
+  case LK_TRACE_DROP:
+    put_leaving(self, copy, event);
     return;
   case LK_TRACE_MEMORY:
     put_levels(self, event, "memory", "context_bytes", "cache_bytes");
@@ -251,7 +270,7 @@ static void put_all(writer *self, const lk_trace_copy *copy) {
         ",\"dropped_events\":%" PRIu64 "},\"traceEvents\":[",
         copy->realtime_ns, copy->dropped);
   put_names(self, copy);
-  for (size_t i = 0; i < copy->n_events; i++) put_event(self, &copy->events[i]);
+  for (size_t i = 0; i < copy->n_events; i++) put_event(self, copy, &copy->events[i]);
   put(self, "\n]}\n");
 }
 

@@ -38,8 +38,8 @@ def intervals(trace):
 
 
 def traced(convnet):
-    """Sizes that are new and known, on two threads."""
-    session = latchkey.Session(convnet, threads=2)
+    """Sizes that are new, known and evicted, on two threads."""
+    session = latchkey.Session(convnet, context=latchkey.Context(threads=2, cache_entries=2))
     with session.trace() as trace:
         for size in (16, 24, 16, 32, 24):
             session.run({"x": random(1, 3, size, size)})
@@ -48,6 +48,7 @@ def traced(convnet):
 
 def test_a_viewer_opens_a_trace(convnet, tmp_path):
     trace = traced(convnet)
+    assert any(event["name"] == "evict run plan" for event in trace["traceEvents"])
     with browser.tab(tmp_path / "browser") as tab:
         load(tab, tmp_path, trace)
         assert complaints(tab) == []

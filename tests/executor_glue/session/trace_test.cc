@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -214,6 +215,72 @@ TEST_F(Trace, CountsEvictions) {
   EXPECT_EQ(cache.back().args.at("entries"), "1");
   EXPECT_GE(std::stoi(cache.back().args.at("evictions")), 3);
   EXPECT_EQ(only(events(), "build run plan").size(), 4u);
+}
+
+// On the thread and at the time when a run has caused it: before its build needed the room.
+TEST_F(Trace, HasEvictionsWithTheirKeys) {
+  open_traced();
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 1, LK_UNSET, LK_ERR));
+  for (size_t rows = 1; rows < 4; rows++) check(numbers(rows, 0.1f));
+  LK_ASSERT_OK(api()->cache_clear(context, nullptr, LK_ERR)); // which evicts nothing
+  const std::vector<Event> all = events(), dropped = only(all, "drop run plan");
+  const std::vector<Event> moments = only(all, "evict run plan");
+  ASSERT_EQ(moments.size(), 2u);
+  ASSERT_EQ(dropped.size(), 1u);
+  EXPECT_EQ(dropped[0].phase, "i");
+  EXPECT_THAT(dropped[0].args.at("key"), HasSubstr("tensor.input=3x4:f32"));
+  const std::vector<Event> runs = only(all, "run");
+  for (size_t i = 0; i < moments.size(); i++) {
+    EXPECT_EQ(moments[i].phase, "i");
+    EXPECT_THAT(moments[i].args.at("key"),
+                HasSubstr("tensor.input=" + std::to_string(i + 1) + "x4:f32"));
+    EXPECT_GT(std::stod(moments[i].args.at("bytes")), 500);
+    EXPECT_EQ(moments[i].thread, gettid());
+    const bool is_in_a_run = std::any_of(runs.begin(), runs.end(), [&](const Event &run) {
+      return run.name == "run" && moments[i].is_within(run);
+    });
+    EXPECT_TRUE(is_in_a_run);
+  }
+}
+
+TEST_F(Trace, HasTheKeysOfTheNewestEvictions) {
+  open_traced(8);
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 0, LK_UNSET, LK_ERR));
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, LK_UNLIMITED, LK_UNSET, LK_ERR));
+  level2()->trace_attach(session, nullptr);
+  for (size_t rows = 1; rows < 21; rows++) check(numbers(rows, 0.1f));
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 0, LK_UNSET, LK_ERR));
+  EXPECT_EQ(info().events, 8u);
+  EXPECT_EQ(info().dropped, 12u);
+  std::vector<std::string> keys;
+  for (const Event &event : only(events(), "evict run plan")) keys.push_back(event.args.at("key"));
+  ASSERT_EQ(keys.size(), 8u);
+  for (const std::string &key : keys) EXPECT_THAT(key, HasSubstr("tensor.input="));
+  EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()).size(), 8u);
+}
+
+// What it has noted is memory that runs may need.
+TEST_F(Trace, GivesWayToRunsWithoutMemory) {
+  open_traced(4096);
+  for (size_t rows = 1; rows < 60; rows++) check(numbers(rows, 0.1f));
+  LK_ASSERT_OK(api()->memory_set_limit(context, stats().memory_bytes + 40000, LK_ERR));
+  for (size_t rows = 1; rows < 200; rows++) check(numbers(rows, 0.1f));
+  std::thread([&] { check(numbers(3, 0.1f)); }).join();
+  LK_ASSERT_OK(api()->memory_set_limit(context, LK_UNLIMITED, LK_ERR));
+  EXPECT_GT(info().dropped, 0u);
+  EXPECT_GT(only(events(), "drop run plan").size(), 0u);
+}
+
+TEST_F(Trace, OfMoreThreadsThanItNamesHasTheNewest) {
+  open_traced();
+  for (int i = 0; i < 1100; i++) {
+    std::thread([&] { check(numbers(3, 0.1f)); }).join();
+  }
+  const std::vector<Event> all = events();
+  std::set<int64_t> named;
+  for (const Event &event : only(all, "thread_name")) named.insert(event.thread);
+  EXPECT_EQ(named.size(), 1024u);
+  EXPECT_EQ(named.count(all.back().thread), 1u);
 }
 
 TEST_F(Trace, KeepsTheNewestAndCountsTheOthers) {
