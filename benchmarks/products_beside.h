@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 
 #include "benchmarks/beside.h"
 
@@ -61,8 +62,11 @@ template <typename Conv> Conv with_relu(const lk_conv_shape &shape) {
   Conv conv = {};
   conv.shape = shape;
   conv.isa = lk_isa_get();
-  conv.low = 0;
-  conv.high = INFINITY;
+  if constexpr (std::is_same_v<Conv, lk_conv>) {
+    conv.product.high = INFINITY;
+  } else {
+    conv.high = INFINITY;
+  }
   conv.has_bias = true;
   return conv;
 }

@@ -63,10 +63,10 @@ void lk_conv_plan(lk_conv *self) {
                                .k = self->shape.in_channels * merged,
                                .c_step = self->shape.out_channels * self->shape.groups,
                                .c_rows = 1,
-                               .groups = groups_at_once(&self->shape),
+                               .groups = (int32_t)groups_at_once(&self->shape),
                                .line = self->is_dense ? 0 : lk_max(1, self->shape.out[2]),
-                               .low = self->low,
-                               .high = self->high};
+                               .low = self->product.low,
+                               .high = self->product.high};
   lk_product_plan(&self->product,
                   lk_multiply_up_to_most((int64_t)sizeof(float) * self->shape.in_channels,
                                          self->shape.stride[2]));

@@ -18,7 +18,7 @@
 /* Whether a plain input is read as it is, whatever its sizes. */
 bool lk_conv_takes_planes(const lk_conv_shape *shape);
 
-/* Sets the second half from the first. */
+/* Sets the second half from the first, but for the product's `low` and `high`, which are there. */
 void lk_conv_plan(lk_conv *self);
 
 /* Elements of the packed weights. They depend on the weights, `groups` and the panel's width only,

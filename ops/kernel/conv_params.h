@@ -7,7 +7,6 @@
 typedef struct lk_conv {
   lk_conv_shape shape;
   lk_isa isa;
-  float low, high;       /* the output is clipped; -INFINITY, INFINITY: it is not */
   bool weights_are_last; /* their channels are, and not the kernel: [...][kernel...][in_channels] */
   bool has_planes;       /* the input's layout is plain; only where lk_conv_takes_planes */
   bool has_bias, has_residual;

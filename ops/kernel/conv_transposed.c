@@ -19,8 +19,7 @@ enum { MOST_FOLDED_COLUMNS = 256 };
 static lk_conv convolution(const lk_conv_transposed *self, const lk_conv_phase *phase) {
   lk_conv conv = {.shape = phase->shape,
                   .isa = self->isa,
-                  .low = self->low,
-                  .high = self->high,
+                  .product = {.low = self->low, .high = self->high},
                   .has_bias = self->has_bias,
                   .has_residual = self->has_residual,
                   .has_chain = self->has_chain,

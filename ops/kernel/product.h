@@ -27,8 +27,8 @@ typedef struct lk_product {
   int64_t rows, columns;
   int64_t taps, k; /* each tap sums k elements */
   int64_t c_step;  /* from a row of C and of the residual to the next */
-  int64_t c_rows; /* rows of C from one row of a tile to the next: 1, or more where it has others */
-  int64_t groups; /* that a task computes: products whose rows lie beside each other; at least 1 */
+  int32_t c_rows; /* rows of C from one row of a tile to the next: 1, or more where it has others */
+  int32_t groups; /* that a task computes: products whose rows lie beside each other; at least 1 */
   int64_t line; /* rows of a line, where tiles are along lines: blocks begin with a line where these
                    are short. 0: rows are all alike. Which of the two, no size may change */
   float low, high; /* -INFINITY, INFINITY: no clipping */

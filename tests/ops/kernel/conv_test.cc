@@ -57,8 +57,8 @@ lk_conv plan(const ConvCase &of, lk_isa isa, Input input = Input::LAST) {
   conv.shape = of.shape;
   conv.isa = isa;
   conv.has_planes = input == Input::PLANES;
-  conv.low = of.low;
-  conv.high = of.high;
+  conv.product.low = of.low;
+  conv.product.high = of.high;
   conv.has_bias = of.has_bias;
   conv.has_residual = of.has_residual;
   lk_conv_plan(&conv);
