@@ -96,7 +96,8 @@ static lk_status run(lk_ort_subgraph *subgraph, OrtKernelContext *context,
                              .stop = stop,
                              .threads = threads};
   status = run_graph(subgraph, &what, error);
-  if (status == LK_OUT_OF_MEMORY && lk_reclaim_idle(ort->latchkey, subgraph->context->handle, subgraph->trace)) {
+  if (status == LK_OUT_OF_MEMORY &&
+      lk_reclaim_idle(ort->latchkey, subgraph->context->handle, subgraph->trace)) {
     status = run_graph(subgraph, &what, error);
   }
 cleanup:

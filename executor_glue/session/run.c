@@ -148,7 +148,8 @@ static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_
   const lk_graph_run what = {
       .inputs = call.inputs, .outputs = call.outputs, .wanted = call.wanted, .options = options};
   status = lk_flow_run(session->flow, &what, error);
-  if (status == LK_OUT_OF_MEMORY && lk_reclaim_idle(session->api, session->context, options->trace)) {
+  if (status == LK_OUT_OF_MEMORY &&
+      lk_reclaim_idle(session->api, session->context, options->trace)) {
     status = lk_flow_run(session->flow, &what, error);
   }
   LK_TRY(name_file(session, status, error));

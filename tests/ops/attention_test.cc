@@ -359,6 +359,22 @@ TEST(MultiHeadAttention, RefusesMasksAndABiasThatDoNotFit) {
   }
 }
 
+TEST(FusedAttention, NamesABiasThatDoesNotFit) {
+  for (const lk::Dims &dims :
+       std::vector<lk::Dims>{{3, 2, 3, 3}, {2, 3, 3, 3}, {2, 2, 1, 3}, {2, 2, 3, 1}, {2, 2, 3}}) {
+    OpTester("Attention", 1)
+        .domain("com.microsoft")
+        .attr("num_heads", 2)
+        .input(zeros({2, 3, 4}))
+        .input(zeros({4, 12}))
+        .input(zeros({12}))
+        .absent()
+        .absent()
+        .input(zeros(dims))
+        .expect_bind(LK_INVALID_ARGUMENT, "attention_bias");
+  }
+}
+
 TEST(FusedAttention, TakesOneLongRow) {
   const int64_t size = 1 << 18;
   for (const int64_t batch : {1, 3}) {

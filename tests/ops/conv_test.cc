@@ -114,6 +114,16 @@ TEST(Conv, OfTheSizesOfRealNetworks) {
   check(strided);
 }
 
+// Lines that are longer than the copies of them may be.
+TEST(Conv, OfLongLinesWithAStrideAlongThem) {
+  for (const int64_t stride : {2, 3}) {
+    Case c = square(1, 3, 16, 3, 7, 1);
+    c.x[3] = 6000;
+    c.window.strides = {1, stride};
+    check(c);
+  }
+}
+
 TEST(Conv, OfEveryChannelByItself) {
   for (int64_t channels : {1, 3, 8, 24, 33}) {
     Case c = square(2, channels, channels, 7, 3, channels);

@@ -192,6 +192,30 @@ TEST(MatMulNBits, NamesWhatItCannotDo) {
   tester(24).expect_create(LK_INVALID_ARGUMENT, "power of 2");
   tester(32).expect_bind(LK_INVALID_ARGUMENT, "'scales' is 1x2:f32");
   tester(16).attr("bits", 3).expect_create(LK_UNSUPPORTED, "'bits' is 3");
+  OpTester("MatMulNBits", 1)
+      .domain("com.microsoft")
+      .attr("K", 32)
+      .attr("N", 0)
+      .attr("block_size", 16)
+      .input(random({1, 32}, 1))
+      .constant(bytes({1, 2, 8}, 1))
+      .constant(random({1, 2}, 1))
+      .expect_create(LK_OUT_OF_RANGE, "'N' is 0, from 1");
+}
+
+TEST(MatMulIntegerToFloat, NamesABiasThatDoesNotFit) {
+  for (const Dims &bias : {Dims{2}, Dims{3, 1}}) {
+    OpTester("MatMulIntegerToFloat", 1)
+        .domain("com.microsoft")
+        .input(bytes({2, 4}, 1))
+        .constant(bytes({4, 3}, 1))
+        .constant(lk::floats({}, {0.5F}))
+        .constant(lk::floats({}, {0.5F}))
+        .absent()
+        .absent()
+        .constant(random(bias, 1))
+        .expect_bind(LK_INVALID_ARGUMENT, "bias");
+  }
 }
 
 TEST(Einsum, HasNoMoreTermsThanItMayHaveInputs) {

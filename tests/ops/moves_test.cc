@@ -40,6 +40,18 @@ TEST(Indices, OutOfRangeAreNamed) {
       .expect_run(LK_OUT_OF_RANGE, "index 4, must be -4 to 3 along axis 2 of size 4");
 }
 
+TEST(Gather, OfBlocksNamesTheLeastOne) {
+  const auto gather = [](int64_t block) {
+    OpTester tester("GatherBlockQuantized", 1);
+    tester.domain("com.microsoft").attr("block_size", block);
+    tester.input(iota<uint8_t>({4, 16})).input(ints({0})).input(iota<float>({4, 1}));
+    return tester;
+  };
+  for (const int64_t block : {8, 24}) {
+    gather(block).expect_create(LK_INVALID_ARGUMENT, "must be a power of 2, at least 16");
+  }
+}
+
 TEST(Indices, OfSequencesAreNamed) {
   const auto reversed = [](const Value &lengths) {
     return OpTester("ReverseSequence", 10).input(iota<float>({3, 2})).input(lengths);
@@ -55,6 +67,16 @@ TEST(Indices, OfSequencesAreNamed) {
   written(ints({0, 2})).expect_run(LK_OUT_OF_RANGE, "index 2, must be 0 to 1");
   written(ints({-1, 0})).expect_run(LK_OUT_OF_RANGE, "index -1");
   written(ints({0, INT64_MAX})).expect_run(LK_OUT_OF_RANGE, "index 9223372036854775807");
+}
+
+TEST(Scatter, NamesUpdatesThatDoNotFitTheCache) {
+  const auto scatter = [](int64_t axis, const Dims &update) {
+    OpTester tester("TensorScatter", 24);
+    tester.attr("axis", axis).input(iota<float>({2, 3, 1})).input(iota<float>(update));
+    return tester;
+  };
+  scatter(1, {2, 4, 1}).expect_bind(LK_INVALID_ARGUMENT, "along axis 1 of 3: 4, must be no more");
+  scatter(0, {1, 3, 1}).expect_bind(LK_INVALID_ARGUMENT, "along another axis than the first");
 }
 
 TEST(Scatter, WritesIntoTheCacheItself) {

@@ -58,6 +58,10 @@ TEST(Recurrent, RefusesLengthsBeyondTheInput) {
 }
 
 // Their programs are the same, and are there once.
+TEST(Recurrent, CountsTheProductsOfItsSteps) {
+  EXPECT_GE(lstm().flops_of_steps(), 2.0 * (5 * 2) * (4 * 3) * (4 + 3));
+}
+
 TEST(Recurrent, PlansOfTwoDirectionsAreAsSmallAsOfOne) {
   const lk::Context context = lk::open(LK_CACHE_OFF);
   const lk::Executor executor = lk::executor_in(context);

@@ -87,6 +87,17 @@ TEST_F(Steps, OfAProductCountItsProducts) {
   EXPECT_EQ(info.bytes, 4.0 * 3 * (5 * 7 + 7 * 11 + 5 * 11));
 }
 
+// A window that has all of the input is a mean over rows, by the kernel that is made for these.
+TEST_F(Steps, OfAPoolingOfAllIsAReduction) {
+  TestNode pool;
+  pool.op = "AveragePool";
+  pool.ints = {{"kernel_shape", {4, 6}}};
+  const Plan all = bind(pool, {lk::random({2, 3, 4, 6}, 1).desc});
+  EXPECT_STREQ(host_plan_info(all).implementation, "reduce");
+  const Plan part = bind(pool, {lk::random({2, 3, 5, 6}, 1).desc});
+  EXPECT_STREQ(host_plan_info(part).implementation, "pool");
+}
+
 TEST_F(Steps, OfOtherArithmeticCountElements) {
   TestNode relu;
   relu.op = "Relu";

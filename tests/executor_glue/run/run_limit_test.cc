@@ -1,5 +1,7 @@
 // How many runs of an executor are on at once: the bound holds, and one more waits or is refused.
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -142,6 +144,26 @@ TEST_F(RunGate, OneMoreIsRefused) {
   first.join();
   LK_EXPECT_OK(run(LK_ERR));
   EXPECT_EQ(waits(), 0u);
+}
+
+// A child does not have the thread whose run was on.
+TEST_F(RunGate, OfAChildIsEmpty) {
+  make(1, true);
+  Barrier barrier;
+  context.on_run = [&] { barrier.pass(); };
+  std::thread holder([&] { LK_EXPECT_OK(run(LK_ERR)); });
+  barrier.wait_for(1);
+  LK_EXPECT_STATUS(LK_BUSY, run(LK_ERR));
+  const pid_t child = fork();
+  if (child == 0) {
+    context.on_run = {};
+    _exit(run(LK_ERR) == LK_OK ? 0 : 1);
+  }
+  barrier.open();
+  holder.join();
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(RunGate, WaitsUntilItsDeadline) {

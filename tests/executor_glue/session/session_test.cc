@@ -1,5 +1,6 @@
 // Level 2 of the ABI on the real library: a small model, opened and run by name.
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <thread>
 
@@ -345,6 +346,22 @@ TEST_F(Session, OddNamesAreKeptAndSentencesEscapeThem) {
   level2()->outputs_release(session, outputs.data(), 1);
 }
 
+TEST_F(Session, ThatIsClosedKeepsNoFileOpen) {
+  const auto count_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  open();
+  level2()->close(session);
+  const auto before = count_files();
+  for (int i = 0; i < 5; i++) {
+    open();
+    EXPECT_LE(count_files(), before) << "a model is mapped";
+    level2()->close(session);
+  }
+  session = nullptr;
+}
+
 TEST_F(Session, ReleaseFreesWhatTheLibraryAllocatedAndNothingElse) {
   open();
   Floats x = numbers(2, 1), room(8, 9.0f);
@@ -358,7 +375,9 @@ TEST_F(Session, ReleaseFreesWhatTheLibraryAllocatedAndNothingElse) {
   LK_ASSERT_OK(run({x_of(x)}, outputs));
   EXPECT_EQ(outputs[1].tensor.data, given);
   expect_near(elements(outputs[1]), expected_s(expected_y(x)));
-  level2()->outputs_release(session, outputs.data(), 2);
+  outputs.insert(outputs.begin(), {"none", {}}); // one that no run has written
+  level2()->outputs_release(session, outputs.data(), 3);
+  outputs.erase(outputs.begin());
   EXPECT_EQ(outputs[0].tensor.data, room.data());
   EXPECT_EQ(outputs[1].tensor.data, nullptr);
   level2()->outputs_release(session, outputs.data(), 2);

@@ -52,6 +52,12 @@ TEST_F(Weights, LentBytesAreFoundByWhereTheyLie) {
       EXPECT_EQ(content, contents[3 * i]);
     }
   }
+  for (size_t i = 0; i < N; i++) { // also those that were there before the buckets became more
+    lk_content *content = nullptr;
+    LK_ASSERT_OK(lk_weights_intern(weights, &all[i], 1000, false, &content, LK_ERR));
+    EXPECT_EQ(content, contents[3 * i]);
+    lk_content_release(content, &all[i]);
+  }
   EXPECT_EQ(stats().hashed, N * 1000);
   lk_content *shorter = nullptr;
   LK_ASSERT_OK(lk_weights_intern(weights, &all[0], 999, false, &shorter, LK_ERR));

@@ -7,6 +7,12 @@ extern "C" {
 
 namespace {
 
+// Else a mean would be another than the quotient by its last bit.
+TEST(Pool, MultipliesWhereThatIsExact) {
+  for (const double divisor : {1, 2, 4, 64, 1 << 20}) EXPECT_TRUE(lk_pool_is_exact(divisor));
+  for (const double divisor : {0, 3, 5, 6, 7, 9, 63}) EXPECT_FALSE(lk_pool_is_exact(divisor));
+}
+
 using lk::Guarded;
 
 struct Case {

@@ -328,4 +328,31 @@ TEST(Reduce, TakesEveryType) {
   }
 }
 
+template <typename T> void check_of_nothing(uint32_t dtype) {
+  const struct {
+    lk_reduce_kind kind;
+    T value;
+  } cases[] = {{LK_REDUCE_SUM, 0},
+               {LK_REDUCE_PRODUCT, 1},
+               {LK_REDUCE_MIN, std::numeric_limits<T>::max()},
+               {LK_REDUCE_MAX, std::numeric_limits<T>::lowest()}};
+  for (const auto &c : cases) {
+    const lk_reduction reduction = {c.kind, LK_REDUCE_AS_IT_IS, 1};
+    T found[8 / sizeof(T)];
+    lk_reduce_of_nothing(&reduction, dtype, found);
+    EXPECT_EQ(found[0], c.value) << "type " << dtype << ", kind " << c.kind;
+  }
+}
+
+TEST(Reduce, OfNothingIsWhereTheKindBegins) {
+  check_of_nothing<int8_t>(LK_I8);
+  check_of_nothing<int16_t>(LK_I16);
+  check_of_nothing<int32_t>(LK_I32);
+  check_of_nothing<int64_t>(LK_I64);
+  check_of_nothing<uint8_t>(LK_U8);
+  check_of_nothing<uint16_t>(LK_U16);
+  check_of_nothing<uint32_t>(LK_U32);
+  check_of_nothing<uint64_t>(LK_U64);
+}
+
 } // namespace
