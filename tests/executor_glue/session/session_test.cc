@@ -346,20 +346,23 @@ TEST_F(Session, OddNamesAreKeptAndSentencesEscapeThem) {
   level2()->outputs_release(session, outputs.data(), 1);
 }
 
-TEST_F(Session, ThatIsClosedKeepsNoFileOpen) {
+TEST_F(Session, OfAFileKeepsNoneOpen) {
+  lk::Folder folder;
+  const std::string path = folder.write("m.onnx", bytes);
   const auto count_files = [] {
     const std::filesystem::directory_iterator files("/proc/self/fd");
     return std::distance(begin(files), end(files));
   };
-  open();
-  level2()->close(session);
+  open_context();
   const auto before = count_files();
-  for (int i = 0; i < 5; i++) {
-    open();
-    EXPECT_LE(count_files(), before) << "a model is mapped";
+  for (int32_t copies = 0; copies < 2; copies++) {
+    lk_session_options options = LK_SESSION_OPTIONS_INIT;
+    options.copy_model = copies;
+    LK_ASSERT_OK(level2()->open(context, path.c_str(), &options, &session, LK_ERR));
+    EXPECT_EQ(count_files(), before) << "a model is mapped, or copied";
     level2()->close(session);
+    session = nullptr;
   }
-  session = nullptr;
 }
 
 TEST_F(Session, ReleaseFreesWhatTheLibraryAllocatedAndNothingElse) {

@@ -41,7 +41,7 @@ TEST_F(Weights, EqualBytesAreOneContent) {
 
 // Each use of a constant of a mapped model lends the same bytes: they are read once.
 TEST_F(Weights, LentBytesAreFoundByWhereTheyLie) {
-  constexpr size_t N = 300; // more than there are buckets at first
+  constexpr size_t N = 3000; // more than there are buckets at first
   const Bytes all = random_bytes(N + 1000, 1);
   std::vector<lk_content *> contents;
   for (size_t i = 0; i < N; i++) {
