@@ -14,20 +14,20 @@
 /* ---- when an op is made: what the attributes say by themselves ---- */
 
 static void check_values(lk_attrs *attrs, const char *name, const int64_t *values, uint32_t count,
-                         int64_t least) {
+                         int64_t least, int64_t most) {
   for (uint32_t i = 0; i < count; i++) {
-    if (values[i] >= least && values[i] <= MAX_EXTENT) continue;
+    if (values[i] >= least && values[i] <= most) continue;
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
                   "attribute '%s' has value %" PRId64 ", at least %" PRId64 " and at most %" PRId64,
-                  name, values[i], least, MAX_EXTENT);
+                  name, values[i], least, most);
   }
 }
 
 /* Returns how many values there are; without any, `out` has the default. */
-static uint32_t read_values(lk_attrs *attrs, const char *name, int64_t least, int64_t fallback,
-                            int64_t out[LK_MAX_SPATIAL]) {
+static uint32_t read_values(lk_attrs *attrs, const char *name, int64_t least, int64_t most,
+                            int64_t fallback, int64_t out[LK_MAX_SPATIAL]) {
   const uint32_t count = lk_attrs_ints(attrs, name, out, LK_MAX_SPATIAL);
-  check_values(attrs, name, out, count, least);
+  check_values(attrs, name, out, count, least, most);
   for (uint32_t i = count; i < LK_MAX_SPATIAL; i++) out[i] = fallback;
   return count;
 }
@@ -35,7 +35,7 @@ static uint32_t read_values(lk_attrs *attrs, const char *name, int64_t least, in
 static void read_pads(lk_attrs *attrs, lk_window *out) {
   int64_t pads[2 * LK_MAX_SPATIAL] = {0};
   out->n_pads = lk_attrs_ints(attrs, "pads", pads, 2 * LK_MAX_SPATIAL);
-  check_values(attrs, "pads", pads, out->n_pads, 0);
+  check_values(attrs, "pads", pads, out->n_pads, 0, MAX_EXTENT);
   const uint32_t rank = out->n_pads / 2;
   memcpy(out->begin, pads, rank * sizeof pads[0]);
   memcpy(out->end, pads + rank, rank * sizeof pads[0]);
@@ -50,9 +50,9 @@ static void add_rank(lk_window *window, uint32_t count, uint32_t each) {
 
 void lk_window_parse(lk_attrs *attrs, lk_window *out) {
   static const char *const pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
-  out->n_kernel = read_values(attrs, "kernel_shape", 1, 1, out->kernel);
-  out->n_strides = read_values(attrs, "strides", 1, 1, out->strides);
-  out->n_dilations = read_values(attrs, "dilations", 1, 1, out->dilations);
+  out->n_kernel = read_values(attrs, "kernel_shape", 1, MAX_EXTENT, 1, out->kernel);
+  out->n_strides = read_values(attrs, "strides", 1, MAX_EXTENT, 1, out->strides);
+  out->n_dilations = read_values(attrs, "dilations", 1, MAX_EXTENT, 1, out->dilations);
   read_pads(attrs, out);
   out->auto_pad = lk_attrs_choice(attrs, "auto_pad", pads, 4, LK_PAD_NOTSET);
   out->ceil_mode = lk_attrs_int(attrs, "ceil_mode", 0) != 0;
@@ -64,8 +64,9 @@ void lk_window_parse(lk_attrs *attrs, lk_window *out) {
 
 void lk_window_parse_transposed(lk_attrs *attrs, lk_window *out) {
   lk_window_parse(attrs, out);
-  out->n_output_padding = read_values(attrs, "output_padding", 0, 0, out->output_padding);
-  out->n_output_shape = read_values(attrs, "output_shape", 1, 1, out->output_shape);
+  out->n_output_padding =
+      read_values(attrs, "output_padding", 0, MAX_EXTENT, 0, out->output_padding);
+  out->n_output_shape = read_values(attrs, "output_shape", 1, MAX_SIZE, 1, out->output_shape);
   add_rank(out, out->n_output_padding, 1);
   add_rank(out, out->n_output_shape, 1);
 }
