@@ -88,7 +88,7 @@ def packed(path):
 
 @pytest.mark.parametrize("mode", ["shared", "thread"])
 def test_more_shapes_than_the_cache_holds(mode):
-    budget = 4 << 20
+    budget = 2 << 20
     compared = Compared(ANGLE, {"cache": mode, "cache_bytes": str(budget)})
     shapes = random.Random(3)
     most = 0
