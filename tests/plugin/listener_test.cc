@@ -47,6 +47,14 @@ protected:
     LK_EXPECT_OK(api()->key_print(context, key, text, sizeof text, nullptr, LK_ERR));
     return text;
   }
+  // On a thread of its own: makes an entry, and drops it.
+  std::thread start_dropping() {
+    return std::thread([this] {
+      const NamedKey key(context, "egg");
+      get(key);
+      drop(key);
+    });
+  }
   void make_room_for_nothing() {
     LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 0, LK_UNSET, LK_ERR));
     LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, LK_UNLIMITED, LK_UNSET, LK_ERR));
@@ -139,11 +147,7 @@ TEST_P(Listeners, LeaveWhenTheirCallsAreOver) {
     is_over = true;
   };
   listener.enter();
-  std::thread caller([&] {
-    const NamedKey key(context, "egg");
-    get(key);
-    drop(key);
-  });
+  std::thread caller = start_dropping();
   wait_until([&] { return inside.load(); });
   std::thread leaver([&] {
     listener.leave();
@@ -195,11 +199,7 @@ TEST_P(Listeners, LeaveInAChildThatWasMadeDuringACall) {
     wait_until([&] { return go.load(); });
   };
   listener.enter();
-  std::thread caller([&] {
-    const NamedKey key(context, "egg");
-    get(key);
-    drop(key);
-  });
+  std::thread caller = start_dropping();
   wait_until([&] { return inside.load(); });
   const pid_t child = fork();
   if (child == 0) {
