@@ -82,9 +82,14 @@ public:
   lk_status status() const { return status_; }
 
   lk_status bind(const Dims &size, uint32_t flags, Plan *plan, lk_error *error) const {
+    return bind(size, size, flags, plan, error);
+  }
+  // With an operand as it would be at another size.
+  lk_status bind(const Dims &size, const Dims &operand_size, uint32_t flags, Plan *plan,
+                 lk_error *error) const {
     std::vector<lk_tensor> inputs(n_inputs_);
     inputs[0].desc = lk::desc_of(LK_F32, x_dims(size), c_.layout);
-    if (n_inputs_ > n_own_) inputs[n_own_].desc = lk::desc_of(LK_F32, operand_dims(size));
+    if (n_inputs_ > n_own_) inputs[n_own_].desc = lk::desc_of(LK_F32, operand_dims(operand_size));
     lk_bind_desc desc = host_bind(inputs.data(), n_inputs_);
     desc.wishes = &c_.wish;
     desc.flags = flags;
@@ -310,6 +315,24 @@ TEST(ResizedPlan, OfConvolutionsIsThePlanThatWouldBeBuilt) {
 
 TEST(ResizedPlan, OfLightOperatorsIsThePlanThatWouldBeBuilt) {
   for (const LightCase &c : LIGHT_CASES) expect_plans_as_built<LightNode>(c);
+}
+
+// The operand of a post-op is no input that the operator itself looks at.
+TEST(ResizedPlan, OfAnOperandThatDoesNotFitIsRefused) {
+  lk::Context context = lk::open();
+  lk::Executor executor = lk::executor_in(context);
+  const Case &plus = CASES[10];
+  ASSERT_STREQ(plus.text, "plus pixels");
+  const Node node(executor, plus);
+  for (const Dims &size : {SIZES[0], SIZES[1], SIZES[2]}) { // from the second on by a pattern
+    Plan plan;
+    LK_ASSERT_OK(node.bind(size, LK_BIND_OWN, &plan, LK_ERR));
+  }
+  for (const uint32_t flags : {0U, uint32_t(LK_BIND_OWN)}) {
+    Plan plan;
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, node.bind(SIZES[2], SIZES[1], flags, &plan, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("broadcast"));
+  }
 }
 
 TEST(ResizedPlan, IsBuiltWhereItsWeightsAreGone) {
