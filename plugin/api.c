@@ -8,6 +8,7 @@
 #include "base/team/float_state.h"
 #include "base/team/team.h"
 #include "base/tensor.h"
+#include "keys/cache/listeners.h"
 #include "ops/kernel/copy.h"
 #include "ops/op_table.h"
 #include "ops/plan/layout.h"

@@ -108,8 +108,8 @@ static void add_change(node_record *record, const lk_node_change *change) {
   if (at == record->n_changes) record->n_changes++;
 }
 
-/* Counts what differs from the sizes before. False: the size is one of them, because the elements of
- * an input differ, or it was evicted. */
+/* Counts what differs from the sizes before. False: the size is one of them, because the elements
+ * of an input differ, or it was evicted. */
 static bool count_changes(node_record *record, const int64_t *size, uint32_t n_inputs,
                           uint64_t ns) {
   lk_node_change changes[LK_NODE_KEY_INPUTS * FIELDS];

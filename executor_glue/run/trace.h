@@ -24,8 +24,8 @@ typedef enum lk_trace_kind {
   LK_TRACE_EXECUTE,    /* all steps of a run; labels: of the run plan; number: threads */
   LK_TRACE_STEP,       /* labels: of the run plan; value: compute_ns; number: threads */
   /* At a moment: */
-  LK_TRACE_EVICT, /* an entry was evicted; value: its bytes; more: which of the keys, from 1; number:
-                     its lk_kind */
+  LK_TRACE_EVICT, /* an entry was evicted; value: its bytes; more: which of the keys, from 1;
+                     number: its lk_kind */
   LK_TRACE_DROP,  /* the same: it was dropped */
   /* Levels, at a moment: */
   LK_TRACE_MEMORY,  /* value: bytes of the context; more: of the cache */
@@ -50,8 +50,8 @@ lk_status lk_trace_create(lk_context *context, const lk_trace_options *options,
 void lk_trace_retain(lk_trace *trace);
 void lk_trace_release(lk_trace *trace); /* NULL is allowed */
 void lk_trace_clear(lk_trace *trace);
-/* Gives back all memory but the ring's, because a run needs it: all events go, and are counted. NULL
- * is allowed. */
+/* Gives back all memory but the ring's, because a run needs it: all events go, and are counted.
+ * NULL is allowed. */
 void lk_trace_give_way(lk_trace *trace);
 const lk_allocator *lk_trace_allocator(const lk_trace *trace); /* the context's */
 lk_status lk_trace_info_get(lk_trace *trace, lk_trace_info *out, lk_error *error);

@@ -68,8 +68,8 @@ typedef struct lk_event_info {
  * key_parse. */
 typedef void (*lk_event_fn)(void *user, const lk_event_info *event);
 
-/* Who else is told what leaves a context's cache, in memory of the host's, which must not move between
- * listener_enter and listener_leave. */
+/* Who else is told what leaves a context's cache, in memory of the host's, which must not move
+ * between listener_enter and listener_leave. */
 typedef struct lk_listener {
   lk_event_fn event; /* of LK_EVENT_EVICT and LK_EVENT_DROP */
   void *user;

@@ -21,9 +21,6 @@ uint32_t lk_cache_mode_get(const lk_cache *cache);
 void lk_cache_set_words(lk_cache *cache, lk_intern *words);
 /* See lk_event_fn in latchkey/cache.h. Before anything is asked of the cache. */
 void lk_cache_set_event(lk_cache *cache, lk_event_fn event, void *user);
-/* As listener_enter and listener_leave of lk_api. Any number of threads may call them. */
-void lk_listener_enter(lk_cache *cache, lk_listener *listener);
-void lk_listener_leave(lk_listener *listener);
 
 lk_status lk_quota_create(lk_cache *cache, lk_quota **out_quota, lk_error *error);
 /* Drops the executor's entries from every thread's tables. The quota itself goes with its last

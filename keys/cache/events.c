@@ -38,9 +38,13 @@ void lk_tell_looked(const lk_cache *cache, const lk_key *key, const lk_ref *ref,
   }
 }
 
+static bool has_listeners(const lk_cache *cache) {
+  return atomic_load_explicit(&cache->n_listeners, memory_order_relaxed) != 0;
+}
+
 void lk_tell_unlinked(const lk_entry *entry) {
   lk_cache *cache = entry->cache;
-  if (!lk_has_events(cache) && !lk_has_listeners(cache)) return;
+  if (!lk_has_events(cache) && !has_listeners(cache)) return;
   const lk_key shown = lk_key_shown(cache, &entry->key);
   const lk_event_info info = {.struct_size = sizeof info,
                               .key = &shown,
@@ -48,5 +52,5 @@ void lk_tell_unlinked(const lk_entry *entry) {
                               .event = entry->evicted != 0 ? LK_EVENT_EVICT : LK_EVENT_DROP,
                               .kind = lk_key_get_head(&entry->key)->kind};
   if (lk_has_events(cache)) cache->event(cache->event_user, &info);
-  if (lk_has_listeners(cache)) lk_listeners_tell(cache, &info);
+  if (has_listeners(cache)) lk_listeners_tell(cache, &info);
 }

@@ -5,7 +5,7 @@
 
 #include "base/fork.h"
 #include "base/list.h"
-#include "keys/cache/cache.h"
+#include "keys/cache/state.h"
 
 /* What `opaque` of an lk_listener has. */
 typedef struct entry {

@@ -126,7 +126,7 @@ def run_within(temporary: Path, unit: Unit, seconds: float, extra: dict[str, str
                    "GTEST_BRIEF": "1", "PYTEST_ADDOPTS": "-x",
                    # What malloc gives and free takes is filled: reading it is no zero by luck.
                    "MALLOC_PERTURB_": "165",
-                   # What it cannot write, where a test limits files, is nothing that the test is of.
+                   # What it cannot write, where a test limits files, is not what the test is of.
                    "GCOV_ERROR_FILE": str(temporary / "gcov"),
                    "TMPDIR": str(temporary / "tmp"), **extra}
     (temporary / "tmp").mkdir()
