@@ -66,7 +66,7 @@ void lk_conv_lines_plan(lk_conv *conv) {
   const double along = cost_of_tiles(conv, width, rows) * part;
   const double across = cost_of_tile(conv, loose) * (double)width / (double)loose;
   /* where rows lie anywhere, each has to be found, and each position is a tap */
-  if (conv->merges || along <= 1.05 * across) conv->line_rows = rows;
+  if (conv->merges || along <= 1.05 * across) conv->line_rows = (int32_t)rows;
 }
 
 /* ---- tiles ---- */
