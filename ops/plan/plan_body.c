@@ -53,14 +53,14 @@ static size_t outputs_size(const lk_plan_body *body, const lk_plan_arrays *array
   return body->n_outputs * sizeof *arrays->outputs;
 }
 
-static void put_outputs(const lk_plan_body *body, const lk_plan_arrays *from,
-                        unsigned char **inout_at) {
-  if (!body->is_short) {
-    (void)put(inout_at, from->outputs, body->n_outputs * sizeof *from->outputs);
-    return;
+/* `outputs` [n_outputs] to where lk_plan_outputs finds them. */
+static void put_outputs(lk_plan_body *body, const lk_tensor_desc *outputs) {
+  void *to = (void *)(uintptr_t)lk_plan_outputs(body);
+  if (body->is_short) {
+    shorten(outputs, to);
+  } else if (body->n_outputs > 0) {
+    memcpy(to, outputs, body->n_outputs * sizeof *outputs);
   }
-  shorten(&from->outputs[0], (lk_short_desc *)(void *)*inout_at);
-  *inout_at += short_size(from->outputs[0].rank);
 }
 
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index) {
@@ -97,7 +97,8 @@ static void put_arrays(lk_plan_body *body, const lk_plan_arrays *from) {
   (void)put(&at, from->args, body->n_args * sizeof *from->args);
   (void)put(&at, from->packed, body->n_packed * sizeof(void *));
   (void)put(&at, from->temps, body->n_temps * sizeof *from->temps);
-  put_outputs(body, from, &at);
+  put_outputs(body, from->outputs);
+  at += outputs_size(body, from);
   if (body->is_compared) {
     (void)put(&at, from->inputs, body->n_inputs * sizeof *from->inputs);
     (void)put(&at, from->wishes, body->n_outputs * sizeof *from->wishes);
@@ -140,12 +141,7 @@ lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
     steps[i].params = (const char *)body + at;
   }
   memcpy((lk_packed **)(uintptr_t)lk_plan_packed(body), packed, body->n_packed * sizeof *packed);
-  void *described = (void *)(uintptr_t)lk_plan_outputs(body);
-  if (body->is_short) {
-    shorten(output, described);
-  } else {
-    memcpy(described, output, sizeof *output);
-  }
+  put_outputs(body, output);
   *out_body = body;
   return LK_OK;
 }
