@@ -1,5 +1,5 @@
 /* Traces: what happened when, as events in a ring whose memory counts for the context's limit.
- * From its begin to its end, a trace listens to what is evicted from the context's cache.
+ * From its begin to its end, a trace listens to what leaves the context's cache.
  *
  * A run that is traced collects its events in memory of its own, and hands them over when it ends:
  * between two operators it reads the clock and nothing else. Where the ring is full, the oldest
@@ -94,7 +94,7 @@ typedef struct lk_trace_thread {
   char name[16];
 } lk_trace_thread;
 
-/* The key of what was evicted, as text, which may be cut off. */
+/* The key of what has left, as text, which may be cut off. */
 typedef struct lk_trace_key {
   char text[LK_TRACE_KEY_BYTES];
 } lk_trace_key;
@@ -114,5 +114,6 @@ typedef struct lk_trace_copy {
 
 lk_status lk_trace_copy_create(lk_trace *trace, lk_trace_copy *out, lk_error *error);
 void lk_trace_copy_destroy(lk_trace_copy *copy);
-/* Of an LK_TRACE_EVICT; "": newer ones have taken its place. Valid as long as the copy. */
+/* Of an LK_TRACE_EVICT or LK_TRACE_DROP; "": newer ones have taken its place. Valid as long as the
+ * copy. */
 const char *lk_trace_copy_key(const lk_trace_copy *copy, const lk_trace_event *event);
