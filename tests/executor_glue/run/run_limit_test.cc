@@ -74,6 +74,13 @@ protected:
     EXPECT_EQ(y, status == LK_OK ? 3 : 0);
     return status;
   }
+  // A run on a thread of its own, which is on until the barrier is opened.
+  std::thread hold(Barrier *barrier) {
+    context.on_run = [barrier] { barrier->pass(); };
+    std::thread holder([this] { LK_EXPECT_OK(run(LK_ERR)); });
+    barrier->wait_for(1);
+    return holder;
+  }
   uint64_t waits() {
     lk_session_stats stats = {};
     lk_graph_executor_stats(e, &stats);
@@ -116,9 +123,7 @@ TEST_F(RunGate, NeverMoreThanTheBound) {
 TEST_F(RunGate, OneMoreWaitsForAPlace) {
   make(1, false);
   Barrier barrier;
-  context.on_run = [&] { barrier.pass(); };
-  std::thread first([&] { LK_EXPECT_OK(run(LK_ERR)); });
-  barrier.wait_for(1);
+  std::thread first = hold(&barrier);
   std::atomic<bool> done{false};
   std::thread second([&] {
     LK_EXPECT_OK(run(LK_ERR));
@@ -135,9 +140,7 @@ TEST_F(RunGate, OneMoreWaitsForAPlace) {
 TEST_F(RunGate, OneMoreIsRefused) {
   make(1, true);
   Barrier barrier;
-  context.on_run = [&] { barrier.pass(); };
-  std::thread first([&] { LK_EXPECT_OK(run(LK_ERR)); });
-  barrier.wait_for(1);
+  std::thread first = hold(&barrier);
   LK_EXPECT_STATUS(LK_BUSY, run(LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("1 runs of it are on, at most 1"));
   barrier.open();
@@ -150,9 +153,7 @@ TEST_F(RunGate, OneMoreIsRefused) {
 TEST_F(RunGate, OfAChildIsEmpty) {
   make(1, true);
   Barrier barrier;
-  context.on_run = [&] { barrier.pass(); };
-  std::thread holder([&] { LK_EXPECT_OK(run(LK_ERR)); });
-  barrier.wait_for(1);
+  std::thread holder = hold(&barrier);
   LK_EXPECT_STATUS(LK_BUSY, run(LK_ERR));
   const pid_t child = fork();
   if (child == 0) {
@@ -169,9 +170,7 @@ TEST_F(RunGate, OfAChildIsEmpty) {
 TEST_F(RunGate, WaitsUntilItsDeadline) {
   make(1, false);
   Barrier barrier;
-  context.on_run = [&] { barrier.pass(); };
-  std::thread first([&] { LK_EXPECT_OK(run(LK_ERR)); });
-  barrier.wait_for(1);
+  std::thread first = hold(&barrier);
   const lk_run_options options = lk::run_options(nullptr, now_ns() + 3000000);
   LK_EXPECT_STATUS(LK_DEADLINE, run(LK_ERR, &options));
   EXPECT_GE(now_ns(), options.deadline_ns);
@@ -183,9 +182,7 @@ TEST_F(RunGate, WaitsUntilItsDeadline) {
 TEST_F(RunGate, WaitsUntilItIsCancelled) {
   make(1, false);
   Barrier barrier;
-  context.on_run = [&] { barrier.pass(); };
-  std::thread first([&] { LK_EXPECT_OK(run(LK_ERR)); });
-  barrier.wait_for(1);
+  std::thread first = hold(&barrier);
   volatile int32_t cancel = 0;
   volatile uint8_t stop = 0;
   const lk_run_options options = lk::run_options(&cancel, 0);
