@@ -107,8 +107,11 @@ public:
     run_uncached();
   }
 
-  // What the steps of its plan count as work.
-  double flops_of_steps() {
+  // What the steps of its plan count.
+  struct Work {
+    double flops = 0, bytes = 0;
+  };
+  Work work_of_steps() {
     const Context context = open(LK_CACHE_OFF);
     Executor executor;
     Op op;
@@ -116,14 +119,15 @@ public:
     LK_EXPECT_OK(api()->executor_create(context, nullptr, executor.out(), LK_ERR));
     LK_EXPECT_OK(create(executor, op));
     LK_EXPECT_OK(bind(op, plan));
-    double flops = 0;
+    Work work;
     for (uint32_t i = 0; plan.get() != nullptr && i < host_plan_info(plan).n_steps; i++) {
       lk_step_info step = {};
       step.struct_size = sizeof step;
       LK_EXPECT_OK(api()->plan_step(plan, i, &step, LK_ERR));
-      flops += step.flops;
+      work.flops += step.flops;
+      work.bytes += step.bytes;
     }
-    return flops;
+    return work;
   }
 
   void expect_create(lk_status status, const std::string &part) { expect_failure(0, status, part); }

@@ -298,7 +298,15 @@ TEST(Attention, CountsAsMuchWorkWhereScoresAreShown) {
     for (int i = 0; i < 3; i++) test.expect(zeros(dims)); // Y, and what K and V have become
     return is_shown ? test.expect(zeros(scores)) : test;
   };
-  EXPECT_GE(tester(true).flops_of_steps(), tester(false).flops_of_steps());
+  EXPECT_GE(tester(true).work_of_steps().flops, tester(false).work_of_steps().flops);
+}
+
+// What it computes in between stays in the cache.
+TEST(Attention, CountsWhatItReadsAndWrites) {
+  const lk::Dims dims = {2, 3, 50, 8};
+  OpTester test("Attention", 23);
+  for (int i = 0; i < 3; i++) test.input(zeros(dims));
+  EXPECT_EQ(test.expect(zeros(dims)).work_of_steps().bytes, 4.0 * 4 * 2 * 3 * 50 * 8);
 }
 
 OpTester projected() {

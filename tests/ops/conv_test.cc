@@ -124,6 +124,15 @@ TEST(Conv, OfLongLinesWithAStrideAlongThem) {
   }
 }
 
+// So many channels that few pixels of a line fit.
+TEST(Conv, OfLongLinesOfManyChannels) {
+  Case c;
+  c.x = {1, 31, 3, 1200};
+  c.w = {16, 31, 2, 9};
+  c.window = {{2, 9}, {1, 8}, {1, 1}, {1, 4}, {0, 4}};
+  check(c);
+}
+
 TEST(Conv, OfEveryChannelByItself) {
   for (int64_t channels : {1, 3, 8, 24, 33}) {
     Case c = square(2, channels, channels, 7, 3, channels);

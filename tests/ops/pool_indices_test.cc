@@ -140,6 +140,10 @@ TEST(MaxPool, SaysWhereMinusInfinityLies) {
     c.dtype = dilation == 1 ? LK_F16 : LK_F32;
     c.x.assign(50, -HUGE_VAL);
     tester_of(c, LK_LAYOUT_PLAIN).run();
+    c.dims = {1, 2, 4, 5, 3};
+    c.window = {{2, 2, 2}, {1, 1, 1}, {dilation, 1, 1}, {0, 1, 0}, {1, 0, 1}};
+    c.x.assign(120, -HUGE_VAL);
+    tester_of(c, LK_LAYOUT_PLAIN).run();
   }
 }
 

@@ -59,7 +59,7 @@ TEST(Recurrent, RefusesLengthsBeyondTheInput) {
 
 // Their programs are the same, and are there once.
 TEST(Recurrent, CountsTheProductsOfItsSteps) {
-  EXPECT_GE(lstm().flops_of_steps(), 2.0 * (5 * 2) * (4 * 3) * (4 + 3));
+  EXPECT_GE(lstm().work_of_steps().flops, 2.0 * (5 * 2) * (4 * 3) * (4 + 3));
 }
 
 TEST(Recurrent, PlansOfTwoDirectionsAreAsSmallAsOfOne) {

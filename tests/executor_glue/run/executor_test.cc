@@ -121,6 +121,22 @@ TEST_F(Executor, WithoutRunPlansEveryRunBindsEveryNode) {
   EXPECT_EQ(stats().frames, 1u) << "one frame serves them all";
 }
 
+TEST_F(Executor, WithoutRunPlansNothingIsKept) {
+  g.output(g.node("Relu", {g.input("x", {-1})}));
+  make(false);
+  const Floats data = {-1, 3};
+  const lk_tensor x = in({2}, data);
+  lk_tensor y = {};
+  lk_graph_run run = {};
+  run.inputs = &x;
+  run.outputs = &y;
+  lk_kept_run *kept = nullptr;
+  LK_EXPECT_OK(lk_graph_executor_run_kept(e, &run, &kept, LK_ERR));
+  lk_free(context.allocator.get(), y.data);
+  EXPECT_EQ(kept, nullptr);
+  EXPECT_EQ(context.count.lookups, 0);
+}
+
 TEST_F(Executor, CacheOffTurnsRunPlansOff) {
   context.mode = LK_CACHE_OFF;
   g.output(g.node("Relu", {g.input("x", {2})}));
@@ -165,6 +181,18 @@ TEST_F(Executor, ViewKeepsItsSourceFromBeingOverwritten) {
   EXPECT_EQ(run({in({2, 2}, {-1, 1, -2, 2})})[0], (Floats{-2, 2, -4, 4, 0, 2, 0, 4}));
   EXPECT_EQ(context.count.in_place_binds, 0);
   EXPECT_EQ(context.count.runs, 3) << "views are no steps";
+}
+
+// Whether an output that nobody reads has a name or none.
+TEST_F(Executor, ViewWithMoreOutputsIsNoStep) {
+  const int32_t x = g.input("x", {2});
+  const int32_t named = g.node("Identity", {g.node("Relu", {x})}, {}, 2);
+  const int32_t unnamed = g.node("Identity", {named}, {}, 2);
+  g->nodes[g->n_nodes - 1].outputs[1] = LK_NO_VALUE;
+  g.output(g.node("Add", {unnamed, unnamed}));
+  make();
+  EXPECT_EQ(run({in({2}, {-1, 1})})[0], (Floats{0, 2}));
+  EXPECT_EQ(context.count.runs, 2);
 }
 
 TEST_F(Executor, BroadcastOperandIsNotOverwritten) {
@@ -313,6 +341,21 @@ TEST_F(Executor, LargeConstantResultsAreNotKeptForEachShape) {
   make();
   EXPECT_EQ(run({in({1}, {4})})[0][99999], 5.0f);
   for (auto &entry : context.cache) EXPECT_LT(entry.second->charged, 10000u);
+}
+
+TEST_F(Executor, ConstantResultsOfUpTo64KiBAreComputedOnce) {
+  for (const int64_t most : {0, 1}) {
+    const int32_t x = g.input("x" + std::to_string(most), {1});
+    const int32_t fill = g.node("Fill", {g.ints({16384 + most})});
+    g.output(g.node("Add", {fill, x}));
+  }
+  make();
+  const Floats a = {4}, b = {5};
+  const std::vector<lk_tensor> inputs = {in({1}, a), in({1}, b)};
+  run(inputs);
+  context.count.runs = 0;
+  EXPECT_EQ(run(inputs)[0][16383], 5.0f);
+  EXPECT_EQ(context.count.runs, 3) << "two sums, and the larger constant";
 }
 
 TEST_F(Executor, ZeroSizeBatchAndTheNextOne) {
