@@ -165,6 +165,11 @@ void lk_node_destroy_bodies(lk_node *node);
 lk_status lk_graph_inline_body(lk_graph *graph, int32_t node, uint32_t body, const int32_t *given,
                                int32_t *outputs, lk_error *error);
 
+/* Gives sizes to dimensions that inputs leave open: the first that makes no sense fails, as
+ * lk_fixed_dim says. */
+lk_status lk_graph_fix_dims(lk_graph *graph, const lk_fixed_dim *fixed, uint32_t n_fixed,
+                            lk_error *error);
+
 /* How many of the inputs were captured by bodies. */
 uint32_t lk_node_captured(const lk_node *node);
 /* How many inputs are the operator's own: those behind them belong to its post-ops only. */

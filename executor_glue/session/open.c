@@ -1,5 +1,6 @@
 /* Opens a model: loads it, runs the passes, makes an op for each node. Also clones and closes. */
 #include <inttypes.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -92,6 +93,31 @@ static void keep_options(lk_session *session, lk_session_options options) {
   session->options = options;
 }
 
+static lk_status copy_fixed_dims(lk_session *session, lk_session_options *options,
+                                 lk_error *error) {
+  const lk_fixed_dim *given = options->fixed_dims;
+  if (options->n_fixed_dims == 0) return LK_OK;
+  session->fixed_dims =
+      lk_calloc(session->allocator, options->n_fixed_dims, sizeof *session->fixed_dims);
+  if (session->fixed_dims == NULL) {
+    return lk_fail_memory(error, "fixed dimensions", options->n_fixed_dims * sizeof *given);
+  }
+  for (uint32_t i = 0; i < options->n_fixed_dims; i++) {
+    lk_fixed_dim *copy = &session->fixed_dims[session->options.n_fixed_dims++];
+    *copy = (lk_fixed_dim){lk_strdup(session->allocator, given[i].name), given[i].size};
+    if (copy->name == NULL) return lk_fail_memory(error, "a name", strlen(given[i].name) + 1);
+  }
+  options->fixed_dims = session->fixed_dims;
+  return LK_OK;
+}
+
+static void destroy_fixed_dims(const lk_session *session) {
+  for (uint32_t i = 0; i < session->options.n_fixed_dims; i++) {
+    lk_free(session->allocator, (void *)(uintptr_t)session->fixed_dims[i].name);
+  }
+  lk_free(session->allocator, session->fixed_dims);
+}
+
 static lk_graph_executor_options executor_options(const lk_api *api,
                                                   const lk_session_options *options) {
   const bool fails = options->when_busy == LK_WHEN_BUSY_FAIL;
@@ -142,6 +168,8 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   }
   LK_TRY(check_options(&options, error));
   LK_TRY(load(session, source, options.copy_model != 0, error));
+  LK_TRY(lk_graph_fix_dims(session->graph, options.fixed_dims, options.n_fixed_dims, error));
+  LK_TRY(copy_fixed_dims(session, &options, error));
   const char *path = lk_onnx_model_path(session->model);
   LK_TRY(api->executor_create(context, path != NULL ? path : "a model in memory",
                               &session->executor, error));
@@ -216,6 +244,7 @@ void lk_session_close(lk_session *session) {
   lk_session_outputs_destroy(session);
   lk_session_trace_destroy(session);
   if (trims) session->api->cache_trim(session->context);
+  destroy_fixed_dims(session);
   lk_free(session->allocator, (void *)session->disabled_passes);
   lk_free(session->allocator, session->pass_changes);
   lk_free(session->allocator, session);

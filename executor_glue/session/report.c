@@ -30,6 +30,34 @@ static lk_status source_visit_sizes(void *self, lk_size_fn visit, void *arg, uin
   return lk_flow_visit_sizes(self, visit, arg, out_lost, error);
 }
 
+static json_t *open_dims_json(const lk_graph *graph) {
+  lk_json dims = lk_json_begin(json_array());
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    const lk_value *value = &graph->values[graph->inputs[i]];
+    for (int32_t d = 0; value->declared != NULL && d < value->declared->rank; d++) {
+      const char *symbol = value->declared->symbols[d];
+      if (value->declared->dims[d] >= 0) continue;
+      lk_json dim = lk_json_begin(json_object());
+      lk_json_set(&dim, "input", lk_json_text(value->name));
+      lk_json_set(&dim, "dim", lk_json_number((uint64_t)d));
+      lk_json_set(&dim, "symbol", lk_json_text(symbol != NULL ? symbol : ""));
+      lk_json_add(&dims, lk_json_end(&dim));
+    }
+  }
+  return lk_json_end(&dims);
+}
+
+static json_t *fixed_dims_json(const lk_session_options *options) {
+  lk_json dims = lk_json_begin(json_array());
+  for (uint32_t i = 0; i < options->n_fixed_dims; i++) {
+    lk_json dim = lk_json_begin(json_object());
+    lk_json_set(&dim, "name", lk_json_text(options->fixed_dims[i].name));
+    lk_json_set(&dim, "size", lk_json_number((uint64_t)options->fixed_dims[i].size));
+    lk_json_add(&dims, lk_json_end(&dim));
+  }
+  return lk_json_end(&dims);
+}
+
 static json_t *session_json(lk_session *session, const lk_session_stats *stats) {
   const lk_report_source source = {.api = session->api,
                                    .graph = session->graph,
@@ -43,6 +71,8 @@ static json_t *session_json(lk_session *session, const lk_session_stats *stats) 
   lk_json_set(&json, "constants", lk_json_number(stats->constants));
   lk_json_set(&json, "weights_bytes", lk_json_number(stats->weights_bytes));
   lk_json_set(&json, "load_ns", lk_json_number(stats->load_ns));
+  lk_json_set(&json, "open_dims", open_dims_json(session->graph));
+  lk_json_set(&json, "fixed_dims", fixed_dims_json(&session->options));
   if (!lk_report_runs(json.value, stats)) json.failed = true;
   if (!lk_report_graph(json.value, &source)) json.failed = true;
   return lk_json_end(&json);

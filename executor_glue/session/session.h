@@ -42,7 +42,8 @@ struct lk_session {
   lk_flow *flow;
   uint64_t *pass_changes;       /* [lk_n_passes] */
   const char **disabled_passes; /* [lk_n_passes]: the first ones, by the names in the table */
-  lk_session_options options;   /* with that list */
+  lk_session_options options;   /* with that list, and the next one */
+  lk_fixed_dim *fixed_dims;     /* [n_fixed_dims], with copies of the names */
   uint64_t n_constants, constant_bytes, load_ns;
   /* When pages of the model were last given back: run plan builds, and the context's packings of
    * weights; each + 1, 0: never. */

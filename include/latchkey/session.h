@@ -30,6 +30,17 @@ typedef enum lk_when_busy {
   LK_WHEN_BUSY_FAIL = 1  /* it fails with LK_BUSY at once, and nothing is written */
 } lk_when_busy;
 
+/* A size for a dimension that the model leaves open. Inputs must have it then. What follows from it
+ * is computed when the model is opened, so that new sizes have fewer nodes to bind; where all
+ * dimensions have sizes, the run plan is built then. */
+typedef struct lk_fixed_dim {
+  /* What the model calls it (lk_value_info.symbols): each dimension of that name; or an input and
+   * the number of its dimension, "x[0]". LK_NOT_FOUND: no input has it; LK_INVALID_ARGUMENT: NULL,
+   * given twice, or an input has another size there already */
+  const char *name;
+  int64_t size; /* LK_OUT_OF_RANGE: below 0 */
+} lk_fixed_dim;
+
 typedef struct lk_session_options {
   size_t struct_size;
   const char *const
@@ -54,11 +65,15 @@ typedef struct lk_session_options {
    * into memory when the model is opened, and may go or change. A clone has what its session has,
    * and a model in memory is never copied. */
   uint32_t copy_model;
-  uint32_t reserved;
+  uint32_t n_fixed_dims;
+  const lk_fixed_dim *fixed_dims; /* they are copied; a clone has them too */
 } lk_session_options;
 
 #define LK_SESSION_OPTIONS_INIT                                                                    \
-  { sizeof(lk_session_options), NULL, 0, -1, 0, LK_EXECUTOR_NAIVE, 0, 0, LK_WHEN_BUSY_WAIT, 0, 0 }
+  {                                                                                                \
+    sizeof(lk_session_options), NULL, 0, -1, 0, LK_EXECUTOR_NAIVE, 0, 0, LK_WHEN_BUSY_WAIT, 0, 0,  \
+        NULL                                                                                       \
+  }
 
 /* A set of operators that a model imports. */
 typedef struct lk_opset {

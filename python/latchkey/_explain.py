@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from ._thread_use import ThreadUse
 # Dimensions are rounded up to steps like these where sizes are many.
 _STEPS = (8, 16, 32, 64, 128)
 _FEW_SIZES = 8  # so many are no reason to round
+_SOME_SIZES = 4  # fewer do not show that a dimension stays as it is
 _MOST_SHOWN = 8
 _MOST_NODES = 4  # of them
 
@@ -21,8 +23,8 @@ class Finding(NamedTuple):
 
     cause: str
     """``idle_threads``, ``left_nodes``, ``new_sizes``, ``built_again``, ``each_thread_builds``,
-    ``memory_limit``, ``nothing_kept``, ``not_fused``, ``shapes_from_data``, ``shapes_from_values``,
-    ``waits_for_processors`` or ``waits_for_places``."""
+    ``memory_limit``, ``nothing_kept``, ``not_fused``, ``one_size``, ``shapes_from_data``,
+    ``shapes_from_values``, ``waits_for_processors`` or ``waits_for_places``."""
     lost_ns: int | None
     """The time that it has cost so far; ``None``: it costs time in each run, or is not timed."""
     text: str
@@ -328,6 +330,55 @@ def _shapes_from_values(where: str, session: Mapping[str, Any]) -> Iterator[Find
         "possible" if by_input else "")
 
 
+# ---- dimensions that might be fixed ----
+
+
+class _OpenDim(NamedTuple):
+    """A dimension that the model leaves open."""
+
+    name: str  # as fixed_dims takes it
+    inputs: str  # that have it
+    fields: tuple[str, ...]  # of a size
+
+
+def _open_dims(session: Mapping[str, Any]) -> Iterator[_OpenDim]:
+    places: dict[str, list[Mapping[str, Any]]] = {}
+    for dim in session.get("open_dims", ()):
+        places.setdefault(dim["symbol"] or f"{dim['input']}[{dim['dim']}]", []).append(dim)
+    for name, dims in places.items():
+        yield _OpenDim(name, ", ".join(dict.fromkeys(f"'{dim['input']}'" for dim in dims)),
+                       tuple(f"{dim['input']}.dims[{dim['dim']}]" for dim in dims))
+
+
+def _one_size(session: Mapping[str, Any]) -> Iterator[Finding]:
+    """Dimensions that were always the same, where shapes are computed for each new size."""
+    nodes, sizes = session.get("nodes", ()), list(map(_fields, session["sizes"]))
+    computing = (_shapes.computing(nodes)
+                 if all("shape_inputs" in node for node in nodes) else [])
+    same, count = [], 0
+    for dim in _open_dims(session):
+        found = [size[field] for size in sizes for field in dim.fields if field in size]
+        if len(found) >= _SOME_SIZES * len(dim.fields) and len(set(found)) == 1:
+            same.append((dim.name, dim.inputs, found[0]))
+            count = len(found) // len(dim.fields)
+    if not computing or not same:
+        return
+    bound = sum(node["bind_ns"] for node in computing)
+    fixed = ", ".join(f"{name!r}: {size}" for name, _, size in same)
+    words = " ".join(f"--fix {shlex.quote(f'{name}={size}')}" for name, _, size in same)
+    yield Finding(
+        "one_size", None,
+        f"{_count(len(same), 'dimension')} that the model leaves open had the same size in all "
+        f"{count} requests that were new, and {_count(len(computing), 'node')} that "
+        f"{'computes' if len(computing) == 1 else 'compute'} shapes "
+        f"{'was' if len(computing) == 1 else 'were'} bound for each",
+        (*(f"'{name}' of {inputs}: {size}" for name, inputs, size in same),
+         f"{', '.join(dict.fromkeys(node['op_type'] for node in computing))}: "
+         f"{time_text(bound)} of binds"),
+        f"where that stays so, open the model with fixed_dims={{{fixed}}} ({words}): what follows "
+        f"from {'it' if len(same) == 1 else 'them'} is computed once")
+
+
 # ---- what passes have left ----
 
 
@@ -455,6 +506,7 @@ def explain_both(statistics: Mapping[str, Any], use: ThreadUse | None) -> Explan
         others += [finding for finding in not_fused if finding.lost_ns is None]
         others += _shapes_from_data(where, session)
         others += _shapes_from_values(where, session)
+        others += _one_size(session)
         others += _waits(session, statistics["process"])
     if use is not None:
         others += _idle_threads(use)

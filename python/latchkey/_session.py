@@ -62,6 +62,9 @@ class Session:
     :param run_plans: False: every operator asks the cache by its name key at each run.
     :param max_folded_bytes: the most bytes that values computed from constants at opening may take;
         what would take more is computed at each run. ``None``: 2 GiB.
+    :param fixed_dims: sizes for dimensions that the model leaves open, ``{"batch": 1}``: by the name
+        that ``inputs`` shows, which means each dimension of that name, or by input and number,
+        ``{"x[0]": 1}``. Inputs must have them then, and new sizes have fewer nodes to bind.
     :param executor: ``"naive"``: operators in their order, each on the context's threads;
         ``"parallel"``: branches in parallel, each operator on one thread, where that is faster.
     :param inter: threads for branches of the parallel executor; ``None``: as many as processors.
@@ -75,6 +78,7 @@ class Session:
     def __init__(self, model: str | os.PathLike[str] | bytes | bytearray | memoryview, *,
                  context: Context | None = None, disabled_passes: Iterable[str] = (),
                  run_plans: bool | None = None, max_folded_bytes: int | None = None,
+                 fixed_dims: Mapping[str, int] | None = None,
                  executor: str = "naive", inter: int | None = None, max_runs: int | None = None,
                  when_busy: str = "wait", **context_options: Any) -> None:
         if context is not None and context_options:
@@ -87,9 +91,14 @@ class Session:
             disabled_passes = [disabled_passes]
         passes = [ffi.new("char[]", encode(name)) for name in disabled_passes]
         pass_list = ffi.new("char *[]", passes)
+        sizes = fixed_dims or {}
+        names = [ffi.new("char[]", encode(name)) for name in sizes]
+        dims = ffi.new("lk_fixed_dim[]", [
+            {"name": name, "size": size} for name, size in zip(names, sizes.values(), strict=True)])
         options = ffi.new("lk_session_options *", {
             "struct_size": ffi.sizeof("lk_session_options"), "disabled_passes": pass_list,
-            "n_disabled_passes": len(passes), "run_plans": -1 if run_plans is None else run_plans,
+            "n_disabled_passes": len(passes), "fixed_dims": dims, "n_fixed_dims": len(dims),
+            "run_plans": -1 if run_plans is None else run_plans,
             "max_folded_bytes": _number(max_folded_bytes, "max_folded_bytes", 0, UNLIMITED),
             "executor": _choice(executor, "executor", _EXECUTORS),
             "inter": _number(inter, "inter", 0, 2**31 - 1),
@@ -107,8 +116,10 @@ class Session:
                                         len(data) if data else 0, options, made, error)
         if status:
             file_is_there = file is None or os.path.exists(file)
-            # Where the file is there, a pass was not found, or a file that the model refers to.
-            fail(status, error, NotFoundError if passes and file_is_there else ModelNotFoundError)
+            # Where the file is there, a pass or a dimension was not found, or a file that the model
+            # refers to.
+            is_named = file_is_there and bool(passes or names)
+            fail(status, error, NotFoundError if is_named else ModelNotFoundError)
         self._api = lib.lk_py_session_api()
         self._hold(made[0])
         self.inputs = _model.inputs(made[0])

@@ -44,6 +44,21 @@ def _needed(nodes: Sequence[Mapping[str, Any]]) -> set[str]:
     return needed
 
 
+def computing(nodes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Nodes that compute shapes of others from shapes.
+
+    :param nodes: of a session's or subgraph's statistics, in their order.
+    """
+    needed, from_shapes = _needed(nodes), set[str]()
+    found = []
+    for node in nodes:
+        reads = node["reads_shape_only"] or from_shapes.intersection(node["inputs"])
+        if reads and needed.intersection(node["outputs"]):
+            found.append(node)
+            from_shapes.update(node["outputs"])
+    return found
+
+
 def _origin(node: Mapping[str, Any], origins: Mapping[str, _Origin]) -> _Origin:
     """Of what the node gives: by way of its first input that has a shape in its past, else of its
     first input."""

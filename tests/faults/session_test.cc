@@ -69,6 +69,9 @@ private:
     wanted.executor = way_.executor;
     wanted.inter = way_.executor == LK_EXECUTOR_PARALLEL ? 2 : 0;
     wanted.copy_model = way_.copy_model;
+    const lk_fixed_dim width = {"x[1]", kWidth};
+    wanted.fixed_dims = &width;
+    wanted.n_fixed_dims = 1;
     at.step(
         "open",
         [&](lk_error *error) {

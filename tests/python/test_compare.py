@@ -617,6 +617,14 @@ def test_passes_can_be_left_out(tmp_path, convnet):
     assert "c1" in [one["name"] for one in report["values"]] and report["agrees"]
 
 
+def test_dimensions_can_be_fixed(tmp_path, convnet):
+    (tmp_path / "m.onnx").write_bytes(convnet)
+    words = [tmp_path / "m.onnx", "--runs", "0", "--json", "--fix", "x[0]=1", "--fix", "x[2]=8"]
+    report = json.loads(compare(*words, "--shape", "x=1x3x8x9").stdout)
+    assert report["agrees"]
+    assert "declared as 1x3x8x?" in compare(*words, "--shape", "x=2x3x8x9").stderr
+
+
 @pytest.mark.parametrize("words, code, sentence", [
     ([], 2, "MODEL"),
     (["{}/chain.onnx", "y"], 2, "y"),
@@ -625,6 +633,7 @@ def test_passes_can_be_left_out(tmp_path, convnet):
     (["{}/chain.onnx", "--threads", "x"], 2, "'x', 1 to 1024 is needed"),
     (["{}/chain.onnx", "--rtol", "-1"], 2, "'-1', at least 0 is needed"),
     (["{}/chain.onnx", "--atol", "nan"], 2, "'nan', at least 0 is needed"),
+    (["{}/chain.onnx", "--fix", "x=-1"], 2, "'x=-1', NAME=SIZE is needed"),
     (["{}/chain.onnx", "--input", "x"], 2, "'x', NAME=FILE.npy is needed"),
     (["{}/chain.onnx", "-o", "d"], 2, "--every-value is needed"),
     (["{}/chain.onnx", "--every"], 2, "--every"),

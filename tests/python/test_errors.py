@@ -115,6 +115,10 @@ def test_wrong_options(relu, monkeypatch):
         latchkey.Session(relu, context=latchkey.Context(), threads=1)
     with fails(KeyError, "LK_NOT_FOUND", "no such pass", "'fuse'"):
         latchkey.Session(relu, disabled_passes=["fuse"])
+    with fails(KeyError, "LK_NOT_FOUND", "no input has it", "'row'", "open are: rows"):
+        latchkey.Session(relu, fixed_dims={"row": 1})
+    with fails(ValueError, "LK_OUT_OF_RANGE", "'rows'", "size -1"):
+        latchkey.Session(relu, fixed_dims={"rows": -1})
     monkeypatch.setenv("LATCHKEY_CACHE_BYTES", "much")
     with fails(ValueError, "LK_OUT_OF_RANGE", "LATCHKEY_CACHE_BYTES", "much"):
         latchkey.Context()

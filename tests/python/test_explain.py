@@ -266,6 +266,77 @@ def test_shapes_that_follow_from_data(shapes_model):
                                 "elements of 'y'",)
 
 
+def sentence(rows, length):
+    return {"ids": numpy.zeros((rows, length), numpy.float32),
+            "mask": numpy.ones((rows, length), numpy.float32)}
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    """Heads apart, as exporters spell it: the batch comes from a shape."""
+    return make_model(
+        [helper.make_node("Mul", ["ids", "mask"], ["x"]),
+         helper.make_node("Shape", ["x"], ["dims"]),
+         helper.make_node("Gather", ["dims", "zero"], ["rows"]),
+         helper.make_node("Concat", ["rows", "rest"], ["wanted"], axis=0),
+         helper.make_node("Reshape", ["x", "wanted"], ["y"])],
+        [("ids", TensorProto.FLOAT, ["batch", "length"]),
+         ("mask", TensorProto.FLOAT, ["batch", "length"])],
+        [("y", TensorProto.FLOAT, None)],
+        [("zero", numpy.array([0])), ("rest", numpy.array([2, -1]))])
+
+
+def test_a_dimension_that_stays_as_it_is(sentences):
+    with latchkey.Session(sentences) as session:
+        for length in range(2, 8, 2):
+            session.run(sentence(3, length))
+        assert "one_size" not in causes(session.explain()), "three sizes show nothing"
+        session.run(sentence(3, 10))
+        found, before = session.explain(), session.statistics()
+        session.run(sentence(2, 10))
+        assert "one_size" not in causes(session.explain()), "it has another size now"
+    finding = found[causes(found).index("one_size")]
+    assert finding.text == (
+        "1 dimension that the model leaves open had the same size in all 4 requests that were "
+        "new, and 3 nodes that compute shapes were bound for each")
+    assert finding.details[0] == "'batch' of 'ids', 'mask': 3"
+    assert finding.details[1].startswith("Shape, Gather, Concat: ")
+    assert finding.advice == (
+        "where that stays so, open the model with fixed_dims={'batch': 3} (--fix batch=3): what "
+        "follows from it is computed once")
+    assert finding in explain(json.loads(json.dumps(before))), "of a file too"
+    with latchkey.Session(sentences, fixed_dims={"batch": 3}) as session:
+        for length in range(2, 10, 2):
+            session.run(sentence(3, length))
+        assert "one_size" not in causes(session.explain()), "it was taken"
+        after = session.statistics()["session"]
+    assert [node["op_type"] for node in before["session"]["nodes"]] == [
+        "Mul", "Shape", "Gather", "Concat", "Reshape"]
+    assert [node["op_type"] for node in after["nodes"]] == ["Mul", "Reshape"]
+    assert after["fixed_dims"] == [{"name": "batch", "size": 3}]
+
+
+def test_dimensions_without_a_name_that_stay_as_they_are(sentences):
+    model = onnx.load_from_string(sentences)
+    for value in model.graph.input:
+        value.type.tensor_type.shape.dim[0].Clear()
+    with latchkey.Session(model.SerializeToString()) as session:
+        for length in range(2, 10, 2):
+            session.run(sentence(3, length))
+        found = session.explain()
+    finding = found[causes(found).index("one_size")]
+    assert finding.details[:2] == ("'ids[0]' of 'ids': 3", "'mask[0]' of 'mask': 3")
+    assert ("fixed_dims={'ids[0]': 3, 'mask[0]': 3} (--fix 'ids[0]=3' --fix 'mask[0]=3'): what "
+            "follows from them") in finding.advice
+
+
+def test_where_no_shapes_are_computed_nothing_follows(convnet):
+    with latchkey.Session(convnet) as session:
+        for width in range(20, 30):
+            session.run(image(32, width))
+        assert causes(session.explain()) == ["new_sizes"]
+
+
 def test_long_chains_are_cut():
     nodes = [{"op_type": "Shape", "name": "", "output_name": "v0", "inputs": ["x"],
               "outputs": ["v0"], "shape_inputs": [], "reads_shape_only": True}]

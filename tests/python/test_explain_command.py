@@ -52,6 +52,25 @@ def test_says_what_drifts(model):
         "   => where the model allows padding, round x.dims[3] up")
 
 
+def test_a_dimension_that_is_fixed_is_not_told_of(tmp_path):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(make_model(
+        [helper.make_node("Shape", ["x"], ["dims"]),
+         helper.make_node("Gather", ["dims", "zero"], ["rows"]),
+         helper.make_node("Concat", ["rows", "rest"], ["wanted"], axis=0),
+         helper.make_node("Reshape", ["x", "wanted"], ["y"])],
+        [("x", TensorProto.FLOAT, ["batch", None])], [("y", TensorProto.FLOAT, None)],
+        [("zero", numpy.array([0])), ("rest", numpy.array([2, -1]))]))
+    words = [path, "--shape", "x=3x{2,4,6,8,10}", "-n", "20"]
+
+    def causes(*more):
+        return [found["cause"] for found in explained(*words, *more)]
+    assert "one_size" in causes()
+    assert "one_size" not in causes("--fix", "batch=3")
+    assert causes("--fix", "batch=3", "--provider") == ["left_nodes"]
+    assert "declared as 2x?" in fails(1, *words, "--fix", "batch=2")
+
+
 def test_says_what_does_not_fit(model):
     found = explained(model, "--shape", "x=1x3x{8,9,10,11}x16", "-n", "40", "--cache-entries", "2")
     assert found[0]["cause"] == "built_again"

@@ -102,13 +102,18 @@ static json_t *options_json(const bench_args *args) {
   for (uint32_t i = 0; i < session->n_disabled_passes; i++) {
     (void)json_array_append_new(passes, lk_json_text(session->disabled_passes[i]));
   }
-  return json_pack("{s:o, s:o, s:o, s:s, s:i, s:o, s:b, s:o, s:o, s:f, s:f}", "cache_entries",
+  json_t *fixed = json_object();
+  for (uint32_t i = 0; i < session->n_fixed_dims; i++) {
+    report_json_set(fixed, session->fixed_dims[i].name,
+                    lk_json_number((uint64_t)session->fixed_dims[i].size));
+  }
+  return json_pack("{s:o, s:o, s:o, s:s, s:i, s:o, s:b, s:o, s:o, s:o, s:f, s:f}", "cache_entries",
                    given(context->cache_entries), "cache_bytes", given(context->cache_bytes),
                    "memory_bytes", given(context->memory_bytes), "executor",
                    session->executor == LK_EXECUTOR_PARALLEL ? "parallel" : "naive", "inter",
                    (int)session->inter, "max_folded_bytes",
                    lk_json_number(session->max_folded_bytes), "run_plans", session->run_plans != 0,
-                   "disabled_passes", passes, "warmup_requests",
+                   "disabled_passes", passes, "fixed_dims", fixed, "warmup_requests",
                    lk_json_number(args->warmup_requests), "warmup_s", (double)args->warmup_ns / 1e9,
                    "duration_s", (double)args->duration_ns / 1e9);
 }

@@ -2,6 +2,7 @@
 #include "executor_glue/cli/common/options.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ enum {
   KEY_BYTES,
   KEY_MEMORY,
   KEY_DISABLE,
+  KEY_FIX,
   KEY_JSON,
   KEY_NO_RUN_PLANS,
   KEY_FOLDED,
@@ -41,6 +43,10 @@ static const struct argp_option library_options[] = {
      "Hold at most SIZE bytes of memory in all, with k, m or g (default: the machine's)", 10},
     {"disable-pass", KEY_DISABLE, "NAME", 0,
      "Leave out this graph pass; may be repeated ('latchkey inspect' lists them)", 10},
+    {"fix", KEY_FIX, "NAME=SIZE", 0,
+     "Give a dimension that the model leaves open this size: NAME as 'latchkey inspect' shows it, "
+     "or INPUT[DIMENSION]; may be repeated",
+     10},
     {"max-folded", KEY_FOLDED, "SIZE", 0,
      "When the model is opened, compute at most SIZE bytes from constants, with k, m or g; what is "
      "larger is computed in each run (default: 2g)",
@@ -84,6 +90,26 @@ static lk_status add_disabled_pass(model_args *args, const char *name) {
   return LK_OK;
 }
 
+static lk_status add_fixed_dim(model_args *args, const char *text) {
+  const lk_allocator *allocator = lk_allocator_default();
+  lk_session_options *session = &args->session;
+  const char *equals = strrchr(text, '=');
+  uint64_t size = 0;
+  if (equals == NULL || equals == text) {
+    return lk_fail(args->error, LK_INVALID_ARGUMENT,
+                   "failed to read --fix: '%s', NAME=SIZE is needed", text);
+  }
+  LK_RETURN_NOT_OK(parse_u64(equals + 1, "--fix", 0, INT64_MAX, &size, args->error));
+  if (!LK_GROW(allocator, args->fixed_dims, session->n_fixed_dims, args->fixed_dims_capacity)) {
+    return lk_fail_memory(args->error, "options", sizeof *args->fixed_dims);
+  }
+  session->fixed_dims = args->fixed_dims;
+  char *name = lk_strndup(allocator, text, (size_t)(equals - text));
+  if (name == NULL) return lk_fail_memory(args->error, "options", strlen(text));
+  args->fixed_dims[session->n_fixed_dims++] = (lk_fixed_dim){name, (int64_t)size};
+  return LK_OK;
+}
+
 static error_t parse_library_option(int key, char *arg, struct argp_state *state) {
   model_args *args = state->input;
   switch (key) {
@@ -98,6 +124,8 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
     return cli_parsed(parse_size(arg, "--memory", &args->context.memory_bytes, args->error));
   case KEY_DISABLE:
     return cli_parsed(add_disabled_pass(args, arg));
+  case KEY_FIX:
+    return cli_parsed(add_fixed_dim(args, arg));
   case KEY_FOLDED:
     return cli_parsed(
         parse_size(arg, "--max-folded", &args->session.max_folded_bytes, args->error));
@@ -301,5 +329,9 @@ void cli_args_destroy(cli_args *args) {
   for (size_t i = 0; i < args->inputs.n_files; i++) lk_free(allocator, args->inputs.files[i].name);
   lk_free(allocator, args->inputs.files);
   shape_set_destroy(args->inputs.shapes);
+  for (uint32_t i = 0; i < args->model.session.n_fixed_dims; i++) {
+    lk_free(allocator, (void *)(uintptr_t)args->model.fixed_dims[i].name);
+  }
+  lk_free(allocator, args->model.fixed_dims);
   lk_free(allocator, args->model.disabled_passes);
 }

@@ -17,6 +17,8 @@ typedef struct model_args {
   lk_session_options session;
   const char **disabled_passes; /* what `session` points to; the names are borrowed from argv */
   size_t disabled_passes_capacity;
+  lk_fixed_dim *fixed_dims; /* what `session` points to, with names of their own */
+  size_t fixed_dims_capacity;
   bool json;
   const char *trace;     /* NULL, or the file of --trace, borrowed from argv */
   uint64_t trace_events; /* 0: not given */

@@ -8,7 +8,7 @@ import argparse
 from .. import compare
 from . import requests
 from .front import FAILED, OK, CommandError
-from .options import bounded
+from .options import add_fix, bounded
 from .progress import Progress
 
 ARGUMENTS = "MODEL"
@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     library.add_argument("--disable-pass", metavar="NAME", action="append", default=[],
                          help="leave out this graph pass; may be repeated ('latchkey inspect' "
                               "lists them)")
+    add_fix(library)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -63,7 +64,8 @@ def work(arguments: argparse.Namespace) -> int:
     if arguments.output is not None and not arguments.every_value:
         raise CommandError("failed to read the command line: -o is given, --every-value is needed "
                            "for it", 2)
-    options = {"threads": arguments.threads, "disabled_passes": arguments.disable_pass}
+    options = {"threads": arguments.threads, "disabled_passes": arguments.disable_pass,
+               "fixed_dims": dict(arguments.fixed_dims)}
     with Progress("opening") as progress:
         result = compare(arguments.model, requests.draw(arguments, options),
                          expected=arguments.expected, every_value=arguments.every_value,

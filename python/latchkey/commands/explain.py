@@ -15,7 +15,7 @@ from .._session import Session
 from .._text import escape, json_text
 from . import requests
 from .front import OK, CommandError
-from .options import add_limits
+from .options import add_fix, add_limits
 from .progress import Progress
 
 ARGUMENTS = "MODEL"
@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     library.add_argument("--provider", action="store_true",
                          help="run the model in ONNX Runtime, on Latchkey's execution provider")
     add_limits(library, has_entries=True)
+    add_fix(library)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -79,11 +80,12 @@ def _run(arguments: argparse.Namespace) -> Explanation:
     options = {name: value for name in ("cache", "cache_bytes", "cache_entries", "memory_bytes",
                                         "threads")
                if (value := getattr(arguments, name)) is not None}
-    drawn = requests.draw(arguments, {})
+    fixed = dict(arguments.fixed_dims)
+    drawn = requests.draw(arguments, {"fixed_dims": fixed})
     with Progress("running") as progress:
         if arguments.provider:
-            return _run_in_onnxruntime(arguments.model, drawn, options, progress)
-        with Session(arguments.model, **options) as session:
+            return _run_in_onnxruntime(arguments.model, drawn, fixed, options, progress)
+        with Session(arguments.model, fixed_dims=fixed, **options) as session:
             profile = Profile()
             _run_twice(lambda inputs: session.run(inputs, profile=profile), drawn, progress)
             return session.explain(profile)
@@ -98,12 +100,15 @@ def _run_twice(run: Any, drawn: Sequence[Mapping[str, numpy.ndarray]],
 
 
 def _run_in_onnxruntime(model: str, drawn: Sequence[Mapping[str, numpy.ndarray]],
-                        options: Mapping[str, Any], progress: Progress) -> Explanation:
+                        fixed: Mapping[str, int], options: Mapping[str, Any],
+                        progress: Progress) -> Explanation:
     from .. import ort
     onnxruntime = ort._onnxruntime()
     ort.register()
     of_session = onnxruntime.SessionOptions()
     ort.append(of_session, run_statistics="on", **options)
+    for name, size in fixed.items():
+        of_session.add_free_dimension_override_by_name(name, size)
     try:
         session = onnxruntime.InferenceSession(model, of_session)
         _run_twice(lambda inputs: session.run(None, inputs), drawn, progress)

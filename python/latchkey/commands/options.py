@@ -34,6 +34,22 @@ def size(text: str) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
+def fixed_dim(text: str) -> tuple[str, int]:
+    """A dimension and its size."""
+    name, _, number = text.rpartition("=")
+    if not name or re.fullmatch("[0-9]{1,18}", number, re.ASCII) is None:
+        raise argparse.ArgumentTypeError(f"'{text}', NAME=SIZE is needed")
+    return name, int(number)
+
+
+def add_fix(library: argparse._ArgumentGroup) -> None:
+    """The option ``--fix``, as ``fixed_dims``."""
+    library.add_argument("--fix", metavar="NAME=SIZE", action="append", default=[],
+                         type=fixed_dim, dest="fixed_dims",
+                         help="give a dimension that the model leaves open this size: NAME as "
+                              "'latchkey inspect' shows it, or INPUT[DIMENSION]; may be repeated")
+
+
 def add_limits(library: argparse._ArgumentGroup, has_entries: bool = False) -> None:
     """The options of a context: cache, memory and threads. ``has_entries``: the cache's entries
     too."""

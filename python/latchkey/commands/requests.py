@@ -47,6 +47,7 @@ class Requests(Sequence[dict[str, numpy.ndarray]]):
     def __init__(self, arguments: argparse.Namespace, options: Mapping[str, Any]) -> None:
         files = dict(arguments.input)
         words = [f"--disable-pass={name}" for name in options.get("disabled_passes", ())]
+        words += [f"--fix={name}={size}" for name, size in options.get("fixed_dims", {}).items()]
         self._shapes = draw_shapes(arguments.model, arguments.shape,
                                    [f"{name}={path}" for name, path in arguments.input],
                                    arguments.requests, arguments.seed, words)

@@ -91,3 +91,38 @@ def test_results_beyond_max_folded_stay_nodes(tmp_path):
         report = latchkey("inspect", model, "--max-folded", limit, "--json").json()
         assert report["nodes_to_run"] == nodes, limit
     latchkey("inspect", model, "--max-folded", "much").fails(2, "--max-folded")
+
+
+def reshaping(path):
+    """Rows by a shape that is computed from x's own."""
+    return save_model(
+        path, [helper.make_node("Shape", ["x"], ["dims"]),
+               helper.make_node("Gather", ["dims", "zero"], ["rows"]),
+               helper.make_node("Concat", ["rows", "rest"], ["wanted"], axis=0),
+               helper.make_node("Reshape", ["x", "wanted"], ["y"])],
+        [("x", TensorProto.FLOAT, ["batch", None])], [("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(numpy.array([0], numpy.int64), "zero"),
+         numpy_helper.from_array(numpy.array([2, -1], numpy.int64), "rest")])
+
+
+def test_dimensions_with_a_size(tmp_path):
+    model = reshaping(tmp_path / "m.onnx")
+    assert latchkey("inspect", model, "--json").json()["nodes_to_run"] == 4
+    report = latchkey("inspect", model, "--fix", "batch=3", "--json").json()
+    assert report["nodes_to_run"] == 1
+    assert "x [3, ?] f32" in latchkey("inspect", model, "--fix", "x[0]=3").ok().out
+    assert "x [3, 4] f32" in latchkey(
+        "inspect", model, "--fix", "batch=3", "--fix", "x[1]=4").ok().out
+    latchkey("bench", model, "--fix", "batch=3", "--shape", "x=2x8").fails(1, "declared as 3x?")
+    bench = latchkey("bench", model, "--fix", "batch=3", "--shape", "x=3x8", "-n", "2",
+                     "--json").json()
+    assert bench["options"]["fixed_dims"] == {"batch": 3}
+
+
+def test_dimensions_that_cannot_have_a_size(tmp_path):
+    model = reshaping(tmp_path / "m.onnx")
+    for words in ("batch", "=3", "batch=", "batch=-1", "batch=much", "batch=9223372036854775808"):
+        latchkey("inspect", model, "--fix", words).fails(2, "--fix")
+    latchkey("inspect", model, "--fix", "rows=1").fails(
+        1, "failed to fix dimension 'rows': no input has it; open are: batch, x[1]")
+    latchkey("inspect", model, "--fix", "batch=1", "--fix", "batch=1").fails(1, "given twice")

@@ -67,8 +67,14 @@ TEST_P(Clone, HasTheOptionsOfItsOriginal) {
   options.disabled_passes = off;
   options.n_disabled_passes = 2;
   options.run_plans = 0;
-  LK_ASSERT_OK(
-      level2()->open_memory(context, bytes.data(), bytes.size(), &options, &session, LK_ERR));
+  {
+    const std::string name = "x[0]"; // the session has a copy
+    const lk_fixed_dim rows = {name.c_str(), 2};
+    options.fixed_dims = &rows;
+    options.n_fixed_dims = 1;
+    LK_ASSERT_OK(
+        level2()->open_memory(context, bytes.data(), bytes.size(), &options, &session, LK_ERR));
+  }
   const Owner first = clone(), second = clone(first);
   for (lk_session *made : {first.get(), second.get()}) {
     for (uint32_t i = 0; i < level2()->pass_count(made); i++) {
@@ -80,6 +86,10 @@ TEST_P(Clone, HasTheOptionsOfItsOriginal) {
       EXPECT_EQ(mine.changes, its.changes) << mine.name;
     }
     EXPECT_EQ(level2()->node_count(made), level2()->node_count(session));
+    lk_value_info x = {};
+    x.struct_size = sizeof x;
+    LK_ASSERT_OK(level2()->input_info(made, 0, &x, LK_ERR));
+    EXPECT_EQ(x.dims[0], 2);
     check_in(made, numbers(2, 0.5f));
   }
   EXPECT_EQ(stats().kind[LK_KIND_RUN].builds, 0u);
