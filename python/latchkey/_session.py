@@ -62,8 +62,8 @@ class Session:
     :param run_plans: False: every operator asks the cache by its name key at each run.
     :param max_folded_bytes: the most bytes that values computed from constants at opening may take;
         what would take more is computed at each run. ``None``: 2 GiB.
-    :param fixed_dims: sizes for dimensions that the model leaves open, ``{"batch": 1}``: by the name
-        that ``inputs`` shows, which means each dimension of that name, or by input and number,
+    :param fixed_dims: sizes for dimensions that the model leaves open, ``{"batch": 1}``: by the
+        name that ``inputs`` shows, which means each dimension of that name, or by input and number,
         ``{"x[0]": 1}``. Inputs must have them then, and new sizes have fewer nodes to bind.
     :param executor: ``"naive"``: operators in their order, each on the context's threads;
         ``"parallel"``: branches in parallel, each operator on one thread, where that is faster.
