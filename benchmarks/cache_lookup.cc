@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,7 +27,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "benchmarks/arguments.h"
 #include "benchmarks/eviction.h"
+#include "benchmarks/tables.h"
 
 extern "C" {
 #include "base/alloc.h"
@@ -401,10 +404,6 @@ double timed(int threads, int rounds, const std::function<void(int, const Order 
   return *std::max_element(results.begin(), results.end());
 }
 
-const char *verdict(bool met) {
-  return met ? "met" : "MISSED";
-}
-
 struct Row {
   const char *name;
   double target; // at most; 0: none
@@ -455,7 +454,7 @@ double p99_of_hits(const KeyedCache &cache) {
   return ticks.ns(*at);
 }
 
-void print_eviction(const Calls &calls) {
+void print_eviction(const Calls &calls, Tables *tables) {
   eviction::OneOf few(1024, false), many(65536, false);
   eviction::OneOf few_hit(1024, true), many_hit(65536, true);
   eviction::Numbers numbers(LK_CACHE_SHARED, 8192);
@@ -474,42 +473,38 @@ void print_eviction(const Calls &calls) {
     evicting.push_back(p99_of_hits(hot));
     evicted += evictor.count();
   }
-  std::printf("\n%-42s %10s %10s %8s\n", "eviction of one entry, nanoseconds", "median", "best",
-              "target");
-  const auto cost = [](const char *name, const eviction::OneOf &one, double target) {
-    std::printf("%-42s %10.0f %10.0f", name, one.ns(), one.best());
-    if (target > 0) std::printf(" %8.0f %s", target, verdict(one.ns() <= target));
-    std::printf("\n");
+  tables->begin("eviction of one entry, nanoseconds", {"median", "best"});
+  const auto cost = [&](const char *name, const eviction::OneOf &one, double target) {
+    tables->row(name, {one.ns(), one.best()}, 0, target, one.ns() <= target);
   };
   cost("of 1,024, none hit since", few, 0);
   cost("of 65,536, none hit since", many, 2000);
   cost("of 1,024, all hit since", few_hit, 0);
   cost("of 65,536, all hit since", many_hit, 2000);
-  std::printf("\n%-42s %10s %10s %8s\n", "entries looked at for one that goes", "1,024", "65,536",
-              "target");
-  const auto looks = [](const char *name, const eviction::OneOf &less, const eviction::OneOf &more,
-                        double target) {
-    std::printf("%-42s %10.1f %10.1f %8.0f %s\n", name, less.looks(), more.looks(), target,
-                verdict(std::max(less.looks(), more.looks()) <= target));
+  tables->begin("entries looked at for one that goes", {"1,024", "65,536"});
+  const auto looks = [&](const char *name, const eviction::OneOf &less, const eviction::OneOf &more,
+                         double target) {
+    tables->row(name, {less.looks(), more.looks()}, 1, target,
+                std::max(less.looks(), more.looks()) <= target);
   };
   looks("none hit since", few, many, 1);
   looks("all hit since", few_hit, many_hit, 8);
   using eviction::median;
   const double slower = median(evicting) / median(alone);
-  std::printf("\n%-42s %10s %10s %8s\n", "a hit's 99th percentile, nanoseconds", "median", "times",
-              "target");
-  std::printf("%-42s %10.0f\n", "alone", median(alone));
-  std::printf("%-42s %10.0f %10.2f\n", "while another thread computes", median(beside),
-              median(beside) / median(alone));
-  std::printf("%-42s %10.0f %10.2f %8.1f %s\n", "while another thread evicts", median(evicting),
-              slower, 1.2, verdict(slower <= 1.2));
-  std::printf("(%.0f entries evicted during 1,000 hits)\n",
-              static_cast<double>(evicted) / (EVICT_REPEATS * (HIT_ROUNDS + 1.0)));
+  tables->begin("a hit's 99th percentile", {"ns", "times"});
+  tables->row("alone", {median(alone)}, 2);
+  tables->row("while another thread computes", {median(beside), median(beside) / median(alone)}, 2);
+  tables->row("while another thread evicts", {median(evicting), slower}, 2, 1.2, slower <= 1.2);
+  const double per_round = static_cast<double>(evicted) / (EVICT_REPEATS * (HIT_ROUNDS + 1.0));
+  tables->note("(" + std::to_string(std::lround(per_round)) +
+               " entries evicted during 1,000 hits)");
 }
 
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
+  const Arguments arguments("cache_lookup", argc, argv, {REPEATS, 5, 2 * REPEATS});
+  Tables tables(arguments.json);
   const Calls matmul(Op::matmul), convolution(Op::convolution), softmax(Op::softmax);
   const KeyedCache per_thread(LK_CACHE_THREAD, convolution), shared(LK_CACHE_SHARED, convolution);
   const KeyedCache matmul_cache(LK_CACHE_SHARED, matmul);
@@ -601,15 +596,14 @@ int main() {
       {"oneDNN's cache: convolution", 0, 1, 1, ask(Op::convolution), {}},
       {"oneDNN's cache: softmax", 0, 1, 1, ask(Op::softmax), {}},
   };
-  for (int repeat = 0; repeat < REPEATS; repeat++) {
+  for (int repeat = 0; repeat < arguments.rounds; repeat++) {
     for (Row &row : rows) row.samples.push_back(timed(row.threads, row.rounds, row.work));
   }
-  std::printf("%d keys; %d repeats that take turns\n\n", KEYS, REPEATS);
-  std::printf("%-42s %10s %10s %8s\n", "nanoseconds", "median", "best", "target");
+  tables.note(std::to_string(KEYS) + " keys; " + std::to_string(arguments.rounds) +
+              " repeats that take turns\n");
+  tables.begin("nanoseconds", {"median", "best"});
   for (Row &row : rows) {
-    std::printf("%-42s %10.1f %10.1f", row.name, row.median(), row.best());
-    if (row.target > 0) std::printf(" %8.0f %s", row.target, verdict(row.median() <= row.target));
-    std::printf("\n");
+    tables.row(row.name, {row.median(), row.best()}, 1, row.target, row.median() <= row.target);
   }
   const auto of = [&](const char *name) {
     for (Row &row : rows) {
@@ -618,12 +612,10 @@ int main() {
     check(false, "find a row");
     return 0.0;
   };
-  std::printf("\n%-42s %10s %8s\n", "how many times cheaper than", "times", "target");
+  tables.begin("how many times cheaper than", {"times"});
   const auto ratio = [&](const char *what, const char *than, double target) {
     const double times = of(than) / of(what);
-    std::printf("%-42s %10.1f", than, times);
-    if (target > 0) std::printf(" %8.0f %s", target, verdict(times >= target));
-    std::printf("\n");
+    tables.row(than, {times}, 1, target, times >= target);
   };
   ratio("matmul, shared cache", "oneDNN's cache: matmul", 40);
   ratio("convolution, shared cache", "oneDNN's cache: convolution", 40);
@@ -631,16 +623,15 @@ int main() {
   ratio("convolution, shared cache", "string key and five look-ups", 0);
   ratio("convolution, shared cache", "one lock around one table", 0);
   ratio("convolution, shared cache, 2 threads", "one lock around one table, 2 threads", 0);
-  std::printf("\n%-42s %10s %8s\n", "two threads beside one", "times", "target");
+  tables.begin("two threads beside one", {"times"});
   const auto beside_one = [&](const char *what, double target) {
     const double times = of((std::string(what) + ", 2 threads").c_str()) / of(what);
-    std::printf("%-42s %10.2f", what, times);
-    if (target > 0) std::printf(" %8.1f %s", target, verdict(times <= target));
-    std::printf("\n");
+    tables.row(what, {times}, 2, target, times <= target);
   };
   beside_one("convolution, shared cache", 1.5);
   beside_one("convolution, per-thread cache", 0);
   beside_one("one lock around one table", 0);
-  print_eviction(convolution);
+  print_eviction(convolution, &tables);
+  tables.end();
   return 0;
 }

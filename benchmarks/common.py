@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -161,6 +162,14 @@ def check_outputs(engines, model, shape, folder):
             expected = output
         assert_close(output, expected, f"{model} {shape}: {engine} beside {engines[0]}", 1e-3,
                      max(1e-6, 3e-4 * expected.std()))
+
+
+def machine():
+    """The processor, and the instructions that kernels may use."""
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    words = set(re.search(r"^flags\s*: (.*)$", text, re.M)[1].split())
+    kinds = [kind for kind in ("avx2", "avx512f", "avx512_vnni") if kind in words]
+    return f"{re.search(r'^model name.*: (.*)$', text, re.M)[1]}, {', '.join(kinds)}"
 
 
 def mib(count):

@@ -18,8 +18,6 @@ import collections
 import hashlib
 import json
 import logging
-import pathlib
-import re
 import sys
 import time
 
@@ -225,14 +223,6 @@ def gather(blocks, seconds, wanted):
     return found
 
 
-def machine():
-    """The processor, and the instructions that kernels may use."""
-    text = pathlib.Path("/proc/cpuinfo").read_text()
-    words = set(re.search(r"^flags\s*: (.*)$", text, re.M)[1].split())
-    kinds = [kind for kind in ("avx2", "avx512f", "avx512_vnni") if kind in words]
-    return f"{re.search(r'^model name.*: (.*)$', text, re.M)[1]}, {', '.join(kinds)}"
-
-
 def main():
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     wanted, sys.argv = set(sys.argv[split + 1:]), sys.argv[:split]
@@ -246,7 +236,7 @@ def main():
         rows.append({"operator": operator, "nodes": len(nodes),
                      "ratio": common.median([node["ratio"] for node in nodes]), "worst": worst})
     if chosen.json:
-        print(json.dumps({"target": TARGET, "machine": machine(),
+        print(json.dumps({"target": TARGET, "machine": common.machine(),
                           "onnxruntime": onnxruntime.__version__, "operators": rows}))
         return
     common.table(["operator", "nodes", "/ onnxruntime", "worst", "us", "of", "target"],

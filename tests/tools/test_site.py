@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/docs"))
 import c_reference  # noqa: E402
 import figures  # noqa: E402
+import measured  # noqa: E402
 import pages  # noqa: E402
 import plots  # noqa: E402
 import site_links  # noqa: E402
@@ -225,28 +226,64 @@ def test_misses_are_shown_as_misses(tmp_path):
 MEASURED = json.loads((ROOT / "docs/measured.json").read_text())
 
 
-@pytest.mark.parametrize("name", MEASURED)
-def test_figures_are_those_of_their_page(name):
-    """Each row stands in a table of the page, with these numbers among its own."""
-    measured = MEASURED[name]
-    lines = (ROOT / measured["page"]).read_text().splitlines()
-    for row, values in measured["rows"].items():
-        (line,) = [line for line in lines if line.startswith(f"| {row} |")]
-        numbers = {float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", line)}
-        assert set(values) <= numbers, line
+def test_figures_are_what_their_maker_makes():
+    """The plots of the page are those of measured.py, and each is on the page."""
+    assert MEASURED["plots"].keys() == measured.PLOTS.keys()
+    page = (ROOT / "docs/performance.md").read_text()
+    for name in MEASURED["plots"]:
+        assert f"<!-- plot: {name} -->" in page
+    assert "<!-- table: growth -->" in page
 
 
-@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize("name", MEASURED["plots"])
 def test_figures_say_where_they_come_from(name):
-    """By a command of the benchmarks, on a machine, at a day, or that the day is not known."""
-    measured = MEASURED[name]
+    """By a command of the benchmarks, on a machine, at a day."""
+    one, about = MEASURED["plots"][name], MEASURED["about"]
     known = re.search(r"all=\(([^)]*)\)", (ROOT / "benchmarks/run").read_text())[1].split()
-    program, *benchmarks = measured["command"].split()
-    assert program == "benchmarks/run" and benchmarks and set(benchmarks) <= set(known)
-    assert measured["machine"]
-    assert re.search(r"\d{4}-\d\d-\d\d|not dated", measured["dated"])
-    caption = plots.plot(name, ROOT)[2]
-    assert measured["dated"] in caption and measured["command"] in caption
+    known += re.search(r"by_name=\(([^)]*)\)", (ROOT / "benchmarks/run").read_text())[1].split()
+    assert one["benchmarks"] and set(one["benchmarks"]) <= set(known)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", about["day"]) and about["machine"]
+    svg, alt, caption = plots.plot(name, ROOT)
+    assert svg.startswith("<svg") and about["day"] in caption and about["machine"] in caption
+    assert f"benchmarks/run {' '.join(one['benchmarks'])};" in caption
+    for row, values in one["rows"].items():
+        assert f"{row} {', '.join(f'{value:g}' for value in values)}" in alt
+
+
+def test_figures_of_what_benchmarks_have_printed():
+    group = {"median": 0.91234, "most": 1.2, "sizes": []}
+    model = {"model": "m", "second": 1.0214, "ratio": {"onnxruntime": 0.5, "openvino": 0.75},
+             "growth": {"latchkey": 3 * 2**20, "onnxruntime": 0, "openvino": 2**19}}
+    of_model = {"model": "m", "ratio": {"onnxruntime": 0.5, "openvino": 0.75}}
+    results = {
+        "about": {"day": "2026-01-02", "machine": "z", "processors": 2, "onednn": "3",
+                  "onnxruntime": "1", "openvino": "2"},
+        "cache_lookup": {"nanoseconds": {name: {"median": 30.04, "best": 1}
+                                         for name in measured.HITS}},
+        "sizes": {"models": [model]},
+        "models": {"models": [{**of_model, "threads": 2}, {
+            "model": "m", "threads": 1, "ratio": {"onnxruntime": 0.9, "openvino": 0.8}}]},
+        "whole_models": {"models": [
+            {"model": "a", "threads": 1, "ratio": {"latchkey": 0.6, "provider": 0.7}},
+            {"model": "a", "threads": 2, "ratio": {"latchkey": 0.1, "provider": 0.2}},
+            {"model": "refused", "threads": 1, "ratio": {"provider": 1}}]},
+        "layers": {"m, threads 1": {"ms": 3, "primitives_ms": 4},
+                   "m, threads 2": {"ms": 2, "primitives_ms": 1},
+                   "n, threads 1": {"ms": 2, "primitives_ms": 1}},
+        "products": {"convolutions": group}, "rows": {"means": group}, "moves": {"casts": group},
+        "resize": {"resizings": group}}
+    made = measured.measured(results)
+    rows = {name: plot["rows"] for name, plot in made["plots"].items()}
+    assert set(rows["hits"]) == set(measured.HITS.values())
+    assert rows["hits"]["one lock around one table"] == [30.04]
+    assert rows["sizes"] == {"m": [0.5, 0.75]}
+    assert rows["models"] == {"m": [0.9, 0.75]}, "the faster peer; one thread first"
+    assert rows["whole_models"] == {"a": [0.6, 0.7]}
+    assert rows["layers"] == {"m": [0.75, 2]}, "with one thread and with two"
+    assert rows["kernels"] == dict.fromkeys(("convolutions", "means", "casts", "resizings"),
+                                            [0.912, 1.2])
+    assert made["growth"] == [
+        {"model": "m", "second": 1.021, "latchkey": 3.0, "onnxruntime": 0.0, "openvino": 0.5}]
 
 
 # ---- variables -----------------------------------------------------------------------------------

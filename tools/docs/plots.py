@@ -1,6 +1,5 @@
 """Plots and tables of what benchmarks have measured: docs/operator_times.json, which
-`benchmarks/run --json operators` makes, and docs/measured.json, figures of the pages about the
-design.
+`benchmarks/run --json operators` makes, and docs/measured.json, which measured.py makes.
 
 Plots take the colours of the page that they stand in. What is slower than its peer has another
 colour and another mark than what is faster.
@@ -109,22 +108,33 @@ def plot(name: str, root: Path) -> tuple[str, str, str]:
                 "The tables on this page have the numbers.",
                 f"Each operator of whole models alone, on one thread, beside {peer}. Machine: "
                 f"{times['machine']}; benchmarks/run operators.")
-    measured = read(root, "measured.json")[name]
-    caption = (f"{measured['what']}. Machine: {measured['machine']}; {measured['command']}; "
-               f"{measured['dated']}.")
-    rows_of = measured["rows"].items()
-    alt = measured["what"] + ": " + "; ".join(
+    measured = read(root, "measured.json")
+    about, one = measured["about"], measured["plots"][name]
+    caption = (f"{one['what']}. {about['machine']}, {about['processors']} processors; "
+               f"benchmarks/run {' '.join(one['benchmarks'])}; {about['day']}.")
+    rows_of = one["rows"].items()
+    alt = one["what"] + ": " + "; ".join(
         f"{row} {', '.join(f'{value:g}' for value in values)}" for row, values in rows_of)
-    if len(measured["series"]) == 1:
-        return cost_plot([(row, values[0]) for row, values in rows_of], measured["series"][0]), \
+    if len(one["series"]) == 1:
+        return cost_plot([(row, values[0]) for row, values in rows_of], one["series"][0]), \
             alt, caption
-    first, second = measured["series"]
+    first, second = one["series"]
     return (ratio_plot([(row, *values) for row, values in rows_of], (first, second),
-                       measured["peer"]), alt, caption)
+                       one["peer"]), alt, caption)
+
+
+def growth(root: Path) -> list[str]:
+    about, rows = read(root, "measured.json")["about"], read(root, "measured.json")["growth"]
+    return [f"| model | first time / second time | Latchkey | ONNX Runtime {about['onnxruntime']} "
+            f"| OpenVINO {about['openvino']} |", "|---|---|---|---|---|",
+            *(f"| {row['model']} | {row['second']:.2f} | {row['latchkey']:.1f} MiB | "
+              f"{row['onnxruntime']:.1f} MiB | {row['openvino']:.1f} MiB |" for row in rows)]
 
 
 def table(name: str, root: Path) -> str:
     """Markdown."""
+    if name == "growth":
+        return "\n".join(growth(root))
     if name != "misses":
         raise KeyError(name)
     times = operators(root)
