@@ -36,7 +36,7 @@ static json_t *kind_json(const lk_kind_stats *kind) {
   lk_json_set(&json, "entries", lk_json_number(kind->entries));
   lk_json_set(&json, "bytes", lk_json_number(kind->bytes));
   lk_json_set(&json, "build_ns", lk_json_number(kind->build_ns));
-  lk_json_set(&json, "build_times", lk_json_numbers(kind->build_times, LK_TIME_BUCKETS));
+  lk_json_set(&json, "build_times", lk_json_times(kind->build_times));
   return lk_json_end(&json);
 }
 

@@ -12,7 +12,7 @@ static void set_binds(lk_json *json, const lk_node_stats *stats) {
   lk_json_set(json, "binds", lk_json_number(stats->binds));
   lk_json_set(json, "bind_ns", lk_json_number(stats->bind_ns));
   lk_json_set(json, "longest_bind_ns", lk_json_number(stats->longest_bind_ns));
-  lk_json_set(json, "bind_times", lk_json_numbers(stats->bind_times, LK_TIME_BUCKETS));
+  lk_json_set(json, "bind_times", lk_json_times(stats->bind_times));
 }
 
 /* The names of those values that runs compute or are given. */

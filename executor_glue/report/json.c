@@ -27,8 +27,10 @@ json_t *lk_json_number(uint64_t number) {
   return number <= INT64_MAX ? json_integer((json_int_t)number) : json_null();
 }
 
-json_t *lk_json_numbers(const uint64_t *numbers, uint32_t count) {
+json_t *lk_json_times(const uint64_t counts[LK_TIME_BUCKETS]) {
+  uint32_t count = LK_TIME_BUCKETS;
+  while (count > 0 && counts[count - 1] == 0) count--;
   lk_json array = lk_json_begin(json_array());
-  for (uint32_t i = 0; i < count; i++) lk_json_add(&array, lk_json_number(numbers[i]));
+  for (uint32_t i = 0; i < count; i++) lk_json_add(&array, lk_json_number(counts[i]));
   return lk_json_end(&array);
 }

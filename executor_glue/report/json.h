@@ -2,7 +2,7 @@
 #pragma once
 
 #include <jansson.h>
-#include <latchkey/base.h>
+#include <latchkey/context.h>
 #include <stdbool.h>
 
 /* An object or array while it is made. Once a part has found no memory, all is lost, and the end
@@ -16,9 +16,9 @@ typedef struct lk_json {
 static inline lk_json lk_json_begin(json_t *value) {
   return (lk_json){value, value == NULL};
 }
-/* Take over `value`; NULL: it has found no memory. `key`: valid UTF-8. */
+/* Take over `value`; NULL: it has found no memory. `key`: valid UTF-8, which is not looked at. */
 static inline void lk_json_set(lk_json *object, const char *key, json_t *value) {
-  if (json_object_set_new(object->value, key, value) != 0) object->failed = true;
+  if (json_object_set_new_nocheck(object->value, key, value) != 0) object->failed = true;
 }
 static inline void lk_json_add(lk_json *array, json_t *value) {
   if (json_array_append_new(array->value, value) != 0) array->failed = true;
@@ -28,4 +28,6 @@ json_t *lk_json_end(lk_json *json);
 
 json_t *lk_json_text(const char *text);  /* what is not valid UTF-8 is escaped, see base/text.h */
 json_t *lk_json_number(uint64_t number); /* null for LK_UNLIMITED and what no JSON reader takes */
-json_t *lk_json_numbers(const uint64_t *numbers, uint32_t count);
+/* Counts of times by how long they are, without the zeros behind the last one: they are most of what
+ * a report would have. */
+json_t *lk_json_times(const uint64_t counts[LK_TIME_BUCKETS]);

@@ -40,9 +40,13 @@ _RUNS = {"runs": "Runs that came to their end",
          "waits": "Runs that waited because the session had no place free"}
 
 
+_BUCKETS = 24  # of times, in statistics
+
+
 def _buckets(times: Sequence[int]) -> list[tuple[str, float]]:
-    """Counts up to each bound, in seconds, of counts by powers of two of microseconds."""
-    bounds = [str(2**i / 1e6) for i in range(len(times) - 1)] + ["+Inf"]
+    """Counts up to each bound, in seconds, of counts by powers of two of microseconds. Empty
+    buckets at the end may be left out."""
+    bounds = [str(2**i / 1e6) for i in range(_BUCKETS - 1)] + ["+Inf"]
     return [(bound, sum(times[:i + 1])) for i, bound in enumerate(bounds)]
 
 
