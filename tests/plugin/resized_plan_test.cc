@@ -353,23 +353,6 @@ TEST(ResizedPlan, IsBuiltWhereItsWeightsAreGone) {
   EXPECT_EQ(lk::stats(context).weights_packed, 4u) << "once for each plan";
 }
 
-// A plan that is built needs memory for more than itself.
-TEST(ResizedPlan, TakesOneAllocation) {
-  lk::Context context = lk::open();
-  lk::Executor executor = lk::executor_in(context);
-  const Node node(executor, CASES[1]);
-  std::vector<uint64_t> allocations;
-  for (size_t i = 0; i < 4; i++) {
-    Plan plan;
-    const uint64_t before = lk::stats(context).allocations;
-    LK_ASSERT_OK(node.bind(SIZES[i], LK_BIND_OWN, &plan, LK_ERR));
-    allocations.push_back(lk::stats(context).allocations - before);
-  }
-  EXPECT_GT(allocations[0], 2u);
-  EXPECT_EQ(allocations[2], 1u);
-  EXPECT_EQ(allocations[3], 1u);
-}
-
 TEST(ResizedPlan, OfManyThreads) {
   lk::Context context = lk::open();
   lk::Executor executor = lk::executor_in(context);
