@@ -87,6 +87,22 @@ TEST(AveragePool, CountsPaddingWhenAsked) {
 }
 
 // torch.nn.MaxPool2d(1, stride=2, ceil_mode=True) and the case of the ONNX test suite.
+// Not the product with a third, which is another number for one in three of these.
+TEST(AveragePool, IsTheQuotientToTheBit) {
+  std::vector<float> x(300), means(100);
+  for (size_t i = 0; i < means.size(); i++) {
+    x[3 * i] = static_cast<float>(i);
+    means[i] = static_cast<float>(i) / 3;
+  }
+  OpTester("AveragePool", 11)
+      .attr_ints("kernel_shape", {3})
+      .attr_ints("strides", {3})
+      .input(lk::floats({1, 1, 300}, x))
+      .within(lk::EXACTLY)
+      .expect(lk::floats({1, 1, 100}, means))
+      .run();
+}
+
 TEST(MaxPool, RoundsUp) {
   OpTester("MaxPool", 12)
       .attr_ints("kernel_shape", {3, 3})

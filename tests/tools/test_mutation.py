@@ -1,6 +1,8 @@
 """What `make mutate` takes a source for, and what the kept lists of it and of `make coverage` must
 refuse."""
 
+import importlib.machinery
+import importlib.util
 import sys
 import tempfile
 from pathlib import Path
@@ -152,6 +154,26 @@ def test_the_list_of_what_is_not_reached_is_of_now(tmp_path, text, complaint):
     found = unreached.complaints(kept, tmp_path, REPORT)
     assert len(found) == (0 if complaint is None else 1)
     assert complaint is None or complaint in found[0]
+
+
+def command():
+    """The command itself, as a module."""
+    loader = importlib.machinery.SourceFileLoader("mutate", str(ROOT / "tools/mutate"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutate", loader))
+    loader.exec_module(module)
+    return module
+
+
+def test_a_row_is_reached_by_who_reads_the_table():
+    """It has no code of its own; a function is reached where its lines are."""
+    text = "int f(void) {\n  return a + b;\n}\nconst row of = {\n    12,\n};\n"
+    known = {"plans": {"seconds": 2, "code": {"ops/a.c": [2], "ops/op_table.c": [7]},
+                       "reached": {"ops/a.c": [2]}},
+             "lists": {"seconds": 1, "code": {"ops/a.c": [2], "ops/op_table.c": [7]},
+                       "reached": {"ops/op_table.c": [7]}}}
+    reach = command().Reach(sorted(known), known)
+    found = {mutant.line: reach.of(mutant) for mutant in mutants_of("ops/a.c", text)}
+    assert found == {2: ["plans"], 5: ["lists", "plans"]}
 
 
 def unit(script):
