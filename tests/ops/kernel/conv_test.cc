@@ -200,11 +200,14 @@ TEST(ConvKernel, ReadsFewChannelsOfLongLines) {
   std::mt19937 random(10);
   for (const int64_t channels : {1, 3, 31}) {
     for (const int64_t stride : {1, 2, 6}) {
-      ConvCase made = simple(channels, 5, 7, 4100 / channels, 5);
-      made.shape.stride[1] = made.shape.stride[2] = stride;
-      lk::set_sizes_of_output(&made.shape);
-      made.fill(random);
-      expect_same_of_planes(made);
+      for (const int64_t of_lines : {stride, int64_t{1}}) {
+        ConvCase made = simple(channels, 5, 7, 4100 / channels, 5);
+        made.shape.stride[1] = of_lines;
+        made.shape.stride[2] = stride;
+        lk::set_sizes_of_output(&made.shape);
+        made.fill(random);
+        expect_same_of_planes(made);
+      }
     }
   }
 }
