@@ -28,7 +28,7 @@ static const command commands[] = {
     {"cache", "run a model, then show the keys of the cache", cli_cmd_cache},
     {"shapes", "draw the shapes of a series of requests", cli_cmd_shapes},
     {"compare", "compare results and speed with ONNX Runtime or another model", NULL},
-    {"doctor", "say what keeps a process from being fast, and what can be done", NULL},
+    {"doctor", "say what keeps a process from being fast, and what to do", NULL},
     {"bench-compare", "say whether one measurement of bench is slower than another", NULL},
     {"bench-plot", "show what bench has measured, in the terminal or as a picture", NULL},
     {"top", "show what a running process does, each second anew", NULL},
@@ -69,7 +69,7 @@ static char *list_commands(int key, const char *text, void *input) {
   if (stream == NULL) return NULL;
   (void)fputs("Commands:\n", stream);
   for (size_t i = 0; i < N_COMMANDS; i++) {
-    (void)fprintf(stream, "  %-13s %s\n", commands[i].name, commands[i].summary);
+    (void)fprintf(stream, "  %-14s %s\n", commands[i].name, commands[i].summary);
   }
   (void)fputs("\n'latchkey COMMAND --help' explains one. Exit codes: 0, it worked; 1, it failed; "
               "2, the command line is wrong.",

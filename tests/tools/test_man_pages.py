@@ -51,6 +51,13 @@ def test_pages_are_well_formed(pages, name):
     assert shown(pages[name]).startswith(f"{whole.upper()}(1)")
 
 
+def test_the_command_lists_each_by_itself(pages):
+    text = pages[""].read_text().replace("\\-", "-")
+    items = dict(re.findall(r"^\.TP\n(.+)\n(.+)$", text, re.MULTILINE))
+    assert {name: items.get(name) for name in COMMANDS} == COMMANDS
+    assert set(SUBCOMMANDS) <= set(items)
+
+
 @pytest.mark.parametrize("name", SUBCOMMANDS)
 def test_every_option_is_in_the_page(pages, name):
     text = shown(pages[name])

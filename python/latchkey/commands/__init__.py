@@ -7,7 +7,7 @@ this table alone.
 
 COMMANDS = {
     "compare": "compare results and speed with ONNX Runtime or another model",
-    "doctor": "say what keeps a process from being fast, and what can be done",
+    "doctor": "say what keeps a process from being fast, and what to do",
     "bench-compare": "say whether one measurement of bench is slower than another",
     "bench-plot": "show what bench has measured, in the terminal or as a picture",
     "top": "show what a running process does, each second anew",
