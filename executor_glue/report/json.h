@@ -28,6 +28,6 @@ json_t *lk_json_end(lk_json *json);
 
 json_t *lk_json_text(const char *text);  /* what is not valid UTF-8 is escaped, see base/text.h */
 json_t *lk_json_number(uint64_t number); /* null for LK_UNLIMITED and what no JSON reader takes */
-/* Counts of times by how long they are, without the zeros behind the last one: they are most of what
- * a report would have. */
+/* Counts of times by how long they are, without the zeros behind the last one, which would be most
+ * of a report. */
 json_t *lk_json_times(const uint64_t counts[LK_TIME_BUCKETS]);

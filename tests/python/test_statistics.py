@@ -80,9 +80,8 @@ def test_of_sizes_and_nodes(report):
         assert operator["nodes"] == len(nodes) == sum(operator["implementations"].values())
         assert operator["bind_ns"] == sum(node["bind_ns"] for node in nodes)
         assert operator["longest_bind_ns"] == max(node["longest_bind_ns"] for node in nodes)
-        assert operator["bind_times"] == [
-            sum(times)
-            for times in itertools.zip_longest(*(node["bind_times"] for node in nodes), fillvalue=0)]
+        times = itertools.zip_longest(*(node["bind_times"] for node in nodes), fillvalue=0)
+        assert operator["bind_times"] == list(map(sum, times))
         assert operator["bind_times"][-1] > 0, "buckets behind the last one are left out"
     assert len({operator["op_type"] for operator in session["operators"]}) == len(
         session["operators"])
