@@ -107,18 +107,42 @@ json_t *lk_report_context(const lk_api *api, lk_context *context) {
   return lk_json_end(&json);
 }
 
+/* A text while it grows. */
+typedef struct report_text {
+  const lk_allocator *allocator;
+  char *data;
+  size_t length, capacity;
+} report_text;
+
+/* For json_dump_callback. Always has room for a NUL, too. */
+static int append(const char *part, size_t size, void *data) {
+  report_text *text = data;
+  if (size >= text->capacity - text->length) {
+    size_t wanted = text->capacity > 0 ? text->capacity : 4096;
+    while (size >= wanted - text->length) {
+      if (__builtin_mul_overflow(wanted, 2, &wanted)) return -1;
+    }
+    char *grown = lk_realloc(text->allocator, text->data, text->length, wanted);
+    if (grown == NULL) return -1;
+    text->data = grown;
+    text->capacity = wanted;
+  }
+  memcpy(text->data + text->length, part, size);
+  text->length += size;
+  return 0;
+}
+
+/* jansson spends most of a report on the way through it: it is gone once, into a text that grows,
+ * and not before that for its length. */
 lk_status lk_report_text(const lk_allocator *allocator, json_t *report, char **out_text,
                          lk_error *error) {
-  const size_t flags = JSON_COMPACT | JSON_ENSURE_ASCII;
-  *out_text = NULL;
-  const size_t length = report != NULL ? json_dumpb(report, NULL, 0, flags) : 0;
-  char *text = length > 0 ? lk_alloc(allocator, length + 1) : NULL;
-  if (text != NULL && json_dumpb(report, text, length, flags) == length) {
-    text[length] = '\0';
-    *out_text = text;
-    text = NULL;
-  }
-  lk_free(allocator, text);
+  report_text text = {.allocator = allocator};
+  const bool is_whole =
+      report != NULL &&
+      json_dump_callback(report, append, &text, JSON_COMPACT | JSON_ENSURE_ASCII) == 0;
   json_decref(report);
-  return *out_text != NULL ? LK_OK : lk_fail_memory(error, "a report", length);
+  if (is_whole) text.data[text.length] = '\0';
+  if (!is_whole) lk_free(allocator, text.data);
+  *out_text = is_whole ? text.data : NULL;
+  return is_whole ? LK_OK : lk_fail_memory(error, "a report", text.length);
 }
