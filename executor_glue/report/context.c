@@ -137,9 +137,8 @@ static int append(const char *part, size_t size, void *data) {
 lk_status lk_report_text(const lk_allocator *allocator, json_t *report, char **out_text,
                          lk_error *error) {
   report_text text = {.allocator = allocator};
-  const bool is_whole =
-      report != NULL &&
-      json_dump_callback(report, append, &text, JSON_COMPACT | JSON_ENSURE_ASCII) == 0;
+  const bool is_whole = report != NULL && json_dump_callback(report, append, &text,
+                                                             JSON_COMPACT | JSON_ENSURE_ASCII) == 0;
   json_decref(report);
   if (is_whole) text.data[text.length] = '\0';
   if (!is_whole) lk_free(allocator, text.data);
