@@ -38,7 +38,7 @@ typedef struct input_dim {
   int32_t dim;
 } input_dim;
 
-/* Whether the name of dimension `dim` is `symbol`, or the two together "x[0]". */
+/* Whether `name` is the dimension's symbol, or the value's name and its number: "x[0]". */
 static bool is_meant(const lk_value *value, int32_t dim, const char *name) {
   char number[16];
   const char *symbol = value->declared->symbols[dim];

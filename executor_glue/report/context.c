@@ -114,14 +114,13 @@ typedef struct report_text {
   size_t length, capacity;
 } report_text;
 
+enum { FIRST_BYTES = 4096 };
+
 /* For json_dump_callback. Always has room for a NUL, too. */
 static int append(const char *part, size_t size, void *data) {
   report_text *text = data;
   if (size >= text->capacity - text->length) {
-    size_t wanted = text->capacity > 0 ? text->capacity : 4096;
-    while (size >= wanted - text->length) {
-      if (__builtin_mul_overflow(wanted, 2, &wanted)) return -1;
-    }
+    const size_t wanted = 2 * text->capacity + size + FIRST_BYTES;
     char *grown = lk_realloc(text->allocator, text->data, text->length, wanted);
     if (grown == NULL) return -1;
     text->data = grown;
@@ -140,8 +139,12 @@ lk_status lk_report_text(const lk_allocator *allocator, json_t *report, char **o
   const bool is_whole = report != NULL && json_dump_callback(report, append, &text,
                                                              JSON_COMPACT | JSON_ENSURE_ASCII) == 0;
   json_decref(report);
-  if (is_whole) text.data[text.length] = '\0';
-  if (!is_whole) lk_free(allocator, text.data);
-  *out_text = is_whole ? text.data : NULL;
-  return is_whole ? LK_OK : lk_fail_memory(error, "a report", text.length);
+  *out_text = NULL;
+  if (!is_whole) {
+    lk_free(allocator, text.data);
+    return lk_fail_memory(error, "a report", text.length);
+  }
+  text.data[text.length] = '\0';
+  *out_text = text.data;
+  return LK_OK;
 }

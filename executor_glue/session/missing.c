@@ -45,8 +45,8 @@ lk_status lk_model_find_missing(lk_context *context, const char *path,
       .api = api, .context = context, .max_folded_bytes = options->max_folded_bytes};
   LK_TRY(lk_onnx_load_leniently(api->context_allocator(context), path, &lenience, &model, &graph,
                                 error));
-  LK_TRY(lk_graph_fix_dims(graph, options->fixed_dims, options->n_fixed_dims, error));
   if (ear.status != LK_OK) LK_TRY(lk_fail(error, ear.status, "%s", ear.error.message));
+  LK_TRY(lk_graph_fix_dims(graph, options->fixed_dims, options->n_fixed_dims, error));
   LK_TRY(lk_passes_run(&env, graph, options->disabled_passes, options->n_disabled_passes, NULL,
                        error));
   LK_TRY(lk_flow_find_missing(api, graph, told->node, told->arg, error));

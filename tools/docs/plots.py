@@ -124,7 +124,8 @@ def plot(name: str, root: Path) -> tuple[str, str, str]:
 
 
 def growth(root: Path) -> list[str]:
-    about, rows = read(root, "measured.json")["about"], read(root, "measured.json")["growth"]
+    measured = read(root, "measured.json")
+    about, rows = measured["about"], measured["growth"]
     return [f"| model | first time / second time | Latchkey | ONNX Runtime {about['onnxruntime']} "
             f"| OpenVINO {about['openvino']} |", "|---|---|---|---|---|",
             *(f"| {row['model']} | {row['second']:.2f} | {row['latchkey']:.1f} MiB | "
