@@ -129,8 +129,13 @@ def test_an_answer_of_another_kind(tmp_path, answer, sentence):
 
 @pytest.mark.parametrize("sends", [b"", b"{"])
 def test_a_process_that_ends_while_it_is_asked(tmp_path, sends):
-    # it closes with the request unread: the other side meets ECONNRESET
-    with listening(tmp_path, lambda peer: peer.sendall(sends)) as path:
+    def serve(peer):
+        # It closes with the request unread, so the other side meets ECONNRESET. Were it gone
+        # before the request is sent, that would be EPIPE.
+        peer.recv(1, socket.MSG_PEEK)
+        peer.sendall(sends)
+
+    with listening(tmp_path, serve) as path:
         with pytest.raises(client.GoneError, match="Connection reset"):
             client.ask(path)
 
