@@ -71,18 +71,19 @@ static lk_status bind_sources(lk_plan_builder *builder, lk_error *error) {
   return LK_OK;
 }
 
-static lk_status note_node(const lk_plan_builder *builder, size_t node, uint64_t ns,
-                           lk_error *error) {
-  const lk_run_plan_desc *desc = builder->desc;
-  const lk_node *self = &builder->program->graph->nodes[node];
-  const lk_tensor_desc *inputs[LK_NODE_KEY_INPUTS] = {NULL};
-  const uint32_t count = self->n_inputs < LK_NODE_KEY_INPUTS ? self->n_inputs : LK_NODE_KEY_INPUTS;
-  for (uint32_t i = 0; i < count; i++) {
-    const lk_bound_value *value = lk_plan_builder_value(builder, self->inputs[i]);
-    if (value != NULL && value->kind != LK_BOUND_CONSTANT) inputs[i] = &value->desc;
+static lk_status note_shapes(const lk_plan_builder *builder, lk_error *error) {
+  const size_t n_values = builder->program->graph->n_values;
+  const lk_tensor_desc **shapes = lk_calloc(builder->allocator, n_values, sizeof *shapes);
+  if (shapes == NULL)
+    return lk_fail_memory(error, "the shapes of values", n_values * sizeof *shapes);
+  for (size_t i = 0; i < n_values; i++) {
+    const lk_bound_value *value = &builder->values[i];
+    if (value->kind != LK_BOUND_NOT_YET) shapes[i] = &value->desc;
   }
-  lk_node_counts_add(desc->node_counts, node, ns);
-  return lk_node_keys_note(desc->node_keys, node, inputs, count, ns, error);
+  const lk_status status =
+      lk_node_keys_note(builder->desc->node_keys, shapes, builder->bind_ns, error);
+  lk_free(builder->allocator, shapes);
+  return status;
 }
 
 static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
@@ -96,11 +97,12 @@ static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
     LK_RETURN_NOT_OK(lk_bind_node(builder, (int32_t)i, error));
     if (!is_timed) continue;
     const uint64_t end = lk_now_ns();
-    if (desc->is_kept) LK_RETURN_NOT_OK(note_node(builder, i, end - begin, error));
+    builder->bind_ns[i] = end > begin ? end - begin : 1;
+    if (desc->is_kept) lk_node_counts_add(desc->node_counts, i, end - begin);
     if (desc->bound != NULL) desc->bound(desc->bound_arg, i, begin, end);
     begin = end;
   }
-  return LK_OK;
+  return desc->is_kept ? note_shapes(builder, error) : LK_OK;
 }
 
 /* ---- in order, or in parallel ---- */

@@ -33,7 +33,7 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
   LK_TRY(create_key(made, name, error));
   LK_TRY(lk_implementation_names_create(allocator, graph->n_nodes, &made->implementations, error));
   LK_TRY(lk_node_counts_create(allocator, graph->n_nodes, &made->node_counts, error));
-  LK_TRY(lk_node_keys_create(allocator, graph->n_nodes, &made->node_keys, error));
+  LK_TRY(lk_node_keys_create(allocator, graph, &made->node_keys, error));
   *out_executor = made;
   made = NULL;
 

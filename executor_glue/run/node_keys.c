@@ -9,84 +9,114 @@
 #include "base/status.h"
 
 enum {
-  FIELDS = 1 + LK_MAX_RANK, /* of an input: its rank, and its dimensions, 0 behind the last */
-  SIZES = 4,                /* that are remembered of a node */
+  FIELDS = 1 + LK_MAX_RANK, /* of a value: its rank and 1, and its dimensions; all 0: not there */
+  SIZES = 4,                /* that are remembered */
   RANK = -1                 /* as a dimension: the rank has changed */
 };
 
-/* A size of a node are the fields of its inputs, [n_inputs * FIELDS]. */
 typedef struct node_record {
-  int64_t *sizes[SIZES]; /* a ring: behind the newest the one before it */
-  uint32_t newest, n_sizes, n_changes;
+  uint32_t n_changes;
   lk_node_change changes[LK_NODE_CHANGES];
 } node_record;
 
+/* A size are the fields of all values that are not constant, in one piece: a build reads those
+ * before it when the model has driven them out of the cache. */
 struct lk_node_keys {
   const lk_allocator *allocator;
-  size_t n_nodes;
+  const lk_graph *graph;
+  int32_t *slots; /* [n_values]: where the value's fields are; -1: it is constant */
+  size_t n_slots;
   lk_fork_entry fork;
   pthread_mutex_t mutex; /* guards what follows; nothing is allocated or freed under it */
+  int64_t *sizes[SIZES]; /* [n_slots * FIELDS], a ring: behind the newest the one before it */
+  uint32_t newest, n_sizes;
   node_record of_node[]; /* [n_nodes] */
 };
 
-lk_status lk_node_keys_create(const lk_allocator *allocator, size_t n_nodes,
+static lk_status find_slots(lk_node_keys *keys, lk_error *error) {
+  const lk_graph *graph = keys->graph;
+  keys->slots = lk_alloc(keys->allocator, graph->n_values * sizeof *keys->slots);
+  if (keys->slots == NULL) {
+    return lk_fail_memory(error, "sizes of nodes", graph->n_values * sizeof *keys->slots);
+  }
+  for (size_t i = 0; i < graph->n_values; i++) {
+    const bool is_constant = graph->values[i].constant_kind != LK_CONSTANT_NONE;
+    keys->slots[i] = is_constant ? -1 : (int32_t)keys->n_slots++;
+  }
+  return LK_OK;
+}
+
+lk_status lk_node_keys_create(const lk_allocator *allocator, const lk_graph *graph,
                               lk_node_keys **out_keys, lk_error *error) {
-  const size_t bytes = sizeof **out_keys + n_nodes * sizeof(node_record);
+  lk_status status = LK_OK;
+  const size_t bytes = sizeof **out_keys + graph->n_nodes * sizeof(node_record);
   lk_node_keys *keys = lk_calloc(allocator, 1, bytes);
-  *out_keys = keys;
-  if (keys == NULL) return lk_fail_memory(error, "sizes of nodes", bytes);
+  *out_keys = NULL;
+  if (keys == NULL) {
+    status = lk_fail_memory(error, "sizes of nodes", bytes);
+    goto cleanup;
+  }
   keys->allocator = allocator;
-  keys->n_nodes = n_nodes;
+  keys->graph = graph;
   (void)pthread_mutex_init(&keys->mutex, NULL); /* cannot fail on glibc */
   keys->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &keys->mutex};
   lk_fork_enter(&keys->fork);
-  return LK_OK;
+  LK_TRY(find_slots(keys, error));
+  *out_keys = keys;
+  keys = NULL;
+cleanup:
+  lk_node_keys_destroy(keys);
+  return status;
 }
 
 void lk_node_keys_destroy(lk_node_keys *keys) {
   if (keys == NULL) return;
-  for (size_t i = 0; i < keys->n_nodes; i++) {
-    for (uint32_t j = 0; j < SIZES; j++) lk_free(keys->allocator, keys->of_node[i].sizes[j]);
-  }
+  for (uint32_t i = 0; i < SIZES; i++) lk_free(keys->allocator, keys->sizes[i]);
   lk_fork_leave(&keys->fork);
   pthread_mutex_destroy(&keys->mutex);
+  lk_free(keys->allocator, keys->slots);
   lk_free(keys->allocator, keys);
 }
 
-/* A field of both that is not the same. Where the rank of an input differs, its dimensions are not
- * compared. Returns how many there are; `out`: NULL, or room for them all. */
-static uint32_t compare(const int64_t *from, const int64_t *to, uint32_t n_inputs,
-                        lk_node_change *out) {
-  uint32_t count = 0;
-  for (uint32_t input = 0; input < n_inputs; input++) {
-    const int64_t *a = &from[input * FIELDS], *b = &to[input * FIELDS];
-    const uint32_t fields = a[0] != b[0] ? 1 : 1 + (uint32_t)a[0];
-    for (uint32_t i = 0; i < fields; i++) {
-      if (a[i] == b[i]) continue;
-      if (out != NULL) {
-        out[count] = (lk_node_change){
-            .input = input, .dim = (int32_t)i + RANK, .from = a[i], .to = b[i], .binds = 1};
-      }
-      count++;
-    }
+/* ---- sizes ---- */
+
+static void fill(const lk_node_keys *keys, const lk_tensor_desc *const *shapes, int64_t *size) {
+  memset(size, 0, keys->n_slots * FIELDS * sizeof *size);
+  for (size_t i = 0; i < keys->graph->n_values; i++) {
+    if (shapes[i] == NULL || keys->slots[i] < 0) continue;
+    int64_t *fields = &size[keys->slots[i] * FIELDS];
+    fields[0] = 1 + (int64_t)shapes[i]->rank;
+    memcpy(fields + 1, shapes[i]->dims, shapes[i]->rank * sizeof shapes[i]->dims[0]);
   }
-  return count;
 }
 
-/* Of those that are remembered; among equals the newest. NULL: there is none. */
-static const int64_t *find_nearest(const node_record *record, const int64_t *size,
-                                   uint32_t n_inputs) {
+/* Of those that are remembered the one with the fewest other fields, and among equals the newest.
+ * NULL: there is none. */
+static const int64_t *find_nearest(const lk_node_keys *keys, const int64_t *size,
+                                   size_t *out_differ) {
   const int64_t *nearest = NULL;
-  uint32_t fewest = UINT32_MAX;
-  for (uint32_t i = 0; i < record->n_sizes; i++) {
-    const int64_t *each = record->sizes[(record->newest + i) % SIZES];
-    const uint32_t count = compare(each, size, n_inputs, NULL);
-    if (count >= fewest) continue;
-    fewest = count;
+  *out_differ = SIZE_MAX;
+  for (uint32_t i = 0; i < keys->n_sizes; i++) {
+    const int64_t *each = keys->sizes[(keys->newest + i) % SIZES];
+    size_t differ = 0;
+    for (size_t j = 0; j < keys->n_slots * FIELDS; j++) differ += each[j] != size[j];
+    if (differ >= *out_differ) continue;
+    *out_differ = differ;
     nearest = each;
   }
   return nearest;
 }
+
+/* Makes room for a newest size; returns the one that it takes the place of, or NULL. */
+static int64_t *turn(lk_node_keys *keys, int64_t *size) {
+  keys->newest = (keys->newest + SIZES - 1) % SIZES;
+  if (keys->n_sizes < SIZES) keys->n_sizes++;
+  int64_t *former = keys->sizes[keys->newest];
+  keys->sizes[keys->newest] = size;
+  return former;
+}
+
+/* ---- changes ---- */
 
 /* Where there is no room, the one that has cost the least goes. */
 static void add_change(node_record *record, const lk_node_change *change) {
@@ -108,56 +138,67 @@ static void add_change(node_record *record, const lk_node_change *change) {
   if (at == record->n_changes) record->n_changes++;
 }
 
-/* Counts what differs from the sizes before. False: the size is one of them, because the elements
- * of an input differ, or it was evicted. */
-static bool count_changes(node_record *record, const int64_t *size, uint32_t n_inputs,
-                          uint64_t ns) {
-  lk_node_change changes[LK_NODE_KEY_INPUTS * FIELDS];
-  const int64_t *nearest = find_nearest(record, size, n_inputs);
-  const uint32_t count = nearest != NULL ? compare(nearest, size, n_inputs, changes) : 0;
-  for (uint32_t i = 0; i < count; i++) {
-    changes[i].bind_ns = ns / count;
-    add_change(record, &changes[i]);
+/* The fields of an input that are not the same: how many. `record`: NULL, or what they are added
+ * to, with `ns` each. Where the rank differs, dimensions are not compared; where the value was not
+ * there, nothing is. */
+static uint32_t compare(const int64_t *from, const int64_t *to, uint32_t input, uint64_t ns,
+                        node_record *record) {
+  uint32_t count = 0;
+  if (from[0] == 0 || to[0] == 0) return 0;
+  const int64_t first = from[0] != to[0] ? 0 : 1, fields = from[0] != to[0] ? 1 : to[0];
+  for (int64_t i = first; i < fields; i++) {
+    if (from[i] == to[i]) continue;
+    count++;
+    if (record == NULL) continue;
+    const int64_t less = i == 0 ? 1 : 0; /* a rank has one more */
+    add_change(record, &(lk_node_change){.input = input,
+                                         .dim = (int32_t)i + RANK,
+                                         .from = from[i] - less,
+                                         .to = to[i] - less,
+                                         .binds = 1,
+                                         .bind_ns = ns});
   }
-  return nearest == NULL || count > 0;
+  return count;
 }
 
-/* Makes room for a newest size; returns the one that it takes the place of, or NULL. */
-static int64_t *turn(node_record *record) {
-  record->newest = (record->newest + SIZES - 1) % SIZES;
-  if (record->n_sizes < SIZES) record->n_sizes++;
-  return record->sizes[record->newest];
+static uint32_t compare_inputs(const lk_node_keys *keys, const lk_node *node, const int64_t *from,
+                               const int64_t *to, uint64_t ns, node_record *record) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    if (node->inputs[i] == LK_NO_VALUE || keys->slots[node->inputs[i]] < 0) continue;
+    const size_t at = (size_t)keys->slots[node->inputs[i]] * FIELDS;
+    count += compare(from + at, to + at, i, ns, record);
+  }
+  return count;
 }
 
-static void fill(const lk_tensor_desc *const *inputs, uint32_t n_inputs, int64_t *fields) {
-  memset(fields, 0, n_inputs * FIELDS * sizeof *fields);
-  for (uint32_t i = 0; i < n_inputs; i++, fields += FIELDS) {
-    if (inputs[i] == NULL) continue;
-    fields[0] = inputs[i]->rank;
-    memcpy(fields + 1, inputs[i]->dims, inputs[i]->rank * sizeof inputs[i]->dims[0]);
+/* With the lock. What has changed has its part of the time each. */
+static void count_changes(lk_node_keys *keys, const int64_t *from, const int64_t *to,
+                          const uint64_t *bind_ns) {
+  for (size_t i = 0; i < keys->graph->n_nodes; i++) {
+    const lk_node *node = &keys->graph->nodes[i];
+    if (bind_ns[i] == 0) continue;
+    const uint32_t count = compare_inputs(keys, node, from, to, 0, NULL);
+    if (count > 0) {
+      (void)compare_inputs(keys, node, from, to, bind_ns[i] / count, &keys->of_node[i]);
+    }
   }
 }
 
-lk_status lk_node_keys_note(lk_node_keys *keys, size_t node, const lk_tensor_desc *const *inputs,
-                            uint32_t n_inputs, uint64_t ns, lk_error *error) {
-  node_record *record = &keys->of_node[node];
-  int64_t size[LK_NODE_KEY_INPUTS * FIELDS];
-  const size_t bytes = n_inputs * FIELDS * sizeof *size;
-  if (n_inputs == 0) return LK_OK;
-  fill(inputs, n_inputs, size);
+lk_status lk_node_keys_note(lk_node_keys *keys, const lk_tensor_desc *const *shapes,
+                            const uint64_t *bind_ns, lk_error *error) {
+  const size_t bytes = keys->n_slots * FIELDS * sizeof(int64_t);
+  size_t differ = 0;
+  int64_t *size = lk_alloc(keys->allocator, bytes);
+  if (size == NULL) return lk_fail_memory(error, "a size of nodes", bytes);
+  fill(keys, shapes, size);
   pthread_mutex_lock(&keys->mutex);
-  const bool is_new = count_changes(record, size, n_inputs, ns), is_full = record->n_sizes == SIZES;
-  if (is_new && is_full) memcpy(turn(record), size, bytes);
+  const int64_t *nearest = find_nearest(keys, size, &differ);
+  if (nearest != NULL && differ > 0) count_changes(keys, nearest, size, bind_ns);
+  /* without a difference: the elements of an input differ, or the run plan was evicted */
+  int64_t *spare = differ > 0 ? turn(keys, size) : size;
   pthread_mutex_unlock(&keys->mutex);
-  if (!is_new || is_full) return LK_OK;
-  int64_t *kept = lk_alloc(keys->allocator, bytes);
-  if (kept == NULL) return lk_fail_memory(error, "a node's size", bytes);
-  memcpy(kept, size, bytes);
-  pthread_mutex_lock(&keys->mutex);
-  int64_t *former = turn(record); /* there is one where others have been quicker */
-  record->sizes[record->newest] = kept;
-  pthread_mutex_unlock(&keys->mutex);
-  lk_free(keys->allocator, former);
+  lk_free(keys->allocator, spare);
   return LK_OK;
 }
 

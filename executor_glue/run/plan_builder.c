@@ -26,6 +26,7 @@ lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_de
   }
   builder->values = lk_calloc(allocator, graph->n_values, sizeof *builder->values);
   builder->alive = lk_calloc(allocator, graph->n_nodes, sizeof *builder->alive);
+  builder->bind_ns = lk_calloc(allocator, graph->n_nodes, sizeof *builder->bind_ns);
   builder->operands = lk_alloc(allocator, operands * sizeof *builder->operands);
   builder->inputs = lk_calloc(allocator, inputs, sizeof *builder->inputs);
   builder->wishes = lk_calloc(allocator, outputs, sizeof *builder->wishes);
@@ -37,10 +38,10 @@ lk_status lk_plan_builder_create(const lk_program *program, const lk_run_plan_de
     plan->outputs = lk_calloc(allocator, graph->n_outputs, sizeof *plan->outputs);
     plan->output_bytes = lk_calloc(allocator, graph->n_outputs, sizeof *plan->output_bytes);
   }
-  if (builder->values == NULL || builder->alive == NULL || builder->operands == NULL ||
-      builder->inputs == NULL || builder->wishes == NULL || builder->outputs == NULL ||
-      builder->pointers == NULL || plan == NULL || plan->outputs == NULL ||
-      plan->output_bytes == NULL) {
+  if (builder->values == NULL || builder->alive == NULL || builder->bind_ns == NULL ||
+      builder->operands == NULL || builder->inputs == NULL || builder->wishes == NULL ||
+      builder->outputs == NULL || builder->pointers == NULL || plan == NULL ||
+      plan->outputs == NULL || plan->output_bytes == NULL) {
     return lk_fail_memory(error, "a run plan", graph->n_values * sizeof *builder->values);
   }
   return LK_OK;
@@ -58,6 +59,7 @@ void lk_plan_builder_destroy(lk_plan_builder *builder) {
   lk_free(allocator, builder->operands);
   lk_free(allocator, builder->known);
   lk_free(allocator, builder->storages);
+  lk_free(allocator, builder->bind_ns);
   lk_free(allocator, builder->alive);
   lk_free(allocator, builder->values);
 }

@@ -57,6 +57,7 @@ typedef struct lk_plan_builder {
   lk_run_plan *plan;
   lk_bound_value *values; /* [n_values] */
   bool *alive;            /* [n_nodes]: a wanted output needs it */
+  uint64_t *bind_ns;      /* [n_nodes], where it is timed; 0: not bound */
   lk_storage *storages;
   lk_known_value *known;
   lk_spot *operands; /* of all steps, with room for those of all nodes; or addresses */

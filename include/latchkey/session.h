@@ -189,9 +189,9 @@ typedef struct lk_session_node {
 #define LK_NODE_CHANGES 4
 
 /* A field of a node's key that has made it be bound anew. What a bind differs in is found by
- * comparing its inputs' shapes with the nearest of the last four others. */
+ * comparing its inputs' shapes with the nearest of the last four other sizes of the graph. */
 typedef struct lk_node_change {
-  uint32_t input;   /* of the first eight */
+  uint32_t input;
   int32_t dim;      /* -1: the rank */
   int64_t from, to; /* the newest of these changes */
   uint64_t binds;
