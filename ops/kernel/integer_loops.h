@@ -19,6 +19,7 @@ enum {
   LK_INTEGER_PANEL = 64,      /* the most columns of a tile */
   LK_INTEGER_SMALL = 64,      /* of small bytes: 2 * 255 * 64 is an int16_t */
   LK_INTEGER_ROWS = 48,       /* the most of a block, whole tiles */
+  LK_INTEGER_RUNS = 9,        /* the most that a row lies in */
   LK_INTEGER_TILE_GROUPS = 16 /* of a right operand, which tiles of AMX read at once */
 };
 
@@ -29,6 +30,7 @@ typedef struct lk_integer_right {
   const uint8_t *from;
   bool is_signed;
   int64_t k, columns;
+  int64_t panel; /* columns that are packed together: whole vectors, at most the table's panel */
   int64_t inner, step, outer, column;
   int64_t group_k, group_columns; /* 0: there is one group */
 } lk_integer_right;
@@ -39,8 +41,12 @@ typedef struct lk_integer_block {
    * behind the last row: there is memory for whole ones. */
   const int32_t *a;
   int64_t a_step, rows;
+  /* NULL, or where the rows lie instead: [n_runs][LK_INTEGER_ROWS], each `run_groups` whole groups.
+   * Not for a table that has_tiles. */
+  const int32_t *const *runs;
+  int64_t n_runs, run_groups;
   const int32_t *b, *b_sums; /* packed, and for each column the sum of its elements */
-  int64_t k, columns, first_panel, end_panel;
+  int64_t k, columns, panel, first_panel, end_panel; /* panel: columns of one */
   bool a_is_signed, b_is_signed;
   /* zero points, as bytes; NULL: 0. Steps of 0 or 1. */
   const uint8_t *a_zero, *b_zero;
@@ -121,7 +127,7 @@ typedef struct lk_integer_bits_product {
 
 typedef struct lk_integer_loops {
   int32_t group, lanes;
-  int32_t panel, tile_rows; /* columns and rows of the largest tile */
+  int32_t panel, tile_rows; /* the most columns and rows of a tile */
   bool has_tiles; /* of AMX: they read up to LK_INTEGER_TILE_GROUPS - 1 groups behind the last */
   /* `count` bytes as elements of a left operand, of 4 / group bytes. */
   void (*widen)(void *to, const uint8_t *from, int64_t count, bool is_signed);
@@ -144,7 +150,7 @@ typedef struct lk_integer_loops {
   /* The sum or the product of both, between dequantizing and quantizing. */
   void (*combine)(const uint8_t *a, const uint8_t *b, uint8_t *to, int64_t count,
                   const lk_byte_type types[3], bool multiplies);
-  /* The columns `first` to first + panel - 1, as far as there are such: groups, whole vectors of
+  /* The columns of a panel from `first` on, as far as there are such: groups, whole vectors of
    * each, and sums. */
   void (*pack)(const lk_integer_right *right, int64_t first, int32_t *to, int32_t *sums);
   void (*multiply)(const lk_integer_block *block);

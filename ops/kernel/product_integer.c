@@ -21,6 +21,16 @@ static int64_t vector_columns(const lk_product_integer *self) {
   return lk_div_up(self->columns, self->loops->lanes) * self->loops->lanes;
 }
 
+/* Columns of a panel. One vector beside panels of four would be the slowest of all: its few sums
+ * wait for each other. */
+static int64_t panel_of(const lk_product_integer *self) {
+  enum { MANY = 4, FEW = 3 };
+  const int64_t lanes = self->loops->lanes, vectors = lk_div_up(self->columns, lanes);
+  const bool is_last_alone = self->loops->panel == MANY * lanes && vectors > 1 &&
+                             vectors % MANY == 1 && vectors % FEW != 1;
+  return is_last_alone && !self->loops->has_tiles ? FEW * lanes : self->loops->panel;
+}
+
 void lk_product_integer_plan(lk_product_integer *self) {
   const lk_integer_loops *loops = self->loops;
   self->batches = lk_matmul_count_batches(self->batch, self->batch_rank);
@@ -31,7 +41,8 @@ void lk_product_integer_plan(lk_product_integer *self) {
   const int64_t least = lk_max(loops->tile_rows, fitting / loops->tile_rows * loops->tile_rows);
   self->block_rows = lk_min(least, LK_INTEGER_ROWS / loops->tile_rows * loops->tile_rows);
   self->blocks = lk_div_up(self->rows, self->block_rows);
-  self->panels = lk_div_up(self->columns, loops->panel);
+  self->panel = panel_of(self);
+  self->panels = lk_div_up(self->columns, self->panel);
   self->chunks = lk_max(
       1, lk_min(self->panels, lk_div_up(MANY_TURNS, lk_max(1, self->batches * self->blocks))));
   self->slots = lk_min(MOST_SLOTS, self->batches * self->blocks * self->chunks);
@@ -70,6 +81,7 @@ static void pack_panels(const void *arg, int64_t begin, int64_t end) {
   lk_integer_right right = {.is_signed = self->b_is_signed,
                             .k = self->k,
                             .columns = self->columns,
+                            .panel = self->panel,
                             .inner = self->b_inner,
                             .step = self->b_step,
                             .outer = self->b_outer,
@@ -77,7 +89,7 @@ static void pack_panels(const void *arg, int64_t begin, int64_t end) {
                             .group_k = self->b_group_k,
                             .group_columns = self->b_group_columns};
   for (int64_t i = begin; i < end; i++) {
-    const int64_t matrix = i / self->panels, first = i % self->panels * self->loops->panel;
+    const int64_t matrix = i / self->panels, first = i % self->panels * self->panel;
     int32_t *packed = (int32_t *)loop->pointers[1] + matrix * self->b_size;
     right.from = (const uint8_t *)loop->pointers[0] + matrix * self->b_matrix;
     self->loops->pack(&right, first, packed + first * self->groups,
@@ -262,10 +274,80 @@ static void take_windows(const lk_product_integer *self, const uint8_t *a, int64
   }
 }
 
+/* ---- rows where they are ---- */
+
+/* The rows of a block that are not copied: [n_runs][LK_INTEGER_ROWS], as an lk_integer_block has
+ * them. */
+typedef struct row_runs {
+  bool are_used;
+  const int32_t *at[LK_INTEGER_RUNS * LK_INTEGER_ROWS];
+} row_runs;
+
+/* How many runs a row has, and the bytes of each. */
+static int64_t count_runs(const lk_product_integer *self) {
+  return self->is_conv ? self->conv.kernel[0] * self->conv.kernel[1] : 1;
+}
+static int64_t run_bytes(const lk_product_integer *self) {
+  return self->is_conv ? self->conv.kernel[2] * self->conv.in_channels : self->k;
+}
+
+/* Whether tiles can read the bytes of `a` as they are, of groups that do not cross its rows. */
+static bool reads_in_place(const lk_product_integer *self, const uint8_t *a) {
+  const lk_integer_loops *loops = self->loops;
+  const int64_t step = self->is_conv ? self->conv.in_channels : self->a_row;
+  if (loops->group != sizeof(int32_t) || loops->has_tiles || self->a_is_signed) return false;
+  if (self->is_conv ? !has_runs(&self->conv) : self->a_k != 1) return false;
+  return count_runs(self) <= LK_INTEGER_RUNS && step % loops->group == 0 &&
+         run_bytes(self) % loops->group == 0 && (uintptr_t)a % sizeof(int32_t) == 0;
+}
+
+/* The runs of a window: those that are not inside as a whole are copied to `to`. */
+static void find_window_runs(const lk_product_integer *self, const uint8_t *a, const window *of,
+                             const uint8_t *zero, uint8_t *to, const int32_t **runs) {
+  const lk_conv_shape *conv = &self->conv;
+  const int64_t pixel = conv->in_channels, bytes = run_bytes(self);
+  int64_t at[LK_CONV_DIMS];
+  for (int d = 0; d < LK_CONV_DIMS; d++) at[d] = of->out[d] * conv->stride[d] - conv->pad[d];
+  const bool is_whole = at[2] >= 0 && at[2] + conv->kernel[2] <= conv->in[2];
+  for (int64_t i = 0; i < conv->kernel[0]; i++) {
+    const int64_t depth = at[0] + i * conv->dilation[0];
+    for (int64_t j = 0; j < conv->kernel[1]; j++, to += bytes, runs += LK_INTEGER_ROWS) {
+      const int64_t height = at[1] + j * conv->dilation[1];
+      const bool is_inside =
+          depth >= 0 && depth < conv->in[0] && height >= 0 && height < conv->in[1];
+      const int64_t line = (of->image * conv->in[0] + depth) * conv->in[1] + height;
+      const uint8_t *from = is_inside ? a + line * conv->in[2] * pixel : NULL;
+      const bool is_in_place = is_inside && is_whole;
+      if (!is_in_place) take_line(self, from, at[2], zero, to);
+      *runs = (const int32_t *)(const void *)(is_in_place ? from + at[2] * pixel : to);
+    }
+  }
+}
+
+static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t first,
+                      int64_t count, const uint8_t *zero, int32_t *scratch, row_runs *out) {
+  if (!self->is_conv) {
+    for (int64_t i = 0; i < count; i++) {
+      out->at[i] = (const int32_t *)(const void *)(a + (first + i) * self->a_row);
+    }
+    return;
+  }
+  window at = find_window(&self->conv, first);
+  for (int64_t i = 0; i < count; i++, scratch += self->a_step) {
+    find_window_runs(self, a, &at, zero, (uint8_t *)scratch, out->at + i);
+    next_window(&self->conv, &at);
+  }
+}
+
+/* ---- a block ---- */
+
 /* Rows `first` and so on of a block. */
 static void take_block(const lk_product_integer *self, const uint8_t *a, int64_t first,
-                       int64_t count, const uint8_t *zero, int32_t *to) {
-  if (!self->is_conv) {
+                       int64_t count, const uint8_t *zero, int32_t *to, row_runs *runs) {
+  runs->are_used = reads_in_place(self, a);
+  if (runs->are_used) {
+    find_runs(self, a, first, count, zero, to, runs);
+  } else if (!self->is_conv) {
     take_rows(self, a + first * self->a_row, self->a_row, count, to);
   } else if (is_pointwise(&self->conv)) {
     const int64_t pixel = self->conv.in_channels * self->conv.groups;
@@ -318,6 +400,7 @@ static lk_integer_block describe(const lk_product_integer *self, const lk_intege
                             .b_sums = lk_product_integer_sums(self, b),
                             .k = self->k,
                             .columns = self->columns,
+                            .panel = self->panel,
                             .a_is_signed = self->a_is_signed,
                             .b_is_signed = self->b_is_signed,
                             .a_zero_step = self->a_zero_step,
@@ -333,9 +416,9 @@ static lk_integer_block describe(const lk_product_integer *self, const lk_intege
                             .c_zero = lk_integer_zero_of_c(self->c_dtype, of)};
 }
 
-/* Some panels of a block of rows. `has_rows`: they are in `scratch` already. */
+/* Some panels of a block of rows. `has_rows`: they are in `scratch` and `runs` already. */
 static void run_block(const lk_product_integer *self, const lk_integer_operands *of, int64_t turn,
-                      bool has_rows, int32_t *scratch) {
+                      bool has_rows, int32_t *scratch, row_runs *runs) {
   const int64_t chunk = turn % self->chunks, block = turn / self->chunks % self->blocks;
   const int64_t batch = turn / self->chunks / self->blocks, first = block * self->block_rows;
   const place at = find_place(self, batch);
@@ -351,7 +434,12 @@ static void run_block(const lk_product_integer *self, const lk_integer_operands 
   if (a_zero != NULL) call.a_zero = a_zero + (at.a_row + first) * self->a_zero_step;
   if (!has_rows) {
     take_block(self, (const uint8_t *)of->of[LK_INTEGER_A] + at.a_row * self->a_row, first,
-               call.rows, a_zero, scratch);
+               call.rows, a_zero, scratch, runs);
+  }
+  if (runs->are_used) {
+    call.runs = runs->at;
+    call.n_runs = count_runs(self);
+    call.run_groups = run_bytes(self) / self->loops->group;
   }
   self->loops->multiply(&call);
 }
@@ -364,8 +452,9 @@ static void run_slots(const void *arg, int64_t begin, int64_t end) {
   const int64_t turns = self->batches * self->blocks * self->chunks;
   const int64_t first = begin * turns / self->slots, last = end * turns / self->slots;
   int32_t *scratch = (int32_t *)of.of[LK_INTEGER_SCRATCH] + begin * self->block_rows * self->a_step;
+  row_runs runs;
   for (int64_t turn = first; turn < last && !lk_team_is_stopped(); turn++) {
-    run_block(self, &of, turn, turn > first && turn % self->chunks != 0, scratch);
+    run_block(self, &of, turn, turn > first && turn % self->chunks != 0, scratch, &runs);
   }
 }
 

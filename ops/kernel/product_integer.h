@@ -58,7 +58,7 @@ typedef struct lk_product_integer {
   bool is_conv;                                     /* A is channels-last, of this shape */
   lk_conv_shape conv;
   /* ---- by lk_product_integer_plan ---- */
-  int64_t batches, groups, a_step, block_rows, blocks, panels, chunks, slots, b_size;
+  int64_t batches, groups, a_step, block_rows, blocks, panel, panels, chunks, slots, b_size;
   /* ---- the last member: only `batch_rank` of them matter ---- */
   uint32_t batch_rank;
   lk_matmul_batch batch[LK_MAX_RANK];

@@ -204,7 +204,7 @@ lk_status lk_integer_right_input(lk_planner *planner, lk_product_integer *produc
   if (planner->node->constants[index].content != NULL && product->k > 0) {
     const lk_integer_loops *loops = product->loops;
     const lk_weights_layout layout = {
-        {LK_PACKED_INTEGER, loops->group, loops->panel, loops->lanes, product->b_is_signed,
+        {LK_PACKED_INTEGER, loops->group, product->panel, loops->lanes, product->b_is_signed,
          product->k, product->columns, product->b_inner, product->b_step, product->b_outer,
          product->b_column, product->b_group_k, product->b_group_columns, product->b_matrices,
          product->b_matrix}};

@@ -1,4 +1,7 @@
 // Products of bytes by the loops of every instruction set, against plain loops, in guarded memory.
+#include <algorithm>
+#include <cmath>
+
 #include "tests/harness/fenced.h"
 #include "tests/ops/kernel/integer_case.h"
 
@@ -182,6 +185,72 @@ TEST(ProductInteger, ConvolvesWithPaddingOfTheZeroPoint) {
           }
         }
         ASSERT_EQ(found[size_t(at)], sum) << "seed " << seed << ", output " << at;
+      }
+    }
+  }
+}
+
+// Rows at any address, rounded to even and saturated, as the exact sums are.
+TEST(ProductInteger, ScalesToBytes) {
+  for (int seed = 0; seed < lk::repeats(200); seed++) {
+    Random random(seed);
+    const int64_t rows = random.between(1, 60), columns = random.between(1, 140);
+    const int64_t k = random.between(0, 8) * 4 + random.between(0, 3) / 3, shift = seed % 3;
+    const Bytes a = random.bytes(rows * k + shift), b = random.bytes(k * columns);
+    const Bytes a_zero = random.bytes(1), c_zero = random.bytes(1);
+    std::vector<float> scale(static_cast<size_t>(columns));
+    std::vector<int32_t> bias(static_cast<size_t>(columns));
+    for (float &each : scale) each = float(random.between(1, 64)) / 8192;
+    for (int32_t &each : bias) each = int32_t(random.between(-20000, 20000));
+    lk_product_integer product = {};
+    product.has = (HAS & ~(1U << LK_INTEGER_B_ZERO)) | 1U << LK_INTEGER_SCALE |
+                  1U << LK_INTEGER_BIAS | 1U << LK_INTEGER_C_ZERO;
+    product.a_is_signed = random.between(0, 3) == 0;
+    product.b_is_signed = random.between(0, 3) != 0;
+    const bool c_is_signed = random.between(0, 1) != 0;
+    product.c_dtype = c_is_signed ? LK_I8 : LK_U8;
+    product.rows = rows, product.columns = columns, product.k = k;
+    product.a_row = k, product.a_k = 1;
+    product.b_inner = k, product.b_matrices = 1, product.b_step = columns, product.b_column = 1;
+    product.scale_step = product.bias_column = 1;
+    product.c_row = columns + shift;
+    for (const lk_integer_loops *loops : all_loops()) {
+      SCOPED_TRACE(std::to_string(loops->lanes) + " lanes, groups of " +
+                   std::to_string(loops->group) + ", seed " + std::to_string(seed));
+      product.loops = loops;
+      lk_product_integer_plan(&product);
+      const Memory left = copy(a), right = copy(b), left_zero = copy(a_zero), zero = copy(c_zero);
+      const Fenced packed(lk_product_integer_packed_size(&product) * sizeof(int32_t));
+      const Fenced scratch(lk_product_integer_scratch_size(&product) * sizeof(int32_t));
+      const Fenced to(size_t(rows * (columns + shift) - shift));
+      pack(product, right, packed);
+      void *pointers[] = {static_cast<char *>(left.data()) + shift,
+                          packed.data(),
+                          to.data(),
+                          scratch.data(),
+                          left_zero.data(),
+                          scale.data(),
+                          bias.data(),
+                          zero.data()};
+      LK_EXPECT_OK(lk_product_integer_kernel(&product, pointers, LK_ERR));
+      const auto *found = static_cast<const uint8_t *>(to.data());
+      const int32_t least = c_is_signed ? INT8_MIN : 0, most = c_is_signed ? INT8_MAX : UINT8_MAX;
+      for (int64_t r = 0; r < rows; r++) {
+        for (int64_t n = 0; n < columns; n++) {
+          int32_t sum = bias[size_t(n)];
+          for (int64_t i = 0; i < k; i++) {
+            sum += (number(a[size_t(shift + r * k + i)], product.a_is_signed) -
+                    number(a_zero[0], product.a_is_signed)) *
+                   number(b[size_t(i * columns + n)], product.b_is_signed);
+          }
+          const auto whole = int32_t(std::nearbyint(float(sum) * scale[size_t(n)]));
+          ASSERT_EQ(number(found[r * product.c_row + n], c_is_signed),
+                    std::clamp(whole + number(c_zero[0], c_is_signed), least, most))
+              << "row " << r << ", column " << n;
+        }
+        for (int64_t n = columns; r + 1 < rows && n < product.c_row; n++) {
+          ASSERT_EQ(found[r * product.c_row + n], 0xcd) << "behind row " << r;
+        }
       }
     }
   }
