@@ -145,8 +145,10 @@ typedef struct lk_integer_loops {
   void (*unpack)(const lk_integer_bits *part);
   uint32_t byte_bits; /* the most that multiply_bits takes; 0: it is not there */
   void (*multiply_bits)(const lk_integer_bits_product *product);
-  /* What bytes of the first type stand for, as bytes of the second. */
-  void (*convert)(const uint8_t *from, uint8_t *to, int64_t count, const lk_byte_type types[2]);
+  /* What bytes of the first type stand for, as bytes of the second: rows of `count`, which come to
+   * lie `to_row` apart. */
+  void (*convert)(const uint8_t *from, uint8_t *to, int64_t to_row, int64_t count, int64_t rows,
+                  const lk_byte_type types[2]);
   /* The sum or the product of both, between dequantizing and quantizing. */
   void (*combine)(const uint8_t *a, const uint8_t *b, uint8_t *to, int64_t count,
                   const lk_byte_type types[3], bool multiplies);

@@ -173,11 +173,9 @@ static void convert_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_byte_rows *self = loop->params;
   lk_byte_type types[2];
   read_types(2, self->is_signed, self->has_zero, loop->pointers + 2, types);
-  for (int64_t row = begin; row < end; row++) {
-    self->loops->convert((const uint8_t *)loop->pointers[0] + row * self->count,
-                         (uint8_t *)loop->pointers[1] + self->to_first + row * self->to_row,
-                         self->count, types);
-  }
+  self->loops->convert((const uint8_t *)loop->pointers[0] + begin * self->count,
+                       (uint8_t *)loop->pointers[1] + self->to_first + begin * self->to_row,
+                       self->to_row, self->count, end - begin, types);
 }
 
 lk_status lk_byte_rows_kernel(const void *params, void *const *pointers, lk_error *error) {
