@@ -369,8 +369,8 @@ const lk_op_class lk_op_attention_microsoft = {
 };
 const lk_op_class lk_op_qattention = {
     LK_OP_ROW("QAttention", "com.microsoft", 1, "Attention of quantized rows, by quantized weights",
-              .flags = LK_OP_QUANTIZES, .min_inputs = 5, .max_inputs = 9, .max_outputs = 2,
-              .input_types = "TUVVVWTUV", .output_types = "VV",
+              .flags = LK_OP_WORTH_CLAIMING | LK_OP_QUANTIZES, .min_inputs = 5, .max_inputs = 9,
+              .max_outputs = 2, .input_types = "TUVVVWTUV", .output_types = "VV",
               .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPE(LK_U8) | LK_TYPE(LK_I8),
                         LK_TYPES_F32, LK_TYPE(LK_I32)}),
     .variant = QUANTIZED,

@@ -403,7 +403,8 @@ static lk_status plan_qlinear_conv(lk_planner *planner, lk_error *error) {
 
 #define BYTES (LK_TYPE(LK_U8) | LK_TYPE(LK_I8))
 #define BYTES_ROW(name, domain_text, first, summary_text, least, most, ...)                        \
-  LK_OP_ROW(name, domain_text, first, summary_text, .flags = LK_OP_QUANTIZES, .min_inputs = least, \
+  LK_OP_ROW(name, domain_text, first, summary_text,                                                \
+            .flags = LK_OP_WORTH_CLAIMING | LK_OP_QUANTIZES, .min_inputs = least,                  \
             .max_inputs = most, .max_outputs = 1, __VA_ARGS__),                                    \
       .params_size = sizeof(conv_params), .found_size = sizeof(lk_window_shape),                   \
       .infer = infer_bytes

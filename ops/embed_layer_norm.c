@@ -249,8 +249,9 @@ const lk_op_class lk_op_embed_layer_normalization = {
     .variant = REAL,
 };
 const lk_op_class lk_op_qembed_layer_normalization = {
-    ROW("QEmbedLayerNormalization", "EmbedLayerNormalization of quantized tables", LK_OP_QUANTIZES,
-        18, 2, .input_types = "TTUUUUUTVVVVVUUUUU", .output_types = "VT",
+    ROW("QEmbedLayerNormalization", "EmbedLayerNormalization of quantized tables",
+        LK_OP_WORTH_CLAIMING | LK_OP_QUANTIZES, 18, 2, .input_types = "TTUUUUUTVVVVVUUUUU",
+        .output_types = "VT",
         .types = {LK_TYPE(LK_I32), LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPES_F32}),
     .variant = QUANTIZED,
 };

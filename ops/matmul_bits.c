@@ -223,9 +223,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 
 const lk_op_class lk_op_matmul_n_bits = {
     LK_OP_ROW("MatMulNBits", "com.microsoft", 1, "Matrix product by numbers of 2, 4 or 8 bits",
-              .flags = LK_OP_QUANTIZES | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS, .min_inputs = 3,
-              .max_inputs = 6, .max_outputs = 1, .input_types = "TUT?VT", .output_types = "T",
-              .types = {LK_TYPES_BY_F32, LK_TYPE(LK_U8), LK_TYPE(LK_I32)}),
+              .flags =
+                  LK_OP_WORTH_CLAIMING | LK_OP_QUANTIZES | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,
+              .min_inputs = 3, .max_inputs = 6, .max_outputs = 1, .input_types = "TUT?VT",
+              .output_types = "T", .types = {LK_TYPES_BY_F32, LK_TYPE(LK_U8), LK_TYPE(LK_I32)}),
     .by_f32 = true,
     .params_size = sizeof(bits_params),
     .parse = parse,

@@ -147,7 +147,8 @@ static lk_status plan_dynamic(lk_planner *planner, lk_error *error) {
 }
 
 #define ROW(name, domain_text, first, summary_text, least, most, ...)                              \
-  LK_OP_ROW(name, domain_text, first, summary_text, .flags = LK_OP_QUANTIZES, .min_inputs = least, \
+  LK_OP_ROW(name, domain_text, first, summary_text,                                                \
+            .flags = LK_OP_WORTH_CLAIMING | LK_OP_QUANTIZES, .min_inputs = least,                  \
             .max_inputs = most, .max_outputs = 1, __VA_ARGS__)
 #define SCALES (LK_TYPE(LK_F32) | LK_TYPE(LK_F16) | LK_TYPE(LK_BF16))
 

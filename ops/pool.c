@@ -229,8 +229,9 @@ const lk_op_class lk_op_global_lp_pool = {
 
 const lk_op_class lk_op_nhwc_max_pool = {
     LK_OP_ROW("NhwcMaxPool", "com.microsoft", 1, "MaxPool of bytes with channels last",
-              .flags = LK_OP_QUANTIZES, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
-              .input_types = "T", .output_types = "T", .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8)}),
+              .flags = LK_OP_WORTH_CLAIMING | LK_OP_QUANTIZES, .min_inputs = 1, .max_inputs = 1,
+              .max_outputs = 1, .input_types = "T", .output_types = "T",
+              .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8)}),
     .params_size = sizeof(pool_params),
     .found_size = sizeof(lk_window_shape),
     .parse = parse_last,

@@ -253,7 +253,8 @@ static lk_status plan_softmax(lk_planner *planner, lk_error *error) {
 
 #define BYTES (LK_TYPE(LK_U8) | LK_TYPE(LK_I8))
 #define ROW(name, summary_text, least, most, letters)                                              \
-  LK_OP_ROW(name, "com.microsoft", 1, summary_text, .flags = LK_OP_QUANTIZES, .min_inputs = least, \
+  LK_OP_ROW(name, "com.microsoft", 1, summary_text,                                                \
+            .flags = LK_OP_WORTH_CLAIMING | LK_OP_QUANTIZES, .min_inputs = least,                  \
             .max_inputs = most, .max_outputs = 1, .input_types = letters, .output_types = "T",     \
             .types = {BYTES, LK_TYPES_F32})
 #define BINARY(symbol, name, summary_text, op)                                                     \

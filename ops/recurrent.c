@@ -309,9 +309,10 @@ const lk_op_class lk_op_lstm = {
 };
 const lk_op_class lk_op_dynamic_quantize_lstm = {
     LK_OP_ROW("DynamicQuantizeLSTM", "com.microsoft", 1,
-              "LSTM in bytes, quantized for it, by quantized matrices", .flags = LK_OP_QUANTIZES,
-              .min_inputs = 3, .max_inputs = RECURRENT_INPUTS, .max_outputs = 3,
-              .input_types = "TUUTVTTTTUTU", .output_types = "T",
+              "LSTM in bytes, quantized for it, by quantized matrices",
+              .flags = LK_OP_WORTH_CLAIMING | LK_OP_QUANTIZES, .min_inputs = 3,
+              .max_inputs = RECURRENT_INPUTS, .max_outputs = 3, .input_types = "TUUTVTTTTUTU",
+              .output_types = "T",
               .types = {LK_TYPES_F32, LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPE(LK_I32)}),
     .params_size = sizeof(recurrent_params),
     .parse = parse_quantized_lstm,

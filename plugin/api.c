@@ -10,6 +10,7 @@
 #include "base/tensor.h"
 #include "keys/cache/listeners.h"
 #include "ops/kernel/copy.h"
+#include "ops/kernel/isa.h"
 #include "ops/op_table.h"
 #include "ops/plan/layout.h"
 #include "plugin/internal.h"
@@ -128,6 +129,10 @@ static lk_status key_print(lk_context *context, const lk_key *key, char *buffer,
   return lk_key_print(context->env.intern, key, buffer, capacity, out_length, error);
 }
 
+static uint32_t multiplies_bytes(void) {
+  return lk_isa_multiplies_bytes() ? 1 : 0;
+}
+
 static void listener_enter(lk_context *context, lk_listener *listener) {
   lk_listener_enter(context->env.cache, listener);
 }
@@ -222,6 +227,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .reporter_leave = lk_reporter_leave,
       .listener_enter = listener_enter,
       .listener_leave = lk_listener_leave,
+      .multiplies_bytes = multiplies_bytes,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

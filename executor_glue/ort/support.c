@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/ort/trial.h"
@@ -74,6 +75,7 @@ static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row
 
 static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_row *row) {
   if ((row->flags & LK_OP_WORTH_CLAIMING) == 0) return false;
+  if ((row->flags & LK_OP_QUANTIZES) != 0) return true; /* sums of bytes are i32, and data */
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     if (node->outputs[i] != LK_NO_VALUE &&
         is_data(lk_value_dtype(&graph->values[node->outputs[i]])))
@@ -108,27 +110,98 @@ static lk_status find_support(asker *self, const lk_node *node, lk_ort_support *
   return LK_OK;
 }
 
+/* ---- quantized groups ---- */
+
 /* ONNX Runtime computes on whole numbers what lies between nodes that quantize, where it has all of
- * it. So a group is left whole: those nodes, and what reads real numbers that one has made. */
+ * it, and so do we. So a group is claimed whole or not at all: those nodes, what reads real numbers
+ * that one has made, and all of them that feed each other. */
+typedef struct quantized_node {
+  bool is_in;
+  int32_t parent;  /* of the nodes of a group (union-find) */
+  bool is_refused; /* of a root: one of the group is left */
+  bool is_slow;    /* of a root: ONNX Runtime has no quick kernel for one of the group */
+} quantized_node;
+
 static bool quantizes(const asker *self, int32_t node) {
   const lk_node *n = &self->graph->nodes[node];
   const lk_op_row *row = self->api->op_find(n->op_type, n->domain, n->opset);
   return row != NULL && (row->flags & LK_OP_QUANTIZES) != 0;
 }
 
+/* LK_NO_NODE: no node makes it. */
+static int32_t producer_of(const asker *self, const lk_node *node, uint32_t input) {
+  const int32_t value = node->inputs[input];
+  return value != LK_NO_VALUE ? self->graph->values[value].producer : LK_NO_NODE;
+}
+
 static bool is_quantized(const asker *self, int32_t index) {
   const lk_node *node = &self->graph->nodes[index];
   if (quantizes(self, index)) return true;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    if (node->inputs[i] == LK_NO_VALUE) continue;
-    const int32_t producer = self->graph->values[node->inputs[i]].producer;
+    const int32_t producer = producer_of(self, node, i);
     if (producer != LK_NO_NODE && quantizes(self, producer)) return true;
   }
   return false;
 }
 
+static int32_t group_of(quantized_node *nodes, int32_t n) {
+  while (nodes[n].parent != n) {
+    nodes[n].parent = nodes[nodes[n].parent].parent;
+    n = nodes[n].parent;
+  }
+  return n;
+}
+
+/* Its ConvInteger takes ten times as long as its QLinearConv (docs/design/kernels.md, "Bytes"). */
+static bool is_slow(const lk_node *node) {
+  return strcmp(node->op_type, "ConvInteger") == 0;
+}
+
+static void find_groups(const asker *self, const lk_ort_support *found, quantized_node *nodes) {
+  const lk_graph *graph = self->graph;
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    nodes[n] = (quantized_node){.is_in = is_quantized(self, (int32_t)n), .parent = (int32_t)n};
+  }
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    for (uint32_t i = 0; nodes[n].is_in && i < graph->nodes[n].n_inputs; i++) {
+      const int32_t producer = producer_of(self, &graph->nodes[n], i);
+      if (producer == LK_NO_NODE || !nodes[producer].is_in) continue;
+      nodes[group_of(nodes, (int32_t)n)].parent = group_of(nodes, producer);
+    }
+  }
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    quantized_node *root = &nodes[group_of(nodes, (int32_t)n)];
+    if (found[n].reason != NULL) root->is_refused = true;
+    if (is_slow(&graph->nodes[n])) root->is_slow = true;
+  }
+}
+
+/* Leaves the groups that cannot be claimed whole, and those that ONNX Runtime computes sooner:
+ * where products of bytes have no instructions of their own (docs/design/kernels.md, "Bytes"). */
+static lk_status judge_quantized(const asker *self, bool takes_slow, lk_ort_support *inout,
+                                 lk_error *error) {
+  const size_t n_nodes = self->graph->n_nodes;
+  const bool is_quick = takes_slow || self->api->multiplies_bytes() != 0;
+  quantized_node *nodes = lk_alloc(self->graph->allocator, n_nodes * sizeof *nodes);
+  if (nodes == NULL) return lk_fail_memory(error, "quantized groups", n_nodes * sizeof *nodes);
+  find_groups(self, inout, nodes);
+  for (size_t n = 0; n < n_nodes; n++) {
+    const quantized_node *root = &nodes[group_of(nodes, (int32_t)n)];
+    if (!nodes[n].is_in || inout[n].reason != NULL) continue;
+    if (root->is_refused) {
+      inout[n].reason = "of a quantized group that has a node which is left";
+    } else if (!is_quick && !root->is_slow) {
+      inout[n].reason = "of a quantized group, which ONNX Runtime computes sooner here";
+    }
+  }
+  lk_free(self->graph->allocator, nodes);
+  return LK_OK;
+}
+
+/* ---- the whole ---- */
+
 lk_status lk_ort_support_find(const lk_ort_context *context, const lk_ort_import *import,
-                              lk_ort_support **out, lk_error *error) {
+                              bool takes_slow, lk_ort_support **out, lk_error *error) {
   lk_status status = LK_OK;
   lk_graph *graph = import->graph;
   asker asking = {.api = context->ort->latchkey, .graph = graph};
@@ -142,11 +215,9 @@ lk_status lk_ort_support_find(const lk_ort_context *context, const lk_ort_import
   for (size_t i = 0; i < graph->n_nodes; i++) {
     const lk_node *node = &graph->nodes[i];
     found[i] = (lk_ort_support){.reason = import->problems[node->source]};
-    if (found[i].reason == NULL && is_quantized(&asking, (int32_t)i)) {
-      found[i].reason = "of a quantized group, which ONNX Runtime computes as a whole";
-    }
     if (found[i].reason == NULL) LK_TRY(find_support(&asking, node, &found[i], error));
   }
+  LK_TRY(judge_quantized(&asking, takes_slow, found, error));
   *out = found;
 cleanup:
   asking.api->executor_destroy(asking.executor);

@@ -367,6 +367,11 @@ typedef struct lk_api {
    * its context is destroyed. */
   void (*listener_enter)(lk_context *context, lk_listener *listener);
   void (*listener_leave)(lk_listener *listener); /* one that has not entered is allowed */
+
+  /* 1: this processor has instructions for products of bytes that kernels use (AVX-512 VNNI,
+   * AMX), so that operators which have LK_OP_QUANTIZES are as quick as any program's. 0: they are
+   * exact, and slower than those of a host that lets products saturate. */
+  uint32_t (*multiplies_bytes)(void);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

@@ -88,6 +88,10 @@ bool lk_isa_has_amx(void) {
   return found == YES;
 }
 
+bool lk_isa_multiplies_bytes(void) {
+  return lk_isa_get() == LK_ISA_AVX512 && lk_isa_has_vnni();
+}
+
 lk_isa lk_isa_get(void) {
   /* One more than the answer; 0: nobody asked yet. The variable is read once: kernels of one plan
    * must not part. */

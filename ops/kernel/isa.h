@@ -25,6 +25,9 @@ bool lk_isa_has_vnni(void);
  * what a signal then saves. */
 bool lk_isa_has_amx(void);
 
+/* Whether kernels use either for products of bytes. */
+bool lk_isa_multiplies_bytes(void);
+
 const char *lk_isa_name(lk_isa isa); /* "sse2", "avx2", "avx512" */
 /* One of these, or "amx", which is LK_ISA_AVX512. False: there is no such name. Upper case is as
  * good as lower. */
