@@ -135,6 +135,10 @@ lk_status lk_graph_compact(lk_graph *graph, lk_error *error);
 /* Frees an OWNED constant that has no use. */
 void lk_graph_free_unused(const lk_graph *graph, lk_value *value);
 
+/* The node that makes `value`, which may be LK_NO_VALUE, or LK_NO_NODE. */
+static inline int32_t lk_value_producer_index(const lk_graph *graph, int32_t value) {
+  return value != LK_NO_VALUE ? graph->values[value].producer : LK_NO_NODE;
+}
 /* A constant that no run can replace. */
 bool lk_value_is_constant(const lk_graph *graph, int32_t value);
 

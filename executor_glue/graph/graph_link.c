@@ -96,7 +96,7 @@ static lk_status order_nodes(const lk_graph *graph, int32_t *order, visit *stack
         continue;
       }
       const int32_t input = node->inputs[top->next_input++];
-      const int32_t producer = input == LK_NO_VALUE ? LK_NO_NODE : graph->values[input].producer;
+      const int32_t producer = lk_value_producer_index(graph, input);
       if (producer == LK_NO_NODE || state[producer] == DONE) continue;
       if (state[producer] == OPEN) {
         return fail_node(error, node, "closes a cycle", graph->values[input].name);

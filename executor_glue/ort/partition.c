@@ -8,11 +8,11 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/ort/parts.h"
 
 typedef struct place {
   uint32_t depth;
   uint32_t latest; /* depth that the users of the node allow */
-  int32_t parent;  /* of connected parts (union-find) */
   bool claimed;
   bool working; /* of a part's root: some node of it works */
 } place;
@@ -30,6 +30,7 @@ typedef struct partition {
   const lk_graph *graph;
   const lk_ort_support *support; /* [n_nodes] */
   place *at;                     /* [n_nodes] */
+  int32_t *parents;              /* [n_nodes], of connected parts (parts.h) */
   level *levels;                 /* [n_nodes + 1], by depth */
   bool takes_lone;
   bool *known; /* [n_values]: can be had before a group runs, if shapes depend on it */
@@ -39,8 +40,8 @@ static const lk_node *node_at(const partition *p, size_t n) {
   return &p->graph->nodes[n];
 }
 
-static int32_t producer_of(const partition *p, int32_t value) {
-  return value == LK_NO_VALUE ? LK_NO_NODE : p->graph->values[value].producer;
+static int32_t producer_of(const partition *p, size_t n, uint32_t i) {
+  return lk_value_producer_index(p->graph, node_at(p, n)->inputs[i]);
 }
 
 /* ---- what shapes may depend on --------------------------------------------------------------- */
@@ -75,7 +76,7 @@ static bool must_cut(const partition *p, size_t n, uint32_t i) {
 
 /* What node `n` has at least, because of its input `i`. */
 static uint32_t least_depth(const partition *p, size_t n, uint32_t i) {
-  const int32_t producer = producer_of(p, node_at(p, n)->inputs[i]);
+  const int32_t producer = producer_of(p, n, i);
   if (producer == LK_NO_NODE) return 0;
   const bool leaves = p->at[producer].claimed && (!p->at[n].claimed || must_cut(p, n, i));
   return p->at[producer].depth + (leaves ? 1 : 0);
@@ -108,7 +109,7 @@ static void sink(const partition *p) {
     place *at = &p->at[n];
     if (at->claimed && at->latest != UINT32_MAX && at->latest > at->depth) at->depth = at->latest;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-      const int32_t producer = producer_of(p, node->inputs[i]);
+      const int32_t producer = producer_of(p, n, i);
       if (producer == LK_NO_NODE) continue;
       place *from = &p->at[producer];
       uint32_t allowed = at->depth;
@@ -121,12 +122,8 @@ static void sink(const partition *p) {
 
 /* ---- connected parts ---- */
 
-static int32_t root_of(const partition *p, int32_t n) {
-  while (p->at[n].parent != n) {
-    p->at[n].parent = p->at[p->at[n].parent].parent;
-    n = p->at[n].parent;
-  }
-  return n;
+static place *root_of(const partition *p, size_t n) {
+  return &p->at[lk_ort_part_root(p->parents, (int32_t)n)];
 }
 
 static bool same_group(const partition *p, size_t a, size_t b) {
@@ -135,18 +132,18 @@ static bool same_group(const partition *p, size_t a, size_t b) {
 
 static void find_parts(const partition *p) {
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
-    p->at[n].parent = (int32_t)n;
+    p->parents[n] = (int32_t)n;
     p->at[n].working = false;
   }
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
     for (uint32_t i = 0; i < node_at(p, n)->n_inputs; i++) {
-      const int32_t producer = producer_of(p, node_at(p, n)->inputs[i]);
+      const int32_t producer = producer_of(p, n, i);
       if (producer == LK_NO_NODE || !same_group(p, n, (size_t)producer)) continue;
-      p->at[root_of(p, (int32_t)n)].parent = root_of(p, producer);
+      lk_ort_part_join(p->parents, (int32_t)n, producer);
     }
   }
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
-    if (p->at[n].claimed && p->support[n].works) p->at[root_of(p, (int32_t)n)].working = true;
+    if (p->at[n].claimed && p->support[n].works) root_of(p, n)->working = true;
   }
 }
 
@@ -158,7 +155,7 @@ static void find_levels(const partition *p) {
       p->levels[to->depth].work += p->support[n].is_light ? 1 : ENOUGH;
     }
     for (uint32_t i = 0; i < node_at(p, n)->n_inputs; i++) {
-      const int32_t producer = producer_of(p, node_at(p, n)->inputs[i]);
+      const int32_t producer = producer_of(p, n, i);
       if (producer == LK_NO_NODE || p->at[producer].claimed == to->claimed) continue;
       p->levels[to->claimed ? to->depth : p->at[producer].depth].borders = true;
     }
@@ -167,8 +164,7 @@ static void find_levels(const partition *p) {
 
 static bool is_worth_it(const partition *p, size_t n) {
   const level *of = &p->levels[p->at[n].depth];
-  return p->at[root_of(p, (int32_t)n)].working &&
-         (!of->borders || of->work >= ENOUGH || p->takes_lone);
+  return root_of(p, n)->working && (!of->borders || of->work >= ENOUGH || p->takes_lone);
 }
 
 /* Leaves the parts in which nothing works, and groups in which too little does. True: there were
@@ -207,10 +203,11 @@ lk_status lk_ort_partition_make(const lk_graph *graph, const lk_ort_support *sup
   const size_t n = graph->n_nodes;
   partition p = {.graph = graph, .support = support, .takes_lone = takes_lone};
   p.at = lk_calloc(allocator, n, sizeof *p.at);
+  p.parents = lk_calloc(allocator, n, sizeof *p.parents);
   p.levels = lk_calloc(allocator, n + 1, sizeof *p.levels);
   p.known = lk_calloc(allocator, graph->n_values, sizeof *p.known);
   int32_t *numbers = lk_calloc(allocator, n + 1, sizeof *numbers);
-  if (p.at == NULL || p.levels == NULL || p.known == NULL || numbers == NULL) {
+  if (p.at == NULL || p.parents == NULL || p.levels == NULL || p.known == NULL || numbers == NULL) {
     LK_TRY(lk_fail_memory(error, "groups of nodes", n * sizeof *p.at));
   }
   for (size_t i = 0; i < n; i++) p.at[i].claimed = support[i].reason == NULL;
@@ -224,6 +221,7 @@ lk_status lk_ort_partition_make(const lk_graph *graph, const lk_ort_support *sup
   *out_count = number_groups(&p, numbers, out_groups);
 cleanup:
   lk_free(allocator, p.at);
+  lk_free(allocator, p.parents);
   lk_free(allocator, p.levels);
   lk_free(allocator, p.known);
   lk_free(allocator, numbers);

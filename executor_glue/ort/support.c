@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/ort/parts.h"
 #include "executor_glue/ort/trial.h"
 #include "executor_glue/passes/symbolic_shapes.h"
 
@@ -117,9 +117,9 @@ static lk_status find_support(asker *self, const lk_node *node, lk_ort_support *
  * that one has made, and all of them that feed each other. */
 typedef struct quantized_node {
   bool is_in;
-  int32_t parent;  /* of the nodes of a group (union-find) */
-  bool is_refused; /* of a root: one of the group is left */
-  bool is_slow;    /* of a root: ONNX Runtime has no quick kernel for one of the group */
+  /* of a group's root (parts.h) */
+  bool is_refused; /* one of the group is left */
+  bool is_slow;    /* ONNX Runtime has no quick kernel for one of the group */
 } quantized_node;
 
 static bool quantizes(const asker *self, int32_t node) {
@@ -128,28 +128,14 @@ static bool quantizes(const asker *self, int32_t node) {
   return row != NULL && (row->flags & LK_OP_QUANTIZES) != 0;
 }
 
-/* LK_NO_NODE: no node makes it. */
-static int32_t producer_of(const asker *self, const lk_node *node, uint32_t input) {
-  const int32_t value = node->inputs[input];
-  return value != LK_NO_VALUE ? self->graph->values[value].producer : LK_NO_NODE;
-}
-
 static bool is_quantized(const asker *self, int32_t index) {
   const lk_node *node = &self->graph->nodes[index];
   if (quantizes(self, index)) return true;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    const int32_t producer = producer_of(self, node, i);
+    const int32_t producer = lk_value_producer_index(self->graph, node->inputs[i]);
     if (producer != LK_NO_NODE && quantizes(self, producer)) return true;
   }
   return false;
-}
-
-static int32_t group_of(quantized_node *nodes, int32_t n) {
-  while (nodes[n].parent != n) {
-    nodes[n].parent = nodes[nodes[n].parent].parent;
-    n = nodes[n].parent;
-  }
-  return n;
 }
 
 /* Its ConvInteger takes ten times as long as its QLinearConv (docs/design/kernels.md, "Bytes"). */
@@ -157,20 +143,22 @@ static bool is_slow(const lk_node *node) {
   return strcmp(node->op_type, "ConvInteger") == 0;
 }
 
-static void find_groups(const asker *self, const lk_ort_support *found, quantized_node *nodes) {
+static void find_groups(const asker *self, const lk_ort_support *found, quantized_node *nodes,
+                        int32_t *parents) {
   const lk_graph *graph = self->graph;
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    nodes[n] = (quantized_node){.is_in = is_quantized(self, (int32_t)n), .parent = (int32_t)n};
+    nodes[n] = (quantized_node){.is_in = is_quantized(self, (int32_t)n)};
+    parents[n] = (int32_t)n;
   }
   for (size_t n = 0; n < graph->n_nodes; n++) {
     for (uint32_t i = 0; nodes[n].is_in && i < graph->nodes[n].n_inputs; i++) {
-      const int32_t producer = producer_of(self, &graph->nodes[n], i);
+      const int32_t producer = lk_value_producer_index(graph, graph->nodes[n].inputs[i]);
       if (producer == LK_NO_NODE || !nodes[producer].is_in) continue;
-      nodes[group_of(nodes, (int32_t)n)].parent = group_of(nodes, producer);
+      lk_ort_part_join(parents, (int32_t)n, producer);
     }
   }
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    quantized_node *root = &nodes[group_of(nodes, (int32_t)n)];
+    quantized_node *root = &nodes[lk_ort_part_root(parents, (int32_t)n)];
     if (found[n].reason != NULL) root->is_refused = true;
     if (is_slow(&graph->nodes[n])) root->is_slow = true;
   }
@@ -182,11 +170,14 @@ static lk_status judge_quantized(const asker *self, bool takes_slow, lk_ort_supp
                                  lk_error *error) {
   const size_t n_nodes = self->graph->n_nodes;
   const bool is_quick = takes_slow || self->api->multiplies_bytes() != 0;
-  quantized_node *nodes = lk_alloc(self->graph->allocator, n_nodes * sizeof *nodes);
-  if (nodes == NULL) return lk_fail_memory(error, "quantized groups", n_nodes * sizeof *nodes);
-  find_groups(self, inout, nodes);
+  quantized_node *nodes = lk_graph_alloc(self->graph, n_nodes * sizeof *nodes);
+  int32_t *parents = lk_graph_alloc(self->graph, n_nodes * sizeof *parents);
+  if (nodes == NULL || parents == NULL) {
+    return lk_fail_memory(error, "quantized groups", n_nodes * sizeof *nodes);
+  }
+  find_groups(self, inout, nodes, parents);
   for (size_t n = 0; n < n_nodes; n++) {
-    const quantized_node *root = &nodes[group_of(nodes, (int32_t)n)];
+    const quantized_node *root = &nodes[lk_ort_part_root(parents, (int32_t)n)];
     if (!nodes[n].is_in || inout[n].reason != NULL) continue;
     if (root->is_refused) {
       inout[n].reason = "of a quantized group that has a node which is left";
@@ -194,7 +185,6 @@ static lk_status judge_quantized(const asker *self, bool takes_slow, lk_ort_supp
       inout[n].reason = "of a quantized group, which ONNX Runtime computes sooner here";
     }
   }
-  lk_free(self->graph->allocator, nodes);
   return LK_OK;
 }
 

@@ -211,6 +211,14 @@ static void next_window(const lk_conv_shape *conv, window *at) {
   at->image++;
 }
 
+/* A line of an image, at its first column; NULL: outside. */
+static const uint8_t *line_of(const lk_conv_shape *conv, const uint8_t *image, int64_t depth,
+                              int64_t height) {
+  const bool is_inside = depth >= 0 && depth < conv->in[0] && height >= 0 && height < conv->in[1];
+  const int64_t bytes = conv->in[2] * conv->in_channels * conv->groups;
+  return is_inside ? image + (depth * conv->in[1] + height) * bytes : NULL;
+}
+
 /* `a`: of the group. */
 static void take_window(const lk_product_integer *self, const uint8_t *a, const window *of,
                         const uint8_t *zero, uint8_t *to) {
@@ -229,11 +237,7 @@ static void take_window(const lk_product_integer *self, const uint8_t *a, const 
       continue;
     }
     for (int64_t j = 0; j < conv->kernel[1]; j++) {
-      const int64_t height = at[1] + j * conv->dilation[1];
-      const bool is_inside =
-          depth >= 0 && depth < conv->in[0] && height >= 0 && height < conv->in[1];
-      const uint8_t *line =
-          is_inside ? image + (depth * conv->in[1] + height) * conv->in[2] * pixel : NULL;
+      const uint8_t *line = line_of(conv, image, depth, at[1] + j * conv->dilation[1]);
       take_line(self, line, at[2], zero, to);
       to += conv->kernel[2] * conv->in_channels * element_bytes(self);
     }
@@ -278,10 +282,10 @@ static void take_windows(const lk_product_integer *self, const uint8_t *a, int64
 
 /* The rows of a block that are not copied: [n_runs][LK_INTEGER_ROWS], as an lk_integer_block has
  * them. */
-typedef struct row_runs {
+typedef struct block_runs {
   bool are_used;
   const int32_t *at[LK_INTEGER_RUNS * LK_INTEGER_ROWS];
-} row_runs;
+} block_runs;
 
 /* How many runs a row has, and the bytes of each. */
 static int64_t count_runs(const lk_product_integer *self) {
@@ -308,24 +312,21 @@ static void find_window_runs(const lk_product_integer *self, const uint8_t *a, c
   const int64_t pixel = conv->in_channels, bytes = run_bytes(self);
   int64_t at[LK_CONV_DIMS];
   for (int d = 0; d < LK_CONV_DIMS; d++) at[d] = of->out[d] * conv->stride[d] - conv->pad[d];
+  const uint8_t *image = a + of->image * conv->in[0] * conv->in[1] * conv->in[2] * pixel;
   const bool is_whole = at[2] >= 0 && at[2] + conv->kernel[2] <= conv->in[2];
   for (int64_t i = 0; i < conv->kernel[0]; i++) {
     const int64_t depth = at[0] + i * conv->dilation[0];
     for (int64_t j = 0; j < conv->kernel[1]; j++, to += bytes, runs += LK_INTEGER_ROWS) {
-      const int64_t height = at[1] + j * conv->dilation[1];
-      const bool is_inside =
-          depth >= 0 && depth < conv->in[0] && height >= 0 && height < conv->in[1];
-      const int64_t line = (of->image * conv->in[0] + depth) * conv->in[1] + height;
-      const uint8_t *from = is_inside ? a + line * conv->in[2] * pixel : NULL;
-      const bool is_in_place = is_inside && is_whole;
-      if (!is_in_place) take_line(self, from, at[2], zero, to);
-      *runs = (const int32_t *)(const void *)(is_in_place ? from + at[2] * pixel : to);
+      const uint8_t *line = line_of(conv, image, depth, at[1] + j * conv->dilation[1]);
+      const bool is_in_place = line != NULL && is_whole;
+      if (!is_in_place) take_line(self, line, at[2], zero, to);
+      *runs = (const int32_t *)(const void *)(is_in_place ? line + at[2] * pixel : to);
     }
   }
 }
 
 static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t first,
-                      int64_t count, const uint8_t *zero, int32_t *scratch, row_runs *out) {
+                      int64_t count, const uint8_t *zero, int32_t *scratch, block_runs *out) {
   if (!self->is_conv) {
     for (int64_t i = 0; i < count; i++) {
       out->at[i] = (const int32_t *)(const void *)(a + (first + i) * self->a_row);
@@ -343,7 +344,7 @@ static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t 
 
 /* Rows `first` and so on of a block. */
 static void take_block(const lk_product_integer *self, const uint8_t *a, int64_t first,
-                       int64_t count, const uint8_t *zero, int32_t *to, row_runs *runs) {
+                       int64_t count, const uint8_t *zero, int32_t *to, block_runs *runs) {
   runs->are_used = reads_in_place(self, a);
   if (runs->are_used) {
     find_runs(self, a, first, count, zero, to, runs);
@@ -418,7 +419,7 @@ static lk_integer_block describe(const lk_product_integer *self, const lk_intege
 
 /* Some panels of a block of rows. `has_rows`: they are in `scratch` and `runs` already. */
 static void run_block(const lk_product_integer *self, const lk_integer_operands *of, int64_t turn,
-                      bool has_rows, int32_t *scratch, row_runs *runs) {
+                      bool has_rows, int32_t *scratch, block_runs *runs) {
   const int64_t chunk = turn % self->chunks, block = turn / self->chunks % self->blocks;
   const int64_t batch = turn / self->chunks / self->blocks, first = block * self->block_rows;
   const place at = find_place(self, batch);
@@ -452,7 +453,7 @@ static void run_slots(const void *arg, int64_t begin, int64_t end) {
   const int64_t turns = self->batches * self->blocks * self->chunks;
   const int64_t first = begin * turns / self->slots, last = end * turns / self->slots;
   int32_t *scratch = (int32_t *)of.of[LK_INTEGER_SCRATCH] + begin * self->block_rows * self->a_step;
-  row_runs runs;
+  block_runs runs;
   for (int64_t turn = first; turn < last && !lk_team_is_stopped(); turn++) {
     run_block(self, &of, turn, turn > first && turn % self->chunks != 0, scratch, &runs);
   }
