@@ -228,6 +228,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .listener_enter = listener_enter,
       .listener_leave = lk_listener_leave,
       .multiplies_bytes = multiplies_bytes,
+      .ops_expect = lk_ops_expect,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

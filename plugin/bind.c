@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/prefetch.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/float_state.h"
@@ -174,6 +175,10 @@ cleanup:
 
 /* ---- a plan of its own ---- */
 
+static const lk_pattern *pattern_of(const lk_op *op) {
+  return atomic_load_explicit(&op->pattern, memory_order_acquire);
+}
+
 /* Keeps what further plans have in common with this one. Another thread may have been first. */
 static lk_status keep_pattern(lk_op *op, const lk_bind_desc *bind, const lk_plan_body *body,
                               lk_error *error) {
@@ -205,7 +210,7 @@ static lk_status make_own(lk_op *op, const lk_bind_desc *bind, lk_plan **out_pla
                           lk_error *error) {
   lk_status status = LK_OK;
   lk_plan_body *body = NULL;
-  const lk_pattern *pattern = atomic_load_explicit(&op->pattern, memory_order_acquire);
+  const lk_pattern *pattern = pattern_of(op);
   if (pattern != NULL) LK_TRY(resize_body(op, bind, pattern, &body, error));
   if (body == NULL) {
     LK_TRY(build_own(op, bind, &body, error));
@@ -241,6 +246,29 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
 cleanup:
   lk_plan_release(former);
   return status;
+}
+
+/* ---- binds to come ---- */
+
+/* What the op itself points to. */
+static void prefetch_parts(const lk_op *op) {
+  const lk_pattern *pattern = pattern_of(op);
+  if (pattern != NULL) lk_pattern_prefetch(pattern);
+  lk_prefetch(op->node.params, op->node.class_->params_size);
+  lk_prefetch(op->comes_at_run, op->node.n_inputs);
+}
+
+static void prefetch_packed(const lk_op *op) {
+  const lk_pattern *pattern = pattern_of(op);
+  if (pattern != NULL) lk_pattern_prefetch_packed(pattern);
+}
+
+/* Each op comes by three times, one place nearer: what is read of it now was brought the time
+ * before. */
+void lk_ops_expect(lk_op *const *ops, uint32_t n_ops) {
+  if (n_ops > 2 && ops[2] != NULL) lk_prefetch(ops[2], sizeof *ops[2]);
+  if (n_ops > 1 && ops[1] != NULL) prefetch_parts(ops[1]);
+  if (n_ops > 0 && ops[0] != NULL) prefetch_packed(ops[0]);
 }
 
 lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *error) {

@@ -49,6 +49,7 @@ lk_status lk_node_infer_values(lk_dims *dims, const lk_node_desc *given, const l
                                int32_t *out_copy_of, int64_t *out_values, lk_error *error);
 
 /* bind.c */
+void lk_ops_expect(lk_op *const *ops, uint32_t n_ops);
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error);
 lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *error);
 lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *out, lk_error *error);

@@ -88,12 +88,15 @@ static lk_status note_shapes(const lk_plan_builder *builder, lk_error *error) {
 
 static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
   const lk_run_plan_desc *desc = builder->desc;
+  const lk_program *program = builder->program;
+  const size_t n_nodes = program->graph->n_nodes;
   const bool is_timed = desc->is_kept || desc->bound != NULL;
   find_uses(builder);
   LK_RETURN_NOT_OK(bind_sources(builder, error));
   uint64_t begin = is_timed ? lk_now_ns() : 0;
-  for (size_t i = 0; i < builder->program->graph->n_nodes; i++) {
+  for (size_t i = 0; i < n_nodes; i++) {
     if (!builder->alive[i]) continue;
+    program->api->ops_expect(program->ops + i + 1, (uint32_t)(n_nodes - i - 1));
     LK_RETURN_NOT_OK(lk_bind_node(builder, (int32_t)i, error));
     if (!is_timed) continue;
     const uint64_t end = lk_now_ns();

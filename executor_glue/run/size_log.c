@@ -9,10 +9,16 @@
 
 #include "base/alloc.h"
 #include "base/fork.h"
+#include "base/list.h"
 #include "base/status.h"
 #include "base/tensor.h"
 
+enum { BUCKETS = LK_SIZES_MAX / 4 };
+
 struct lk_size_record {
+  lk_size_record *next, **link; /* of the bucket */
+  /* Of the records without a run plan, by when they lost it. */
+  lk_size_record *idle_earlier, *idle_later;
   atomic_uint_least64_t runs;
   uint64_t hash;
   uint64_t number;    /* in the order of the first builds */
@@ -28,9 +34,10 @@ struct lk_size_record {
 struct lk_size_log {
   const lk_allocator *allocator;
   lk_fork_entry fork;
-  pthread_mutex_t mutex; /* guards what follows, and all of a record but its runs */
-  lk_size_record **records;
-  size_t n_records, capacity;
+  pthread_mutex_t mutex;            /* guards what follows, and all of a record but its runs */
+  lk_size_record *buckets[BUCKETS]; /* by hash */
+  lk_size_record *idle_first, *idle_last;
+  size_t n_records;
   uint64_t next_number, lost;
   char name[];
 };
@@ -52,8 +59,12 @@ void lk_size_log_destroy(lk_size_log *log) {
   if (log == NULL) return;
   lk_fork_leave(&log->fork);
   pthread_mutex_destroy(&log->mutex);
-  for (size_t i = 0; i < log->n_records; i++) lk_free(log->allocator, log->records[i]);
-  lk_free(log->allocator, log->records);
+  for (size_t i = 0; i < BUCKETS; i++) {
+    for (lk_size_record *each = log->buckets[i], *next; each != NULL; each = next) {
+      next = each->next;
+      lk_free(log->allocator, each);
+    }
+  }
   lk_free(log->allocator, log);
 }
 
@@ -87,8 +98,6 @@ static void write_bytes(const lk_size_build *build, unsigned char *to) {
   }
 }
 
-/* ---- builds ---- */
-
 static lk_size_record *make_record(const lk_size_log *log, const lk_size_build *build) {
   const size_t count = count_bytes(build);
   lk_size_record *made = lk_calloc(log->allocator, 1, sizeof *made + count);
@@ -101,53 +110,65 @@ static lk_size_record *make_record(const lk_size_log *log, const lk_size_build *
   return made;
 }
 
-/* With the mutex, as the next two. NULL: it is new. */
-static lk_size_record *find(const lk_size_log *log, const lk_size_record *wanted) {
-  for (size_t i = 0; i < log->n_records; i++) {
-    lk_size_record *each = log->records[i];
-    if (each->hash == wanted->hash && each->n_bytes == wanted->n_bytes &&
-        memcmp(each->bytes, wanted->bytes, wanted->n_bytes) == 0) {
-      return each;
-    }
-  }
-  return NULL;
+/* ---- the list, with the mutex ---- */
+
+static lk_size_record **bucket_of(lk_size_log *log, uint64_t hash) {
+  return &log->buckets[hash % BUCKETS];
 }
 
-/* The record that was built the longest time ago, of those without a run plan; NULL: none. */
-static lk_size_record **find_oldest(lk_size_log *log) {
-  lk_size_record **oldest = NULL;
-  for (size_t i = 0; i < log->n_records; i++) {
-    lk_size_record **each = &log->records[i];
-    if ((*each)->run_plans > 0) continue;
-    if (oldest == NULL || (*each)->last_build_ns < (*oldest)->last_build_ns) oldest = each;
+/* NULL: it is new. */
+static lk_size_record *find(lk_size_log *log, const lk_size_record *wanted) {
+  lk_size_record *each = *bucket_of(log, wanted->hash);
+  while (each != NULL && (each->hash != wanted->hash || each->n_bytes != wanted->n_bytes ||
+                          memcmp(each->bytes, wanted->bytes, wanted->n_bytes) != 0)) {
+    each = each->next;
   }
-  return oldest;
+  return each;
 }
 
-/* A place for one record more; `*out_place` NULL: all have run plans. */
-static lk_status find_place(lk_size_log *log, lk_size_record ***out_place, lk_error *error) {
+static void idle_append(lk_size_log *log, lk_size_record *record) {
+  record->idle_earlier = log->idle_last;
+  record->idle_later = NULL;
+  *(log->idle_last != NULL ? &log->idle_last->idle_later : &log->idle_first) = record;
+  log->idle_last = record;
+}
+
+static void idle_remove(lk_size_log *log, lk_size_record *record) {
+  lk_size_record *earlier = record->idle_earlier, *later = record->idle_later;
+  *(earlier != NULL ? &earlier->idle_later : &log->idle_first) = later;
+  *(later != NULL ? &later->idle_earlier : &log->idle_last) = earlier;
+}
+
+/* Where the list is full, the record that has been without a run plan for the longest time leaves
+ * it for `record`, or all have one. Returns the record that is not in the list: its memory is the
+ * caller's to free. */
+static lk_size_record *enter(lk_size_log *log, lk_size_record *record) {
+  lk_size_record *gone = NULL;
   if (log->n_records == LK_SIZES_MAX) {
-    *out_place = find_oldest(log);
     log->lost++;
-    return LK_OK;
+    gone = log->idle_first;
+    if (gone == NULL) return record;
+    idle_remove(log, gone);
+    LK_LIST_REMOVE(gone, next, link);
+    log->n_records--;
   }
-  if (!LK_GROW(log->allocator, log->records, log->n_records, log->capacity)) {
-    return lk_fail_memory(error, "a list of sizes", sizeof **out_place);
-  }
-  *out_place = &log->records[log->n_records];
-  **out_place = NULL;
+  LK_LIST_ADD(*bucket_of(log, record->hash), record, next, link);
+  idle_append(log, record);
   log->n_records++;
-  return LK_OK;
+  record->number = log->next_number++;
+  return gone;
 }
 
-static void count_build(lk_size_record *self, const lk_size_build *build) {
+/* ---- builds ---- */
+
+static void count_build(lk_size_log *log, lk_size_record *record, const lk_size_build *build) {
   const uint64_t took = build->end_ns - build->begin_ns;
-  self->run_plans++;
-  self->builds++;
-  self->build_ns += took;
-  if (took > self->longest_build_ns) self->longest_build_ns = took;
-  self->last_build_ns = build->end_ns;
-  self->plan_bytes = build->bytes;
+  if (record->run_plans++ == 0) idle_remove(log, record);
+  record->builds++;
+  record->build_ns += took;
+  if (took > record->longest_build_ns) record->longest_build_ns = took;
+  record->last_build_ns = build->end_ns;
+  record->plan_bytes = build->bytes;
 }
 
 lk_status lk_size_log_add(lk_size_log *log, const lk_size_build *build, lk_size_record **out_record,
@@ -157,24 +178,17 @@ lk_status lk_size_log_add(lk_size_log *log, const lk_size_build *build, lk_size_
   if (made == NULL) {
     return lk_fail_memory(error, "a size", sizeof *made + count_bytes(build));
   }
-  lk_size_record **place = NULL;
-  lk_status status = LK_OK;
   pthread_mutex_lock(&log->mutex);
   lk_size_record *found = find(log, made);
-  if (found == NULL) status = find_place(log, &place, error);
-  if (place != NULL) {
-    made->number = log->next_number++;
-    found = made;
-    gone = *place;
-    *place = made;
+  if (found == NULL) {
+    gone = enter(log, made);
+    found = gone != made ? made : NULL;
   }
-  if (found != NULL) {
-    count_build(found, build);
-    *out_record = found;
-  }
+  if (found != NULL) count_build(log, found, build);
   pthread_mutex_unlock(&log->mutex);
+  *out_record = found;
   lk_free(log->allocator, gone);
-  return status;
+  return LK_OK;
 }
 
 void lk_size_record_add_runs(lk_size_record *record, uint64_t count) {
@@ -184,7 +198,7 @@ void lk_size_record_add_runs(lk_size_record *record, uint64_t count) {
 void lk_size_log_release(lk_size_log *log, lk_size_record *record) {
   if (record == NULL) return;
   pthread_mutex_lock(&log->mutex);
-  record->run_plans--;
+  if (--record->run_plans == 0) idle_append(log, record);
   pthread_mutex_unlock(&log->mutex);
 }
 
@@ -239,8 +253,11 @@ lk_status lk_size_log_visit(lk_size_log *log, lk_size_fn visit, void *arg, lk_er
   pthread_mutex_lock(&log->mutex);
   const size_t count = log->n_records;
   shown *all = lk_calloc(log->allocator, count, sizeof *all);
-  for (size_t i = 0; all != NULL && i < count && !failed; i++) {
-    failed = !copy_record(log, log->records[i], &all[i]);
+  size_t n_copied = 0;
+  for (size_t i = 0; all != NULL && i < BUCKETS; i++) {
+    for (lk_size_record *each = log->buckets[i]; each != NULL && !failed; each = each->next) {
+      failed = !copy_record(log, each, &all[n_copied++]);
+    }
   }
   pthread_mutex_unlock(&log->mutex);
   if (all == NULL) return lk_fail_memory(error, "a list of sizes", count * sizeof *all);

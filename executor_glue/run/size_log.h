@@ -3,8 +3,8 @@
  * how many runs it had.
  *
  * Only a build looks here, and a record is small beside what it builds. There are LK_SIZES_MAX at
- * the most: a further one takes the place of that which was built the longest time ago and has no
- * run plan any more. Where all have one, a size goes without a record.
+ * the most: a further one takes the place of that which has been without a run plan for the longest
+ * time. Where all have one, a size goes without a record.
  *
  * Threads: any number may call these functions at the same time, but for create and destroy.
  */

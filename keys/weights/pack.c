@@ -1,7 +1,9 @@
 /* Copies of contents that callers use: packed once per layout, or plain. */
+#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/prefetch.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
 
@@ -146,6 +148,11 @@ lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **ou
 
 lk_packed_name lk_packed_get_name(const lk_packed *packed) {
   return (lk_packed_name){packed->content, packed, packed->serial};
+}
+
+void lk_packed_prefetch(const lk_packed_name *name) {
+  lk_prefetch(name->content, sizeof *name->content);
+  lk_prefetch(name->copy, offsetof(lk_packed, layout));
 }
 
 lk_packed *lk_packed_by_name(const lk_packed_name *name) {

@@ -76,6 +76,8 @@ typedef struct lk_packed_name {
   uint64_t serial;       /* of the copy: never reused */
 } lk_packed_name;
 lk_packed_name lk_packed_get_name(const lk_packed *packed);
+/* Brings what lk_packed_by_name reads into the processor's cache. */
+void lk_packed_prefetch(const lk_packed_name *name);
 /* NULL: the copy has been dropped. */
 lk_packed *lk_packed_by_name(const lk_packed_name *name);
 const void *lk_packed_data(const lk_packed *packed);

@@ -6,24 +6,33 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/prefetch.h"
 #include "base/status.h"
 #include "base/tensor.h"
 
 enum { MOST_INPUTS = 12, MOST_PACKED = 6, FOUND_BYTES = 256 };
 
-/* Everything that a further plan needs of its node lies here and in the body, side by side: the
- * memory of a model has driven it out of the cache since the last size. */
+/* Everything that a further plan needs of its node lies in one block: the memory of a model has
+ * driven it out of the cache since the last size. */
 struct lk_pattern {
   const lk_allocator *allocator;
-  lk_plan_body *body; /* its packed constants are not there: they have names */
-  uint16_t at_run;    /* bit i: input i comes at run time; others are constant or absent */
+  uint16_t at_run; /* bit i: input i comes at run time; others are constant or absent */
   uint8_t n_inputs, n_packed;
-  lk_layout wish; /* of output 0, the only one */
-  lk_packed_name packed[MOST_PACKED];
-  lk_tensor inputs[]; /* [n_inputs], as an lk_planner has them */
+  lk_layout wish;     /* of output 0, the only one */
+  double other_bytes; /* of the step's, but for inputs and outputs */
+  lk_packed_name packed[/* n_packed */];
+  /* Behind them: lk_tensor [n_inputs], as an lk_planner has them, and a plan body, whose packed
+   * constants are not there: they have names. */
 };
 
 _Static_assert(MOST_INPUTS <= 16, "bits of at_run");
+
+static lk_tensor *inputs_of(const lk_pattern *pattern) {
+  return (lk_tensor *)(uintptr_t)(pattern->packed + pattern->n_packed);
+}
+static lk_plan_body *body_of(const lk_pattern *pattern) {
+  return (lk_plan_body *)(inputs_of(pattern) + pattern->n_inputs);
+}
 
 /* ---- the first plan ---- */
 
@@ -42,48 +51,76 @@ static lk_plan_arrays arrays_of(const lk_plan_body *body) {
                           .temps = (size_t *)(uintptr_t)lk_plan_temps(body)};
 }
 
+/* An operand that changes with the sizes; NULL: it is none. */
+static const lk_tensor_desc *sized(lk_step_arg arg, const lk_tensor *inputs,
+                                   const lk_tensor_desc *output) {
+  if (arg.place == LK_PLACE_INPUT) return &inputs[arg.index].desc;
+  return arg.place == LK_PLACE_OUTPUT ? output : NULL;
+}
+
+static double bytes_of(const lk_tensor_desc *desc) {
+  return (double)lk_elements(desc) * (double)lk_dtype_size(desc->dtype);
+}
+
+/* All but the names and the body. */
+static void fill(lk_pattern *pattern, const lk_op_node *node, const lk_plan_body *body,
+                 const lk_tensor *inputs, const lk_layout *wishes) {
+  const lk_step *step = lk_plan_steps(body);
+  const lk_tensor_desc output = lk_plan_body_output(body, 0);
+  lk_tensor *mine = inputs_of(pattern);
+  double bytes = step->bytes;
+  pattern->wish = wishes != NULL ? wishes[0] : LK_LAYOUT_ANY;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    if (lk_op_is_absent(node, i)) continue;
+    const bool is_constant = node->constants[i].content != NULL;
+    mine[i] = is_constant ? node->constants[i].tensor : (lk_tensor){.desc = inputs[i].desc};
+    if (!is_constant) pattern->at_run |= (uint16_t)(1U << i);
+  }
+  for (uint32_t i = 0; i < step->n_args; i++) {
+    const lk_tensor_desc *desc = sized(lk_plan_args(body)[step->first_arg + i], mine, &output);
+    if (desc != NULL) bytes -= bytes_of(desc);
+  }
+  pattern->other_bytes = bytes;
+}
+
 lk_status lk_pattern_create(const lk_op_node *node, const lk_plan_body *body,
                             const lk_tensor *inputs, const lk_layout *wishes,
                             lk_pattern **out_pattern, lk_error *error) {
   lk_status status = LK_OK;
+  lk_plan_body *plain = NULL; /* as one that nobody compares */
   *out_pattern = NULL;
   if (!has_pattern(node, body)) return LK_OK;
   const lk_allocator *allocator = body->env->allocator;
-  lk_pattern *made = NULL;
-  const size_t bytes = offsetof(lk_pattern, inputs) + node->n_inputs * sizeof made->inputs[0];
-  made = lk_calloc(allocator, 1, bytes);
-  if (made == NULL) return lk_fail_memory(error, "what plans have in common", bytes);
   lk_plan_body draft = *body;
   lk_plan_arrays arrays = arrays_of(body);
   lk_tensor_desc output = lk_plan_body_output(body, 0);
+  draft.is_compared = false;
+  arrays.outputs = &output;
+  LK_TRY(lk_plan_body_create(&draft, &arrays, &plain, error));
+  const size_t bytes = sizeof(lk_pattern) + body->n_packed * sizeof(lk_packed_name) +
+                       node->n_inputs * sizeof(lk_tensor) + plain->bytes;
+  lk_pattern *made = lk_calloc(allocator, 1, bytes);
+  if (made == NULL) {
+    status = lk_fail_memory(error, "what plans have in common", bytes);
+    goto cleanup;
+  }
   made->allocator = allocator;
   made->n_inputs = (uint8_t)node->n_inputs;
-  made->wish = wishes != NULL ? wishes[0] : LK_LAYOUT_ANY;
-  for (uint32_t i = 0; i < node->n_inputs; i++) {
-    if (lk_op_is_absent(node, i)) continue;
-    const bool is_constant = node->constants[i].content != NULL;
-    made->inputs[i] = is_constant ? node->constants[i].tensor : (lk_tensor){.desc = inputs[i].desc};
-    if (!is_constant) made->at_run |= (uint16_t)(1U << i);
-  }
   made->n_packed = (uint8_t)body->n_packed;
   for (uint32_t i = 0; i < body->n_packed; i++) {
     made->packed[i] = lk_packed_get_name(arrays.packed[i]);
   }
-  draft.is_compared = false;
-  arrays.outputs = &output;
-  LK_TRY(lk_plan_body_create(&draft, &arrays, &made->body, error));
+  fill(made, node, body, inputs, wishes);
+  lk_plan_body_copy_to(plain, body_of(made));
   *out_pattern = made;
-  made = NULL;
 
 cleanup:
-  lk_pattern_destroy(made);
+  if (plain != NULL) lk_free(allocator, plain); /* its packed constants are not its own */
   return status;
 }
 
 void lk_pattern_destroy(lk_pattern *pattern) {
-  if (pattern == NULL) return;
-  lk_free(pattern->allocator, pattern->body); /* its packed constants are not its own */
-  lk_free(pattern->allocator, pattern);
+  if (pattern != NULL) lk_free(pattern->allocator, pattern);
 }
 
 /* ---- further plans ---- */
@@ -122,23 +159,15 @@ static bool post_ops_fit(const lk_op_node *node, const lk_tensor *inputs,
   return true;
 }
 
-static double bytes_of(const lk_tensor_desc *desc) {
-  return (double)lk_elements(desc) * (double)lk_dtype_size(desc->dtype);
-}
-
 /* The step's work, where `resize` does not say otherwise, as lk_planner_kernel counts it. Operands
  * that are neither inputs nor outputs are as large as the pattern's. */
-static void count_work(const lk_pattern *pattern, const lk_tensor_desc *former_output,
-                       const lk_resizing *of) {
-  double flops = 0, bytes = of->step->bytes;
+static void count_work(const lk_pattern *pattern, const lk_resizing *of) {
+  double flops = 0, bytes = pattern->other_bytes;
   for (uint32_t i = 0; i < of->step->n_args; i++) {
-    const lk_step_arg arg = of->args[i];
-    if (arg.place != LK_PLACE_INPUT && arg.place != LK_PLACE_OUTPUT) continue;
-    const bool is_input = arg.place == LK_PLACE_INPUT;
-    const lk_tensor_desc *now = is_input ? &of->inputs[arg.index].desc : of->output;
-    const lk_tensor_desc *before = is_input ? &pattern->inputs[arg.index].desc : former_output;
-    const double elements = (double)lk_elements(now);
-    bytes += bytes_of(now) - bytes_of(before);
+    const lk_tensor_desc *desc = sized(of->args[i], of->inputs, of->output);
+    if (desc == NULL) continue;
+    const double elements = (double)lk_elements(desc);
+    bytes += elements * (double)lk_dtype_size(desc->dtype);
     if (elements > flops) flops = elements;
   }
   of->step->flops = (float)flops;
@@ -146,9 +175,8 @@ static void count_work(const lk_pattern *pattern, const lk_tensor_desc *former_o
 }
 
 /* The sizes of the step in `body`, which is a copy of the pattern's. */
-static bool set_sizes(const lk_pattern *pattern, const lk_tensor_desc *former_output,
-                      const lk_tensor_desc *output, const lk_inference *inferred,
-                      lk_plan_body *body) {
+static bool set_sizes(const lk_pattern *pattern, const lk_tensor_desc *output,
+                      const lk_inference *inferred, lk_plan_body *body) {
   lk_step *step = (lk_step *)(uintptr_t)lk_plan_steps(body);
   const lk_resizing resizing = {.node = inferred->node,
                                 .inputs = inferred->inputs,
@@ -157,13 +185,13 @@ static bool set_sizes(const lk_pattern *pattern, const lk_tensor_desc *former_ou
                                 .step = step,
                                 .args = lk_plan_args(body) + step->first_arg,
                                 .params = (void *)(uintptr_t)step->params};
-  count_work(pattern, former_output, &resizing);
+  count_work(pattern, &resizing);
   return inferred->node->class_->resize(&resizing);
 }
 
 /* The packed constants into `out`; false: one has gone, and none is taken. */
 static bool take_packed(const lk_pattern *pattern, lk_packed **out) {
-  for (uint32_t i = 0; i < pattern->body->n_packed; i++) {
+  for (uint32_t i = 0; i < pattern->n_packed; i++) {
     out[i] = lk_packed_by_name(&pattern->packed[i]);
     if (out[i] != NULL) continue;
     while (i-- > 0) lk_packed_release(out[i]);
@@ -180,7 +208,7 @@ static lk_status copy_body(const lk_pattern *pattern, const lk_inference *inferr
   *out_body = NULL;
   if (!take_packed(pattern, packed)) return LK_OK;
   const lk_status status =
-      lk_plan_body_copy(pattern->body, packed, &inferred->outputs[0], out_body, error);
+      lk_plan_body_copy(body_of(pattern), packed, &inferred->outputs[0], out_body, error);
   if (status != LK_OK) {
     for (uint32_t i = 0; i < pattern->n_packed; i++) lk_packed_release(packed[i]);
   } else if (class_->flops != NULL) {
@@ -194,21 +222,33 @@ static bool can_write_over(const lk_tensor *inputs, int32_t over, const lk_tenso
                       lk_dtype_size(inputs[over].desc.dtype) == lk_dtype_size(output->dtype));
 }
 
+/* Of a convolution with two operands more: what is larger is not worth more. */
+enum { PREFETCHED_BYTES = 1024 };
+
+void lk_pattern_prefetch(const lk_pattern *pattern) {
+  lk_prefetch(pattern, PREFETCHED_BYTES);
+}
+
+void lk_pattern_prefetch_packed(const lk_pattern *pattern) {
+  for (uint32_t i = 0; i < pattern->n_packed; i++) lk_packed_prefetch(&pattern->packed[i]);
+}
+
 lk_status lk_pattern_resize(const lk_pattern *pattern, const lk_op_node *node,
                             const lk_tensor *inputs, const lk_layout *wishes,
                             int32_t in_place_input, lk_plan_body **out_body, lk_error *error) {
   alignas(max_align_t) unsigned char found[FOUND_BYTES];
   lk_tensor all[MOST_INPUTS];
+  const lk_plan_body *former_body = body_of(pattern);
   *out_body = NULL;
-  if (in_place_input != pattern->body->in_place_input) return LK_OK;
+  if (in_place_input != former_body->in_place_input) return LK_OK;
   if ((wishes != NULL ? wishes[0] : LK_LAYOUT_ANY) != pattern->wish) return LK_OK;
+  memcpy(all, inputs_of(pattern), pattern->n_inputs * sizeof all[0]);
   for (uint32_t i = 0; i < pattern->n_inputs; i++) {
-    all[i] = pattern->inputs[i];
     if ((pattern->at_run >> i & 1) == 0) continue;
     if (!is_like(&all[i].desc, &inputs[i].desc)) return LK_OK;
     memcpy(all[i].desc.dims, inputs[i].desc.dims, inputs[i].desc.rank * sizeof(int64_t));
   }
-  const lk_tensor_desc former = lk_plan_body_output(pattern->body, 0);
+  const lk_tensor_desc former = lk_plan_body_output(former_body, 0);
   lk_tensor_desc output = {.dtype = former.dtype, .rank = LK_RANK_UNKNOWN};
   const lk_inference inference = {
       .node = node, .inputs = all, .outputs = &output, .found = found, .copy_of = -1};
@@ -216,13 +256,12 @@ lk_status lk_pattern_resize(const lk_pattern *pattern, const lk_op_node *node,
   if (node->class_->infer(&inferred, NULL) != LK_OK) return LK_OK; /* refused with a sentence */
   output.layout = former.layout;
   if (!is_like(&former, &output) || !post_ops_fit(node, all, &output) ||
-      !can_write_over(all, in_place_input, &output) ||
-      !lk_plan_body_holds(pattern->body, &output)) {
+      !can_write_over(all, in_place_input, &output) || !lk_plan_body_holds(former_body, &output)) {
     return LK_OK;
   }
   lk_plan_body *body = NULL;
   LK_RETURN_NOT_OK(copy_body(pattern, &inferred, &body, error));
-  if (body != NULL && !set_sizes(pattern, &former, &output, &inferred, body)) {
+  if (body != NULL && !set_sizes(pattern, &output, &inferred, body)) {
     lk_plan_body_destroy(body);
     body = NULL;
   }

@@ -29,6 +29,11 @@ lk_status lk_pattern_create(const lk_op_node *node, const lk_plan_body *body,
                             lk_pattern **out_pattern, lk_error *error);
 void lk_pattern_destroy(lk_pattern *pattern); /* NULL is allowed */
 
+/* Brings what lk_pattern_resize reads into the processor's cache: the pattern, and then, once that
+ * is there, what its packed constants are found by. */
+void lk_pattern_prefetch(const lk_pattern *pattern);
+void lk_pattern_prefetch_packed(const lk_pattern *pattern);
+
 /* The plan that lk_plan_build would make, LK_PLAN_RUN. NULL: it must be built, or refused, by
  * that. Any thread. */
 lk_status lk_pattern_resize(const lk_pattern *pattern, const lk_op_node *node,

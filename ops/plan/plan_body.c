@@ -125,21 +125,25 @@ lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *a
   return LK_OK;
 }
 
+void lk_plan_body_copy_to(const lk_plan_body *from, lk_plan_body *to) {
+  memcpy(to, from, from->bytes);
+  lk_step *steps = (lk_step *)(uintptr_t)lk_plan_steps(to);
+  for (uint32_t i = 0; i < to->n_steps; i++) {
+    if (steps[i].params == NULL) continue;
+    const size_t at = (size_t)((const char *)steps[i].params - (const char *)from);
+    steps[i].params = (const char *)to + at;
+  }
+}
+
 lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
                             const lk_tensor_desc *output, lk_plan_body **out_body,
                             lk_error *error) {
   *out_body = NULL;
   lk_plan_body *body = lk_alloc(from->env->allocator, from->bytes);
   if (body == NULL) return lk_fail_memory(error, "a plan", from->bytes);
-  memcpy(body, from, from->bytes);
+  lk_plan_body_copy_to(from, body);
   body->n_blocks = 0;
   atomic_init(&body->refs, 1);
-  lk_step *steps = (lk_step *)(uintptr_t)lk_plan_steps(body);
-  for (uint32_t i = 0; i < body->n_steps; i++) {
-    if (steps[i].params == NULL) continue;
-    const size_t at = (size_t)((const char *)steps[i].params - (const char *)from);
-    steps[i].params = (const char *)body + at;
-  }
   memcpy((lk_packed **)(uintptr_t)lk_plan_packed(body), packed, body->n_packed * sizeof *packed);
   put_outputs(body, output);
   *out_body = body;

@@ -119,6 +119,8 @@ typedef enum lk_plan_use {
  * that these have; on failure they are still the draft's. */
 lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *arrays,
                               lk_plan_body **out_body, lk_error *error);
+/* The same block at another place, with room for it: it refers to nothing within the old one. */
+void lk_plan_body_copy_to(const lk_plan_body *from, lk_plan_body *to);
 /* A copy of a body that nobody compares, with other constants and another output of the same rank,
  * the only one; it has no blocks. Takes over the references of `packed` [n_packed]; on failure they
  * are still the caller's. */

@@ -80,6 +80,7 @@ public:
   }
 
   lk_status status() const { return status_; }
+  lk_op *op() const { return op_; }
 
   lk_status bind(const Dims &size, uint32_t flags, Plan *plan, lk_error *error) const {
     return bind(size, size, flags, plan, error);
@@ -315,6 +316,32 @@ TEST(ResizedPlan, OfConvolutionsIsThePlanThatWouldBeBuilt) {
 
 TEST(ResizedPlan, OfLightOperatorsIsThePlanThatWouldBeBuilt) {
   for (const LightCase &c : LIGHT_CASES) expect_plans_as_built<LightNode>(c);
+}
+
+// Whatever there is of an op so far: nothing, a plan, a pattern, one whose constants have gone.
+TEST(ResizedPlan, OfOpsThatWereExpected) {
+  lk::Context context = lk::open();
+  lk::Executor executor = lk::executor_in(context);
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<lk_op *> ops = {nullptr};
+  for (const Case &c : CASES) {
+    nodes.push_back(std::make_unique<Node>(executor, c));
+    LK_ASSERT_OK(nodes.back()->status());
+    ops.push_back(nodes.back()->op());
+    if (ops.size() % 4 == 0) ops.push_back(nullptr);
+  }
+  for (const Dims &size : {SIZES[0], SIZES[1], SIZES[2]}) {
+    for (size_t i = 0; i <= ops.size(); i++) {
+      api()->ops_expect(ops.data() + i, static_cast<uint32_t>(ops.size() - i));
+    }
+    for (const auto &node : nodes) {
+      Plan own, built;
+      LK_ASSERT_OK(node->bind(size, LK_BIND_OWN, &own, LK_ERR));
+      LK_ASSERT_OK(node->bind(size, 0, &built, LK_ERR));
+      EXPECT_EQ(node->run(executor, own, size), node->run(executor, built, size));
+    }
+    LK_ASSERT_OK(api()->cache_set_weights_capacity(context, 0, LK_ERR));
+  }
 }
 
 // The operand of a post-op is no input that the operator itself looks at.

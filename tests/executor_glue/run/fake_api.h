@@ -470,6 +470,9 @@ inline const lk_api *api() {
       return LK_OK;
     };
     t.op_bind = op_bind;
+    t.ops_expect = [](lk_op *const *ops, uint32_t n_ops) {
+      for (uint32_t i = 0; i < n_ops; i++) EXPECT_NE(ops[i]->row, nullptr) << "an op that is open";
+    };
     t.plan_info = [](const lk_plan *plan, lk_plan_info *info, lk_error *) {
       info->alias_input = plan->alias;
       info->scratch_bytes = plan->scratch_bytes;
