@@ -6,6 +6,9 @@
  * a buffer, with the zeros of their padding; a line's columns that lie `stride` apart come to lie
  * side by side there. So vectors of columns need not look where the image ends.
  *
+ * Where images are small, and lines fill vectors badly, a turn is as many planes as a vector has
+ * lanes, and a vector holds a pixel of all of them. Sums are added up in the same order.
+ *
  * Bound: 2 * pixels * channels * positions of the window operations, or bytes.
  */
 #pragma once
@@ -23,7 +26,8 @@ typedef struct lk_depthwise_planes {
   float low, high; /* the output is clipped; -INFINITY, INFINITY: it is not */
   /* ---- by lk_depthwise_planes_plan ---- */
   lk_isa isa;
-  int64_t lines, columns; /* of a turn, the most */
+  bool is_across;         /* a turn is planes across a vector */
+  int64_t lines, columns; /* else: of a turn, the most */
 } lk_depthwise_planes;
 
 /* Whether the kernel computes it: the answer does not depend on the image's size. */
@@ -33,7 +37,7 @@ bool lk_depthwise_planes_takes(const lk_conv_shape *shape);
 void lk_depthwise_planes_plan(lk_depthwise_planes *self, lk_isa isa);
 
 double lk_depthwise_planes_operations(const lk_depthwise_planes *self);
-/* "planes in blocks of 40x80": lines and columns of a turn. */
+/* "planes in blocks of 40x80": lines and columns of a turn. "planes across vectors". */
 void lk_depthwise_planes_describe(const void *params, char *text, size_t capacity);
 
 /* The kernel: `params` is an lk_depthwise_planes, pointers are input, weights as ONNX has them,

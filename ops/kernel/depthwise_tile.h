@@ -93,6 +93,19 @@ typedef struct lk_depthwise_lines {
   float bias, low, high; /* NaN stays NaN */
 } lk_depthwise_lines;
 
+/* Planes of an image that follow each other, as many as a vector has lanes at the most. In [2] are
+ * lines and columns. */
+typedef struct lk_depthwise_across {
+  const float *planes, *weights, *bias; /* of the first; bias may be NULL */
+  float *to;
+  int64_t count; /* of the planes */
+  int64_t in[2], out[2], window[2], stride[2], dilation[2], pad[2];
+  int64_t image_lines, image_columns; /* with what windows see around the image */
+  float low, high;                    /* NaN stays NaN */
+  /* Vectors: of the image, with zeros where it has none, of the window, of the output. */
+  float *buffer;
+} lk_depthwise_across;
+
 /* Those of one instruction set. */
 typedef struct lk_depthwise_tiles {
   int32_t lanes; /* floats in a vector */
@@ -104,6 +117,7 @@ typedef struct lk_depthwise_tiles {
   lk_depthwise_set one[LK_DEPTHWISE_KINDS]; /* for at most one group in a vector */
   void (*fill)(const lk_depthwise_fill *fill);
   void (*lines)(const lk_depthwise_lines *lines);
+  void (*across)(const lk_depthwise_across *call);
 } lk_depthwise_tiles;
 
 /* Only for a processor that has the instructions. */

@@ -62,8 +62,7 @@ lk_depthwise_planes plan(const ConvCase &of, lk_isa isa) {
 }
 
 // In planes.
-Guarded run(const ConvCase &of, lk_isa isa) {
-  const lk_depthwise_planes conv = plan(of, isa);
+Guarded run(const ConvCase &of, const lk_depthwise_planes &conv) {
   const Guarded input = in_planes(of.input, of.shape.batch, of.channels_in());
   Guarded output(of.outputs());
   std::vector<void *> pointers = {const_cast<float *>(input.get()),
@@ -72,6 +71,10 @@ Guarded run(const ConvCase &of, lk_isa isa) {
   LK_EXPECT_OK(lk_depthwise_planes_kernel(&conv, pointers.data(), LK_ERR));
   output.check();
   return output;
+}
+
+Guarded run(const ConvCase &of, lk_isa isa) {
+  return run(of, plan(of, isa));
 }
 
 void check(const ConvCase &of) {
@@ -134,7 +137,7 @@ TEST(DepthwisePlanes, RunNarrowImagesOnVectorsOfHalfTheWidth) {
   const auto isa = [](int64_t width, int64_t kernel, lk_isa best) {
     return plan(depthwise_case(3, 20, width, kernel), best).isa;
   };
-  for (const int64_t width : {1, 5, 6, 8}) {
+  for (const int64_t width : {5, 6, 8}) {
     EXPECT_EQ(isa(width, 5, LK_ISA_AVX512), LK_ISA_AVX2) << width;
     EXPECT_EQ(isa(width, 3, LK_ISA_AVX512), LK_ISA_AVX512) << width;
     EXPECT_EQ(isa(width, 5, LK_ISA_BASE), LK_ISA_BASE) << width;
@@ -142,18 +145,19 @@ TEST(DepthwisePlanes, RunNarrowImagesOnVectorsOfHalfTheWidth) {
   EXPECT_EQ(isa(9, 5, LK_ISA_AVX512), LK_ISA_AVX512);
 }
 
-TEST(DepthwisePlanes, EndWithAChain) {
+void expect_chain(int64_t channels, int64_t height, int64_t width, int64_t kernel, bool is_across) {
   std::mt19937 random(4);
-  ConvCase made = depthwise_case(6, 33, 45, 3, 1);
+  ConvCase made = depthwise_case(channels, height, width, kernel, 1);
   made.has_bias = true;
   made.fill(random);
-  const lk::ConvChain chain(made.outputs() / 45, 45, random);
+  const lk::ConvChain chain(made.outputs() / size_t(width), size_t(width), random);
   struct {
     lk_depthwise_planes conv;
     lk_product_chain chain;
   } both = {plan(made, lk_isa_get()), chain.chain};
   both.conv.has_chain = true;
-  const Guarded input = in_planes(made.input, 1, 6);
+  ASSERT_EQ(both.conv.is_across, is_across);
+  const Guarded input = in_planes(made.input, 1, channels);
   Guarded output(made.outputs());
   std::vector<void *> pointers = {const_cast<float *>(input.get()),
                                   const_cast<float *>(made.weights.get()), output.get(),
@@ -165,6 +169,64 @@ TEST(DepthwisePlanes, EndWithAChain) {
   for (size_t i = 0; i < made.outputs(); i++) {
     ASSERT_NEAR(output[i], chain.expected(plain[i], i), 1e-5) << "output " << i;
   }
+}
+
+// Small images of any number of planes: right, and to the bit what vectors of columns make of them.
+TEST(DepthwisePlanes, AcrossVectorsAreThoseOfColumns) {
+  std::mt19937 random(5);
+  auto number = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  int across = 0;
+  for (int i = 0; i < lk::repeats(300); i++) {
+    ConvCase made =
+        depthwise_case(number(1, 40), number(1, 17), number(1, 17), number(1, 7), number(1, 3));
+    made.shape.batch = number(1, 2);
+    for (int d = 1; d < LK_CONV_DIMS; d++) {
+      made.shape.dilation[d] = int32_t(number(1, 2));
+      made.shape.pad[d] = int32_t(number(0, 9));
+    }
+    if (made.shape.in[1] + 2 * made.shape.pad[1] < lk_conv_extent(&made.shape, 1) ||
+        made.shape.in[2] + 2 * made.shape.pad[2] < lk_conv_extent(&made.shape, 2)) {
+      continue; // no window lies in it
+    }
+    lk::set_sizes_of_output(&made.shape);
+    made.draw_ends(random);
+    made.fill(random);
+    ASSERT_NO_FATAL_FAILURE(check(made));
+    for (const lk_isa isa : lk::instruction_sets()) {
+      lk_depthwise_planes conv = plan(made, isa);
+      if (!conv.is_across) continue;
+      across++;
+      const Guarded wanted = run(made, conv);
+      conv.is_across = false;
+      const Guarded columns = run(made, conv);
+      for (size_t o = 0; o < made.outputs(); o++) {
+        ASSERT_EQ(wanted[o], columns[o]) << describe(made.shape) << " isa " << isa;
+      }
+    }
+  }
+  EXPECT_GT(across, lk::repeats(300) / 4);
+}
+
+TEST(DepthwisePlanes, LieAcrossVectorsWhereLinesFillThemBadly) {
+  const auto is_across = [](int64_t channels, int64_t size, int64_t kernel) {
+    return plan(depthwise_case(channels, size, size, kernel), LK_ISA_AVX512).is_across;
+  };
+  EXPECT_TRUE(is_across(384, 8, 7));
+  EXPECT_TRUE(is_across(96, 12, 3));
+  EXPECT_TRUE(is_across(100, 7, 5));
+  EXPECT_FALSE(is_across(2, 8, 7)) << "most lanes would be empty";
+  EXPECT_FALSE(is_across(384, 32, 3)) << "lines fill vectors";
+  EXPECT_FALSE(is_across(384, 200, 7)) << "no room for an image";
+}
+
+TEST(DepthwisePlanes, AcrossVectorsEndWithAChain) {
+  expect_chain(19, 9, 9, 5, true);
+}
+
+TEST(DepthwisePlanes, EndWithAChain) {
+  expect_chain(6, 33, 45, 3, false);
 }
 
 } // namespace
