@@ -113,12 +113,11 @@ public:
 
 private:
   // The fewest of several counts: a thread's first malloc reads from a file how many processors
-  // there are, which may be just now, for as long as the thread does not get one: seconds, where
-  // other tests and threads that spin have them all.
+  // there are, which may be just now, for as long as the thread does not get one.
   long files_at_the_end() const {
     const bool is_known = fault_.files != LONG_MAX;
     long fewest = open_files();
-    for (int i = 0; i < (is_known ? 12000 : 50) && (!is_known || fewest > fault_.files); i++) {
+    for (int i = 0; i < (is_known ? 2000 : 50) && (!is_known || fewest > fault_.files); i++) {
       usleep(1000);
       fewest = std::min(fewest, open_files());
     }
