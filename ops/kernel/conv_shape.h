@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "ops/kernel/sizes.h"
+
 enum { LK_CONV_DIMS = 3 };
 
 /* Dimensions in the order of memory; those that are not there have size, stride and so on of 1, and
@@ -23,4 +25,22 @@ static inline int64_t lk_conv_extent(const lk_conv_shape *shape, int d) {
 /* Of the kernel. */
 static inline int64_t lk_conv_positions(const lk_conv_shape *shape) {
   return shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
+}
+
+/* Elements of the input from the first of a window to the last of `count` windows. */
+static inline int64_t lk_conv_span(const lk_conv_shape *shape, int d, int64_t count) {
+  return (count - 1) * shape->stride[d] + lk_conv_extent(shape, d);
+}
+
+/* The positions of the window along a dimension that lie in the image. */
+typedef struct lk_conv_inside {
+  int64_t first, count, at; /* `at`: of the first one, in the image */
+} lk_conv_inside;
+
+static inline lk_conv_inside lk_conv_find_inside(const lk_conv_shape *shape, int d, int64_t pixel) {
+  const int64_t at = pixel * shape->stride[d] - shape->pad[d], step = shape->dilation[d];
+  const int64_t first = at < 0 ? lk_div_up(-at, step) : 0;
+  const int64_t end = at < shape->in[d] ? lk_div_up(shape->in[d] - at, step) : 0;
+  return (lk_conv_inside){first, lk_max(0, lk_min(end, shape->kernel[d]) - first),
+                          at + first * step};
 }

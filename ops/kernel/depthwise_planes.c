@@ -39,11 +39,6 @@ static int64_t line_elements(const lk_conv_shape *shape, int64_t columns) {
   return shape->stride[2] * phase_elements(shape, columns) + SLACK;
 }
 
-/* Of the buffer, for `lines` of the output. */
-static int64_t buffer_lines(const lk_conv_shape *shape, int64_t lines) {
-  return (lines - 1) * shape->stride[1] + lk_conv_extent(shape, 1);
-}
-
 bool lk_depthwise_planes_takes(const lk_conv_shape *shape) {
   const bool is_flat = shape->in[0] == 1 && shape->out[0] == 1 && shape->kernel[0] == 1;
   return is_flat && shape->in_channels == 1 && shape->out_channels == 1 &&
@@ -53,8 +48,7 @@ bool lk_depthwise_planes_takes(const lk_conv_shape *shape) {
 
 /* Of an image, with what windows see around it. */
 static int64_t seen(const lk_conv_shape *shape, int dim) {
-  const int64_t windows = (shape->out[dim] - 1) * shape->stride[dim] + lk_conv_extent(shape, dim);
-  return lk_max(windows, shape->pad[dim] + shape->in[dim]);
+  return lk_max(lk_conv_span(shape, dim, shape->out[dim]), shape->pad[dim] + shape->in[dim]);
 }
 
 /* Whether planes across a vector of so many lanes are quicker. A sum takes about two cycles along a
@@ -178,7 +172,7 @@ static void begin(turns_loop *self, const lk_depthwise_planes *planes, void *con
                                      .low = planes->low,
                                      .high = planes->high};
   set_columns(self, planes->columns);
-  const int64_t used = buffer_lines(shape, planes->lines) * self->fill.to_line;
+  const int64_t used = lk_conv_span(shape, 1, planes->lines) * self->fill.to_line;
   memset(self->buffer, 0, (size_t)used * sizeof self->buffer[0]); /* what vectors read too much */
 }
 
@@ -194,7 +188,7 @@ static void run_turn(turns_loop *self, const turn *at) {
   self->fill.plane = (const float *)self->pointers[0] + at->plane * shape->in[1] * shape->in[2];
   self->fill.line = at->line * shape->stride[1] - shape->pad[1];
   self->fill.column = at->column * shape->stride[2] - shape->pad[2];
-  self->fill.lines = buffer_lines(shape, at->lines);
+  self->fill.lines = lk_conv_span(shape, 1, at->lines);
   self->lines.weights = (const float *)self->pointers[1] + channel * lk_conv_positions(shape);
   self->lines.bias = bias != NULL ? bias[channel] : 0;
   self->lines.to = to;
@@ -221,27 +215,6 @@ static int64_t turns_across(const lk_depthwise_planes *self) {
          lk_div_up(self->shape.groups, lk_depthwise_tiles_get(self->isa)->lanes);
 }
 
-static lk_depthwise_across begin_across(const lk_depthwise_planes *self, float *buffer) {
-  const lk_conv_shape *shape = &self->shape;
-  lk_depthwise_across call = {.image_lines = seen(shape, 1),
-                              .image_columns = seen(shape, 2),
-                              .low = self->low,
-                              .high = self->high,
-                              .buffer = buffer};
-  for (int i = 0; i < 2; i++) {
-    call.in[i] = shape->in[1 + i];
-    call.out[i] = shape->out[1 + i];
-    call.window[i] = shape->kernel[1 + i];
-    call.stride[i] = shape->stride[1 + i];
-    call.dilation[i] = shape->dilation[1 + i];
-    call.pad[i] = shape->pad[1 + i];
-  }
-  const int64_t lanes = lk_depthwise_tiles_get(self->isa)->lanes;
-  const int64_t image = call.image_lines * call.image_columns * lanes;
-  memset(buffer, 0, (size_t)image * sizeof *buffer); /* around the images */
-  return call;
-}
-
 static void do_turns_across(const void *arg, int64_t first, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_depthwise_planes *self = loop->params;
@@ -250,7 +223,14 @@ static void do_turns_across(const void *arg, int64_t first, int64_t end) {
   const int64_t of_image = lk_div_up(shape->groups, tiles->lanes);
   const int64_t in = shape->in[1] * shape->in[2], out = shape->out[1] * shape->out[2];
   alignas(LK_DATA_ALIGNMENT) float buffer[ACROSS_BUFFER];
-  lk_depthwise_across call = begin_across(self, buffer);
+  lk_depthwise_across call = {.shape = shape,
+                              .image_lines = seen(shape, 1),
+                              .image_columns = seen(shape, 2),
+                              .low = self->low,
+                              .high = self->high,
+                              .buffer = buffer};
+  const int64_t image = call.image_lines * call.image_columns * tiles->lanes;
+  memset(buffer, 0, (size_t)image * sizeof *buffer); /* around the images */
   for (int64_t i = first; i < end; i++) {
     const int64_t channel = i % of_image * tiles->lanes;
     const int64_t plane = i / of_image * shape->groups + channel;

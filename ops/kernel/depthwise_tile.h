@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ops/kernel/conv_shape.h"
 #include "ops/kernel/isa.h"
 
 enum { LK_DEPTHWISE_COLUMNS = 8, LK_DEPTHWISE_LANES = 16 };
@@ -93,13 +94,12 @@ typedef struct lk_depthwise_lines {
   float bias, low, high; /* NaN stays NaN */
 } lk_depthwise_lines;
 
-/* Planes of an image that follow each other, as many as a vector has lanes at the most. In [2] are
- * lines and columns. */
+/* Planes of an image that follow each other, as many as a vector has lanes at the most. */
 typedef struct lk_depthwise_across {
   const float *planes, *weights, *bias; /* of the first; bias may be NULL */
   float *to;
   int64_t count; /* of the planes */
-  int64_t in[2], out[2], window[2], stride[2], dilation[2], pad[2];
+  const lk_conv_shape *shape;
   int64_t image_lines, image_columns; /* with what windows see around the image */
   float low, high;                    /* NaN stays NaN */
   /* Vectors: of the image, with zeros where it has none, of the window, of the output. */

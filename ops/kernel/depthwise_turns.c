@@ -82,18 +82,6 @@ static void go_on(const lk_depthwise *self, turn *at) {
   at->image++;
 }
 
-/* The positions of the window along a dimension that lie in the image. */
-typedef struct inside {
-  int64_t first, count, at; /* `at`: of the first one, in the image */
-} inside;
-
-static inside find_inside(const lk_conv_shape *shape, int d, int64_t pixel) {
-  const int64_t at = pixel * shape->stride[d] - shape->pad[d], step = shape->dilation[d];
-  const int64_t first = at < 0 ? lk_div_up(-at, step) : 0;
-  const int64_t end = at < shape->in[d] ? lk_div_up(shape->in[d] - at, step) : 0;
-  return (inside){first, lk_max(0, lk_min(end, shape->kernel[d]) - first), at + first * step};
-}
-
 /* Bits for the columns from `first` on, `count` of them, that lie in 0 .. image - 1. */
 static uint32_t columns_inside(int64_t first, int64_t count, int64_t image) {
   const int64_t begin = lk_min(count, lk_max(0, -first));
@@ -117,7 +105,7 @@ static void run_tiles(const phase_loop *self, lk_depthwise_call *call, int64_t c
                       int64_t width, int64_t count) {
   const lk_conv_shape *shape = &self->phase.shape;
   const int64_t image = shape->in[2], step = width * shape->stride[2];
-  const int64_t span = (width - 1) * shape->stride[2] + lk_conv_extent(shape, 2);
+  const int64_t span = lk_conv_span(shape, 2, width);
   int64_t at = column * shape->stride[2] - shape->pad[2];
   call->in_tile = step * call->in_column;
   call->out_tile = width * call->out_column;
@@ -169,7 +157,8 @@ static int64_t pixel_of(const phase_loop *self, int64_t image, int64_t plane, in
 static void set_input(const phase_loop *self, const turn *at, int64_t column,
                       lk_depthwise_call *call) {
   const lk_conv_shape *shape = &self->phase.shape;
-  const inside plane = find_inside(shape, 0, at->plane), line = find_inside(shape, 1, at->line);
+  const lk_conv_inside plane = lk_conv_find_inside(shape, 0, at->plane);
+  const lk_conv_inside line = lk_conv_find_inside(shape, 1, at->line);
   const int64_t position = (plane.first * shape->kernel[1] + line.first) * shape->kernel[2];
   const int64_t from =
       ((at->image * shape->in[0] + plane.at) * shape->in[1] + line.at) * shape->in[2] +
