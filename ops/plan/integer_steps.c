@@ -2,6 +2,7 @@
 #include "ops/plan/integer_steps.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
@@ -128,28 +129,78 @@ static lk_element_value take_scale(lk_chain *chain, lk_operand operand) {
   return lk_element_cast(&chain->program, lk_chain_operand(chain, &operand), LK_F32);
 }
 
+/* What a scale is made of that is the same in each run, beside the scale of B. */
+typedef struct known_scale {
+  int64_t count;
+  float a, c;
+} known_scale;
+
+static lk_status make_scale(const void *params, const void *plain, void *to, lk_error *error) {
+  const known_scale *self = params;
+  float *made = to;
+  (void)error;
+  memcpy(made, plain, (size_t)self->count * sizeof *made);
+  for (int64_t i = 0; i < self->count; i++) made[i] = self->a * made[i] / self->c;
+  return LK_OK;
+}
+
+/* The number that `operand` is in each run. */
+static bool is_known_number(const lk_planner *planner, const lk_operand *operand, float *out) {
+  if (operand->place != LK_PLACE_PACKED || operand->desc.dtype != LK_F32 ||
+      lk_elements(&operand->desc) != 1) {
+    return false;
+  }
+  memcpy(out, lk_packed_data(planner->arrays.packed[operand->index]), sizeof *out);
+  return true;
+}
+
+/* Into `scale`, a vector. */
+static lk_status compute_scale(lk_planner *planner, float factor, const lk_operand *a,
+                               const lk_operand *b, const lk_operand *c, lk_operand *scale,
+                               lk_error *error) {
+  lk_chain chain;
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, b->desc.dims);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, scale, error));
+  lk_chain_begin_at(planner, scale, &chain);
+  chain.value = take_scale(&chain, *a);
+  if (factor != 1) lk_chain_unary(&chain, LK_ELEMENT_LINEAR, factor, 0);
+  const lk_element_value of_b = take_scale(&chain, *b);
+  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_MUL, chain.value, of_b);
+  if (c != NULL) {
+    const lk_element_value of_c = take_scale(&chain, *c);
+    chain.value = lk_element_binary(&chain.program, LK_ELEMENT_DIV, chain.value, of_c);
+  }
+  return lk_chain_step(&chain, error);
+}
+
 lk_status lk_integer_scale(lk_planner *planner, lk_integer_step *self, float factor,
                            const lk_operand *a_scale, uint32_t b_scale, int32_t c_scale,
                            lk_error *error) {
-  lk_chain chain;
-  lk_operand of_b, of_c, scale;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, b_scale, LK_LAYOUT_PLAIN, &of_b, error));
-  const int64_t count = lk_elements(&of_b.desc);
-  of_b.desc.rank = 1;
-  of_b.desc.dims[0] = count;
-  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &count);
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &scale, error));
-  lk_chain_begin_at(planner, &scale, &chain);
-  chain.value = take_scale(&chain, *a_scale);
-  if (factor != 1) lk_chain_unary(&chain, LK_ELEMENT_LINEAR, factor, 0);
-  const lk_element_value b = take_scale(&chain, of_b);
-  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_MUL, chain.value, b);
-  if (c_scale >= 0) {
-    LK_RETURN_NOT_OK(lk_planner_input(planner, (uint32_t)c_scale, LK_LAYOUT_PLAIN, &of_c, error));
-    const lk_element_value c = take_scale(&chain, of_c);
-    chain.value = lk_element_binary(&chain.program, LK_ELEMENT_DIV, chain.value, c);
+  lk_operand b, c, scale;
+  const bool has_c = c_scale >= 0;
+  const int64_t count = lk_elements(&planner->inputs[b_scale].desc);
+  known_scale known = {.count = count, .c = 1};
+  if (has_c) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, (uint32_t)c_scale, LK_LAYOUT_PLAIN, &c, error));
   }
-  LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
+  if (planner->node->constants[b_scale].content != NULL &&
+      planner->inputs[b_scale].desc.dtype == LK_F32 &&
+      is_known_number(planner, a_scale, &known.a) &&
+      (!has_c || is_known_number(planner, &c, &known.c))) {
+    known.a *= factor;
+    lk_weights_layout layout = {{LK_PACKED_INTEGER_SCALE}};
+    memcpy(&layout.numbers[1], &known.a, sizeof known.a);
+    memcpy(&layout.numbers[2], &known.c, sizeof known.c);
+    const lk_packer packer = {make_scale, NULL, &known, sizeof known};
+    LK_RETURN_NOT_OK(lk_planner_packed(planner, b_scale, &layout, (size_t)count * sizeof(float),
+                                       &packer, &scale, error));
+    scale.desc = lk_tensor_desc_make(LK_F32, 1, &count);
+  } else {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, b_scale, LK_LAYOUT_PLAIN, &b, error));
+    b.desc.rank = 1;
+    b.desc.dims[0] = count;
+    LK_RETURN_NOT_OK(compute_scale(planner, factor, a_scale, &b, has_c ? &c : NULL, &scale, error));
+  }
   lk_integer_give(self, LK_INTEGER_SCALE, &scale);
   return LK_OK;
 }

@@ -14,6 +14,7 @@ typedef enum lk_packed_kind {
   LK_PACKED_INTEGER,
   LK_PACKED_INTEGER_SMALL, /* one bool */
   LK_PACKED_INTEGER_DEPTHWISE,
+  LK_PACKED_INTEGER_SCALE,
   LK_PACKED_BITS,
   LK_PACKED_WIDE /* f16 or bf16 as f32 */
 } lk_packed_kind;

@@ -110,6 +110,7 @@ public:
   // What the steps of its plan count.
   struct Work {
     double flops = 0, bytes = 0;
+    uint32_t steps = 0;
   };
   Work work_of_steps() {
     const Context context = open(LK_CACHE_OFF);
@@ -126,6 +127,7 @@ public:
       LK_EXPECT_OK(api()->plan_step(plan, i, &step, LK_ERR));
       work.flops += step.flops;
       work.bytes += step.bytes;
+      work.steps++;
     }
     return work;
   }

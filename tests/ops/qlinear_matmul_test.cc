@@ -1,5 +1,6 @@
 // QLinearMatMul against plain loops, for widths around those of a kernel's vectors. Scales are
-// powers of two: what is rounded is exact, and a tie goes to the even number.
+// powers of two, where it does not say otherwise: what is rounded is exact, and a tie goes to the
+// even number.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -60,6 +61,59 @@ TEST(QLinearMatMul, GivesBytesOfAnyDepth) {
     check<uint8_t, int8_t, uint8_t>(7, depth, 37);
     check<int8_t, int8_t, int8_t>(7, depth, 37);
   }
+}
+
+// Scales of no round numbers, one for each column: rounded in f32, in this order.
+class Scales : public ::testing::Test {
+protected:
+  static constexpr int64_t rows = 5, depth = 24, columns = 35;
+  std::vector<uint8_t> a = draw<uint8_t>(size_t(rows * depth), 1);
+  std::vector<int8_t> b = draw<int8_t>(size_t(depth * columns), 2);
+  std::vector<float> b_scale;
+  const float a_scale = 0.0123F, y_scale = 2.71F;
+  Scales() {
+    for (int64_t c = 0; c < columns; c++) b_scale.push_back(0.003F * float(c + 1));
+  }
+  // `known`: bit i is the scale of A, B, Y.
+  OpTester tester_of(int known) {
+    std::vector<int8_t> y;
+    for (int64_t r = 0; r < rows; r++) {
+      for (int64_t c = 0; c < columns; c++) {
+        int32_t sum = 0;
+        for (int64_t k = 0; k < depth; k++) {
+          sum += (a[size_t(r * depth + k)] - 9) * b[size_t(k * columns + c)];
+        }
+        const float scaled = float(sum) * (a_scale * b_scale[size_t(c)] / y_scale);
+        y.push_back(int8_t(std::min(std::max(std::nearbyint(scaled) - 4, -128.0F), 127.0F)));
+      }
+    }
+    OpTester tester("QLinearMatMul", 10);
+    const auto add = [&](int bit, const Value &scale) {
+      (known >> bit & 1) != 0 ? tester.constant(scale) : tester.input(scale);
+    };
+    tester.input(lk::tensor<uint8_t>({rows, depth}, a));
+    add(0, lk::floats({}, {a_scale}));
+    tester.constant(lk::tensor<uint8_t>({}, {9}));
+    tester.constant(lk::tensor<int8_t>({depth, columns}, b));
+    add(1, lk::floats({columns}, b_scale));
+    tester.constant(lk::tensor<int8_t>({columns}, std::vector<int8_t>(columns)));
+    add(2, lk::floats({}, {y_scale}));
+    tester.constant(lk::tensor<int8_t>({}, {-4}));
+    tester.expect(lk::tensor<int8_t>({rows, columns}, y));
+    return tester;
+  }
+};
+
+TEST_F(Scales, AreTheSameWhetherTheyAreKnownOrNot) {
+  for (int known = 0; known < 8; known++) {
+    SCOPED_TRACE(known);
+    tester_of(known).run();
+  }
+}
+
+TEST_F(Scales, AreNoStepWhereTheyAreKnown) {
+  EXPECT_EQ(tester_of(7).work_of_steps().steps, 1U);
+  EXPECT_EQ(tester_of(6).work_of_steps().steps, 2U);
 }
 
 } // namespace
