@@ -32,15 +32,23 @@ static inline int64_t lk_conv_span(const lk_conv_shape *shape, int d, int64_t co
   return (count - 1) * shape->stride[d] + lk_conv_extent(shape, d);
 }
 
-/* The positions of the window along a dimension that lie in the image. */
+/* The positions of a window along a dimension that lie in the image. */
 typedef struct lk_conv_inside {
   int64_t first, count, at; /* `at`: of the first one, in the image */
 } lk_conv_inside;
 
+/* Of a window that begins at `at`, which may lie outside. */
+static inline lk_conv_inside lk_conv_find_inside_from(const lk_conv_shape *shape, int d,
+                                                      int64_t at) {
+  const int64_t step = shape->dilation[d], kernel = shape->kernel[d], size = shape->in[d];
+  if (at >= 0 && at + (kernel - 1) * step < size) return (lk_conv_inside){0, kernel, at};
+  /* most have no dilation, and need no division */
+  const int64_t before = at < 0 ? (step == 1 ? -at : lk_div_up(-at, step)) : 0;
+  const int64_t end = at < size ? (step == 1 ? size - at : lk_div_up(size - at, step)) : 0;
+  const int64_t first = lk_min(before, kernel);
+  return (lk_conv_inside){first, lk_max(0, lk_min(end, kernel) - first), at + first * step};
+}
+/* Of the window of an output. */
 static inline lk_conv_inside lk_conv_find_inside(const lk_conv_shape *shape, int d, int64_t pixel) {
-  const int64_t at = pixel * shape->stride[d] - shape->pad[d], step = shape->dilation[d];
-  const int64_t first = at < 0 ? lk_div_up(-at, step) : 0;
-  const int64_t end = at < shape->in[d] ? lk_div_up(shape->in[d] - at, step) : 0;
-  return (lk_conv_inside){first, lk_max(0, lk_min(end, shape->kernel[d]) - first),
-                          at + first * step};
+  return lk_conv_find_inside_from(shape, d, pixel * shape->stride[d] - shape->pad[d]);
 }

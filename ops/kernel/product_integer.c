@@ -112,7 +112,7 @@ lk_status lk_product_integer_pack_kernel(const void *params, void *const *pointe
 
 /* Elements of a left operand have so many bytes. */
 static int64_t element_bytes(const lk_product_integer *self) {
-  return (int64_t)sizeof(int32_t) / self->loops->group;
+  return self->loops->group == sizeof(int32_t) ? 1 : sizeof(int16_t);
 }
 
 static void take_strided(const lk_product_integer *self, const uint8_t *from, uint8_t *to) {
@@ -124,29 +124,13 @@ static void take_strided(const lk_product_integer *self, const uint8_t *from, ui
   }
 }
 
-/* Taps of a window along dimension `d` of the input: those inside are first to end - 1. */
-typedef struct taps {
-  int64_t first, end;
-} taps;
-
-static taps taps_inside(const lk_conv_shape *conv, int d, int64_t at) {
-  const int64_t dilation = conv->dilation[d], size = conv->in[d], kernel = conv->kernel[d];
-  const int64_t reach = (kernel - 1) * dilation;
-  if (at >= 0 && at + reach < size) return (taps){0, kernel}; /* without a division */
-  const int64_t first = at < 0 ? lk_div_up(-at, dilation) : 0;
-  const int64_t end = at < size ? (size - 1 - at) / dilation + 1 : 0;
-  const int64_t last = lk_min(end, kernel);
-  return (taps){lk_min(first, kernel), lk_max(last, lk_min(first, kernel))};
-}
-
 /* The zero point, or 0, for those of `count` taps that are not inside, of `tap` elements each. */
-static void fill_outside(const lk_product_integer *self, taps inside, int64_t count, int64_t tap,
-                         const uint8_t *zero, uint8_t *to) {
-  const int64_t behind = count - inside.end;
+static void fill_outside(const lk_product_integer *self, lk_conv_inside inside, int64_t count,
+                         int64_t tap, const uint8_t *zero, uint8_t *to) {
+  const int64_t end = inside.first + inside.count, behind = count - end;
   if (inside.first > 0) self->loops->fill(to, zero, inside.first * tap, self->a_is_signed);
   if (behind > 0) {
-    self->loops->fill(to + inside.end * tap * element_bytes(self), zero, behind * tap,
-                      self->a_is_signed);
+    self->loops->fill(to + end * tap * element_bytes(self), zero, behind * tap, self->a_is_signed);
   }
 }
 
@@ -161,13 +145,13 @@ static void take_runs(const lk_product_integer *self, const uint8_t *plane, int6
   const lk_conv_shape *conv = &self->conv;
   const int64_t run = conv->kernel[2] * conv->in_channels, bytes = run * element_bytes(self);
   const int64_t step = conv->in[2] * conv->in_channels;
-  const taps inside = taps_inside(conv, 1, line);
-  const int64_t count = inside.end - inside.first;
+  const lk_conv_inside inside = lk_conv_find_inside_from(conv, 1, line);
+  const int64_t count = inside.count;
   fill_outside(self, inside, conv->kernel[1], run, zero, to);
   if (count == 0) return;
   self->loops->widen_runs(to + inside.first * bytes, run,
-                          plane + (line + inside.first * conv->dilation[1]) * step, run, count,
-                          conv->dilation[1] * step, self->a_is_signed);
+                          plane + inside.at * step, run, count, conv->dilation[1] * step,
+                          self->a_is_signed);
 }
 
 /* The taps of a window along one line, `at` its first column. `line`: of the group's channels, NULL
@@ -177,11 +161,12 @@ static void take_line(const lk_product_integer *self, const uint8_t *line, int64
   const lk_integer_loops *loops = self->loops;
   const lk_conv_shape *conv = &self->conv;
   const int64_t channels = conv->in_channels, pixel = channels * conv->groups;
-  const taps inside = line != NULL ? taps_inside(conv, 2, at) : (taps){0, 0};
-  const int64_t count = inside.end - inside.first;
+  const lk_conv_inside inside =
+      line != NULL ? lk_conv_find_inside_from(conv, 2, at) : (lk_conv_inside){0, 0, 0};
+  const int64_t count = inside.count;
   fill_outside(self, inside, conv->kernel[2], channels, zero, to);
   if (count == 0) return;
-  const uint8_t *from = line + (at + inside.first * conv->dilation[2]) * pixel;
+  const uint8_t *from = line + inside.at * pixel;
   to += inside.first * channels * element_bytes(self);
   if (has_runs(conv)) {
     loops->widen(to, from, count * channels, self->a_is_signed);
@@ -305,38 +290,55 @@ static bool reads_in_place(const lk_product_integer *self, const uint8_t *a) {
          run_bytes(self) % loops->group == 0 && (uintptr_t)a % sizeof(int32_t) == 0;
 }
 
-/* The runs of a window: those that are not inside as a whole are copied to `to`. */
-static void find_window_runs(const lk_product_integer *self, const uint8_t *a, const window *of,
-                             const uint8_t *zero, uint8_t *to, const int32_t **runs) {
+/* The lines that the windows of a line of the output are in, as many as a row has runs; NULL:
+ * outside. */
+static void find_lines(const lk_product_integer *self, const uint8_t *a, const window *of,
+                       const uint8_t **lines) {
   const lk_conv_shape *conv = &self->conv;
-  const int64_t pixel = conv->in_channels, bytes = run_bytes(self);
-  int64_t at[LK_CONV_DIMS];
-  for (int d = 0; d < LK_CONV_DIMS; d++) at[d] = of->out[d] * conv->stride[d] - conv->pad[d];
-  const uint8_t *image = a + of->image * conv->in[0] * conv->in[1] * conv->in[2] * pixel;
-  const bool is_whole = at[2] >= 0 && at[2] + conv->kernel[2] <= conv->in[2];
+  const int64_t depth = of->out[0] * conv->stride[0] - conv->pad[0];
+  const int64_t height = of->out[1] * conv->stride[1] - conv->pad[1];
+  const int64_t bytes = conv->in[0] * conv->in[1] * conv->in[2] * conv->in_channels;
+  const uint8_t *image = a + of->image * bytes;
   for (int64_t i = 0; i < conv->kernel[0]; i++) {
-    const int64_t depth = at[0] + i * conv->dilation[0];
-    for (int64_t j = 0; j < conv->kernel[1]; j++, to += bytes, runs += LK_INTEGER_ROWS) {
-      const uint8_t *line = line_of(conv, image, depth, at[1] + j * conv->dilation[1]);
-      const bool is_in_place = line != NULL && is_whole;
-      if (!is_in_place) take_line(self, line, at[2], zero, to);
-      *runs = (const int32_t *)(const void *)(is_in_place ? line + at[2] * pixel : to);
+    for (int64_t j = 0; j < conv->kernel[1]; j++) {
+      *lines++ =
+          line_of(conv, image, depth + i * conv->dilation[0], height + j * conv->dilation[1]);
     }
+  }
+}
+
+/* The runs of a window that begins at `column` of these lines: those that are not inside as a whole
+ * are copied to `to`. */
+static void find_window_runs(const lk_product_integer *self, const uint8_t *const *lines,
+                             int64_t column, const uint8_t *zero, uint8_t *to,
+                             const int32_t **runs) {
+  const lk_conv_shape *conv = &self->conv;
+  const int64_t n_runs = count_runs(self), bytes = run_bytes(self);
+  const bool is_whole = column >= 0 && column + conv->kernel[2] <= conv->in[2];
+  for (int64_t i = 0; i < n_runs; i++, to += bytes, runs += LK_INTEGER_ROWS) {
+    const bool is_in_place = is_whole && lines[i] != NULL;
+    if (!is_in_place) take_line(self, lines[i], column, zero, to);
+    *runs =
+        (const int32_t *)(const void *)(is_in_place ? lines[i] + column * conv->in_channels : to);
   }
 }
 
 static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t first,
                       int64_t count, const uint8_t *zero, int32_t *scratch, block_runs *out) {
-  if (!self->is_conv) {
+  if (!self->is_conv || is_pointwise(&self->conv)) {
     for (int64_t i = 0; i < count; i++) {
       out->at[i] = (const int32_t *)(const void *)(a + (first + i) * self->a_row);
     }
     return;
   }
-  window at = find_window(&self->conv, first);
+  const lk_conv_shape *conv = &self->conv;
+  const uint8_t *lines[LK_INTEGER_RUNS];
+  window at = find_window(conv, first);
   for (int64_t i = 0; i < count; i++, scratch += self->a_step) {
-    find_window_runs(self, a, &at, zero, (uint8_t *)scratch, out->at + i);
-    next_window(&self->conv, &at);
+    const int64_t column = at.out[2] * conv->stride[2] - conv->pad[2];
+    if (i == 0 || at.out[2] == 0) find_lines(self, a, &at, lines);
+    find_window_runs(self, lines, column, zero, (uint8_t *)scratch, out->at + i);
+    next_window(conv, &at);
   }
 }
 
