@@ -149,9 +149,8 @@ static void take_runs(const lk_product_integer *self, const uint8_t *plane, int6
   const int64_t count = inside.count;
   fill_outside(self, inside, conv->kernel[1], run, zero, to);
   if (count == 0) return;
-  self->loops->widen_runs(to + inside.first * bytes, run,
-                          plane + inside.at * step, run, count, conv->dilation[1] * step,
-                          self->a_is_signed);
+  self->loops->widen_runs(to + inside.first * bytes, run, plane + inside.at * step, run, count,
+                          conv->dilation[1] * step, self->a_is_signed);
 }
 
 /* The taps of a window along one line, `at` its first column. `line`: of the group's channels, NULL
@@ -307,19 +306,25 @@ static void find_lines(const lk_product_integer *self, const uint8_t *a, const w
   }
 }
 
-/* The runs of a window that begins at `column` of these lines: those that are not inside as a whole
- * are copied to `to`. */
-static void find_window_runs(const lk_product_integer *self, const uint8_t *const *lines,
-                             int64_t column, const uint8_t *zero, uint8_t *to,
-                             const int32_t **runs) {
+/* The runs in one line of `count` windows, the first of which begins at `column`: those that are not
+ * inside as a whole are copied, each to its row of `to`. */
+static void find_line_runs(const lk_product_integer *self, const uint8_t *line, int64_t column,
+                           int64_t count, const uint8_t *zero, uint8_t *to, const int32_t **runs) {
   const lk_conv_shape *conv = &self->conv;
-  const int64_t n_runs = count_runs(self), bytes = run_bytes(self);
-  const bool is_whole = column >= 0 && column + conv->kernel[2] <= conv->in[2];
-  for (int64_t i = 0; i < n_runs; i++, to += bytes, runs += LK_INTEGER_ROWS) {
-    const bool is_in_place = is_whole && lines[i] != NULL;
-    if (!is_in_place) take_line(self, lines[i], column, zero, to);
-    *runs =
-        (const int32_t *)(const void *)(is_in_place ? lines[i] + column * conv->in_channels : to);
+  const int64_t stride = conv->stride[2], row = self->a_step * (int64_t)sizeof(int32_t);
+  const int64_t left = conv->in[2] - conv->kernel[2] - column; /* columns behind the first window */
+  const int64_t fitting = line != NULL && left >= 0 ? left / stride + 1 : 0;
+  const int64_t end = lk_min(fitting, count);
+  const int64_t first = lk_min(column < 0 ? lk_div_up(-column, stride) : 0, end);
+  for (int64_t i = first; i < end; i++) {
+    const uint8_t *at = line + (column + i * stride) * conv->in_channels;
+    runs[i] = (const int32_t *)(const void *)at;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    if (i == first) i = end;
+    if (i == count) break;
+    take_line(self, line, column + i * stride, zero, to + i * row);
+    runs[i] = (const int32_t *)(const void *)(to + i * row);
   }
 }
 
@@ -332,12 +337,19 @@ static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t 
     return;
   }
   const lk_conv_shape *conv = &self->conv;
+  const int64_t n_runs = count_runs(self), bytes = run_bytes(self);
   const uint8_t *lines[LK_INTEGER_RUNS];
   window at = find_window(conv, first);
-  for (int64_t i = 0; i < count; i++, scratch += self->a_step) {
+  for (int64_t i = 0, n; i < count; i += n) { /* windows of a line of the output */
     const int64_t column = at.out[2] * conv->stride[2] - conv->pad[2];
-    if (i == 0 || at.out[2] == 0) find_lines(self, a, &at, lines);
-    find_window_runs(self, lines, column, zero, (uint8_t *)scratch, out->at + i);
+    uint8_t *to = (uint8_t *)(scratch + i * self->a_step);
+    n = lk_min(count - i, conv->out[2] - at.out[2]);
+    find_lines(self, a, &at, lines);
+    for (int64_t j = 0; j < n_runs; j++) {
+      find_line_runs(self, lines[j], column, n, zero, to + j * bytes,
+                     out->at + j * LK_INTEGER_ROWS + i);
+    }
+    at.out[2] += n - 1;
     next_window(conv, &at);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/pixels.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/packing.h"
 
@@ -67,7 +68,8 @@ static int64_t merged_groups(const lk_conv_shape *shape) {
 void lk_integer_conv(lk_planner *planner, const lk_conv_shape *shape, uint32_t w_zero,
                      lk_integer_step *out_step) {
   const bool is_depthwise = lk_depthwise_integer_takes(shape, lk_integer_loops_get(lk_isa_get()));
-  const int64_t merged = is_zero(planner, w_zero) && !is_depthwise ? merged_groups(shape) : 1;
+  const bool pads_weights = is_zero(planner, w_zero) && !is_depthwise;
+  const int64_t merged = pads_weights ? merged_groups(shape) : 1;
   const int64_t channels = shape->in_channels * merged, columns = shape->out_channels * merged;
   const int64_t taps = lk_conv_positions(shape), of_column = taps * shape->in_channels;
   const int64_t pixels = shape->out[0] * shape->out[1] * shape->out[2];
@@ -93,7 +95,8 @@ void lk_integer_conv(lk_planner *planner, const lk_conv_shape *shape, uint32_t w
                                             .conv = conv,
                                             .batch_rank = 1,
                                             .batch = {{.size = conv.groups, .a = 1, .b = 1}}},
-                                .is_depthwise = is_depthwise};
+                                .is_depthwise = is_depthwise,
+                                .pads_weights = pads_weights};
 }
 
 /* ---- operands ---- */
@@ -112,11 +115,52 @@ void lk_integer_give(lk_integer_step *self, lk_integer_role role, const lk_opera
   if (role == LK_INTEGER_BIAS) product->bias_column = step, product->bias_matrix = matrix;
 }
 
+/* Whether a convolution is quicker on pixels of whole words, which tiles read where they are, than on
+ * the channels that there are. */
+static bool suits_pixels(const lk_integer_step *self, const lk_tensor_desc *a) {
+  const lk_integer_loops *loops = lk_integer_loops_get(lk_isa_get());
+  const lk_conv_shape *conv = &self->product.conv;
+  return self->pads_weights && conv->groups == 1 && conv->in_channels > 1 &&
+         conv->in_channels < LK_PIXEL_BYTES && conv->dilation[2] == 1 && a->dtype == LK_U8 &&
+         a->layout == LK_LAYOUT_PLAIN && loops->group == LK_PIXEL_BYTES && !loops->has_tiles;
+}
+
+/* A as pixels, with weights of 0 for what is behind its channels. */
+static lk_status take_pixels(lk_planner *planner, lk_integer_step *self, uint32_t index,
+                             lk_error *error) {
+  lk_product_integer *product = &self->product;
+  lk_conv_shape *conv = &product->conv;
+  const int64_t channels = conv->in_channels;
+  lk_operand operands[2];
+  LK_RETURN_NOT_OK(lk_planner_input(planner, index, LK_LAYOUT_PLAIN, &operands[0], error));
+  lk_tensor_desc desc = operands[0].desc;
+  desc.dims[1] = LK_PIXEL_BYTES;
+  desc.layout = LK_LAYOUT_CHANNELS_LAST;
+  const lk_pixels step = {.images = conv->batch,
+                          .channels = channels,
+                          .pixels = conv->in[0] * conv->in[1] * conv->in[2]};
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[1], error));
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_pixels_kernel, "pixels", &step, sizeof step,
+                                     operands, 2, error));
+  conv->in_channels = LK_PIXEL_BYTES;
+  product->k = product->k / channels * LK_PIXEL_BYTES;
+  product->a_row = product->b_inner = LK_PIXEL_BYTES;
+  if (product->b_group_k == 0) { /* else its groups end with the channels too */
+    product->b_group_k = channels;
+    product->b_group_columns = product->columns;
+  }
+  lk_integer_give(self, LK_INTEGER_A, &operands[1]);
+  return LK_OK;
+}
+
 lk_status lk_integer_take(lk_planner *planner, lk_integer_step *self, lk_integer_role role,
                           uint32_t index, lk_error *error) {
   lk_operand operand;
   const bool is_window = role == LK_INTEGER_A && self->product.is_conv;
   if (!lk_op_has(planner->node, index)) return LK_OK;
+  if (is_window && suits_pixels(self, &planner->inputs[index].desc)) {
+    return take_pixels(planner, self, index, error);
+  }
   LK_RETURN_NOT_OK(lk_planner_input(
       planner, index, is_window ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN, &operand, error));
   lk_integer_give(self, role, &operand);

@@ -16,6 +16,7 @@
 typedef struct lk_integer_step {
   lk_product_integer product;
   bool is_depthwise; /* then `product` is not the step, but has what the step is made of */
+  bool pads_weights; /* those of no channel may lie between the others: the byte 0 is their zero */
   lk_operand operands[LK_INTEGER_ROLES]; /* those of product.has */
 } lk_integer_step;
 
