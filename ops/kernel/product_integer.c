@@ -306,26 +306,33 @@ static void find_lines(const lk_product_integer *self, const uint8_t *a, const w
   }
 }
 
-/* The runs in one line of `count` windows, the first of which begins at `column`: those that are not
- * inside as a whole are copied, each to its row of `to`. */
+/* Runs of windows `first` to `end` - 1 of a line, which are not inside as a whole: each is copied to
+ * its row of `to`. `column`: where window 0 begins. */
+static void copy_line_runs(const lk_product_integer *self, const uint8_t *line, int64_t column,
+                           int64_t first, int64_t end, const uint8_t *zero, uint8_t *to,
+                           const int32_t **runs) {
+  for (int64_t i = first; i < end; i++) {
+    uint8_t *run = to + i * self->a_step * (int64_t)sizeof(int32_t);
+    take_line(self, line, column + i * self->conv.stride[2], zero, run);
+    runs[i] = (const int32_t *)(const void *)run;
+  }
+}
+
+/* The runs of `count` windows. */
 static void find_line_runs(const lk_product_integer *self, const uint8_t *line, int64_t column,
                            int64_t count, const uint8_t *zero, uint8_t *to, const int32_t **runs) {
   const lk_conv_shape *conv = &self->conv;
-  const int64_t stride = conv->stride[2], row = self->a_step * (int64_t)sizeof(int32_t);
-  const int64_t left = conv->in[2] - conv->kernel[2] - column; /* columns behind the first window */
-  const int64_t fitting = line != NULL && left >= 0 ? left / stride + 1 : 0;
-  const int64_t end = lk_min(fitting, count);
-  const int64_t first = lk_min(column < 0 ? lk_div_up(-column, stride) : 0, end);
+  const int64_t stride = conv->stride[2], last = conv->in[2] - conv->kernel[2];
+  /* those that begin at columns 0 to `last` */
+  const int64_t before = column < 0 ? lk_div_up(-column, stride) : 0;
+  const int64_t until = line != NULL && column <= last ? (last - column) / stride + 1 : 0;
+  const int64_t end = lk_min(until, count), first = lk_min(before, end);
+  copy_line_runs(self, line, column, 0, first, zero, to, runs);
   for (int64_t i = first; i < end; i++) {
-    const uint8_t *at = line + (column + i * stride) * conv->in_channels;
-    runs[i] = (const int32_t *)(const void *)at;
+    const uint8_t *run = line + (column + i * stride) * conv->in_channels;
+    runs[i] = (const int32_t *)(const void *)run;
   }
-  for (int64_t i = 0; i < count; i++) {
-    if (i == first) i = end;
-    if (i == count) break;
-    take_line(self, line, column + i * stride, zero, to + i * row);
-    runs[i] = (const int32_t *)(const void *)(to + i * row);
-  }
+  copy_line_runs(self, line, column, end, count, zero, to, runs);
 }
 
 static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t first,
