@@ -69,6 +69,18 @@ TEST(ConcatKernel, PutsRandomBlocksBehindEachOther) {
   }
 }
 
+// Rows of an element of each: vectors of them, and what is left.
+TEST(ConcatKernel, PutsElementsInPairs) {
+  std::mt19937 random(6);
+  for (const size_t block : {1, 2, 3, 4, 8, 16}) {
+    for (const int64_t rows : {1, 3, 16, 31, 500, 20000}) {
+      SCOPED_TRACE(std::to_string(rows) + " of " + std::to_string(block));
+      Case made = make(rows, {block, block}, random);
+      ASSERT_NO_FATAL_FAILURE(run(made, lk_isa_get()));
+    }
+  }
+}
+
 // A turn has 32 KiB: rows of more than half of it, of all of it, and of some turns.
 TEST(ConcatKernel, TakesRowsThatFillTurns) {
   std::mt19937 random(7);
