@@ -113,21 +113,35 @@ LK_VEC_FN void vec_store_first(float *to, vec x, int64_t count) {
   }
 }
 
-/* The elements `at` and so on of `count`; 0 in lanes beyond them, on either side. */
-LK_VEC_FN vec vec_load_inside(const float *from, int64_t at, int64_t count) {
-  const int64_t before = at < 0 ? -at : 0, end = count - at;
-  if (before >= LK_VEC_LANES || end <= 0) return vec_splat(0);
+/* Of the elements `at` and so on, those among `count`. */
 #if LK_VEC_BYTES == 64
-  const uint32_t inside = end < LK_VEC_LANES ? (1U << end) - 1 : 0xffff;
-  return (vec)_mm512_maskz_loadu_ps((__mmask16)(inside >> before << before), from + at);
-#elif LK_VEC_BYTES == 32
+typedef __mmask16 vec_inside;
+#else
+typedef veci vec_inside; /* -1 or 0 */
+#endif
+LK_VEC_FN vec_inside vec_inside_of(int64_t at, int64_t count) {
+  const int64_t before = at < 0 ? -at : 0, end = count - at;
+  const int64_t first = before < LK_VEC_LANES ? before : LK_VEC_LANES;
+  const int64_t last = end < 0 ? 0 : end < LK_VEC_LANES ? end : LK_VEC_LANES;
+#if LK_VEC_BYTES == 64
+  return (__mmask16)(((1U << last) - 1) >> first << first);
+#else
   const veci lanes = VEC_NUMBERED;
-  const veci inside =
-      (lanes >= (int32_t)before) & (lanes < (int32_t)(end < LK_VEC_LANES ? end : LK_VEC_LANES));
-  return (vec)_mm256_maskload_ps(from + at, (__m256i)inside);
+  return (lanes >= (int32_t)first) & (lanes < (int32_t)last);
+#endif
+}
+
+/* 0 in lanes that are not inside, whose memory is not touched. */
+LK_VEC_FN vec vec_load_inside(const float *from, vec_inside inside) {
+#if LK_VEC_BYTES == 64
+  return (vec)_mm512_maskz_loadu_ps(inside, from);
+#elif LK_VEC_BYTES == 32
+  return (vec)_mm256_maskload_ps(from, (__m256i)inside);
 #else
   vec x = {0};
-  for (int64_t i = before; i < LK_VEC_LANES && i < end; i++) x[i] = from[at + i];
+  for (int64_t i = 0; i < LK_VEC_LANES; i++) {
+    if (inside[i] != 0) x[i] = from[i];
+  }
   return x;
 #endif
 }
