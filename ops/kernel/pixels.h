@@ -14,6 +14,6 @@ typedef struct lk_pixels {
   int64_t images, channels, pixels; /* 1 to LK_PIXEL_BYTES channels; pixels of a plane */
 } lk_pixels;
 
-/* Params: lk_pixels. Pointers: planes [images][channels][pixels]; to [images][pixels] words, aligned
- * as such. */
+/* Params: lk_pixels. Pointers: planes [images][channels][pixels]; to [images][pixels] words, which
+ * are aligned as such. */
 lk_status lk_pixels_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -306,8 +306,8 @@ static void find_lines(const lk_product_integer *self, const uint8_t *a, const w
   }
 }
 
-/* Runs of windows `first` to `end` - 1 of a line, which are not inside as a whole: each is copied to
- * its row of `to`. `column`: where window 0 begins. */
+/* Runs of windows `first` to `end` - 1 of a line, which are not inside as a whole: each is copied
+ * to its row of `to`. `column`: where window 0 begins. */
 static void copy_line_runs(const lk_product_integer *self, const uint8_t *line, int64_t column,
                            int64_t first, int64_t end, const uint8_t *zero, uint8_t *to,
                            const int32_t **runs) {

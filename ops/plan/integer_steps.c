@@ -115,8 +115,8 @@ void lk_integer_give(lk_integer_step *self, lk_integer_role role, const lk_opera
   if (role == LK_INTEGER_BIAS) product->bias_column = step, product->bias_matrix = matrix;
 }
 
-/* Whether a convolution is quicker on pixels of whole words, which tiles read where they are, than on
- * the channels that there are. */
+/* Whether a convolution is quicker on pixels of whole words, which tiles read where they are, than
+ * on the channels that there are. */
 static bool suits_pixels(const lk_integer_step *self, const lk_tensor_desc *a) {
   const lk_integer_loops *loops = lk_integer_loops_get(lk_isa_get());
   const lk_conv_shape *conv = &self->product.conv;
