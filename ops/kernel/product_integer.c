@@ -337,7 +337,7 @@ static void find_line_runs(const lk_product_integer *self, const uint8_t *line, 
 
 static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t first,
                       int64_t count, const uint8_t *zero, int32_t *scratch, block_runs *out) {
-  if (!self->is_conv || is_pointwise(&self->conv)) {
+  if (!self->is_conv) {
     for (int64_t i = 0; i < count; i++) {
       out->at[i] = (const int32_t *)(const void *)(a + (first + i) * self->a_row);
     }
