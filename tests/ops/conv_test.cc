@@ -30,12 +30,10 @@ struct Case {
 OpTester tester_of(const Case &c, Value *out_y) {
   const Value x = random(c.x, 1), w = random(c.w, 2), b = random({c.w[0]}, 3);
   OpTester tester("Conv", 11);
-  Dims pads = c.window.begin;
-  pads.insert(pads.end(), c.window.end.begin(), c.window.end.end());
   tester.attr("group", c.groups).attr_ints("strides", c.window.strides);
   tester.attr_ints("dilations", c.window.dilations).attr_ints("kernel_shape", c.window.kernel);
   if (c.auto_pad.empty())
-    tester.attr_ints("pads", pads);
+    tester.attr_ints("pads", c.window.pads());
   else
     tester.attr_text("auto_pad", c.auto_pad);
   tester.input(x, c.layout);

@@ -54,14 +54,12 @@ void check(Draw &draw, size_t spatial, Size size) {
   OpTester tester("ConvTranspose", 11);
   tester.attr("group", groups).attr_ints("strides", window.strides);
   tester.attr_ints("dilations", window.dilations);
-  Dims pads = window.begin;
-  pads.insert(pads.end(), window.end.begin(), window.end.end());
   switch (size) {
   case Size::OUTPUT_PADDING:
     tester.attr_ints("output_padding", extra);
     [[fallthrough]];
   case Size::PADS:
-    tester.attr_ints("pads", pads);
+    tester.attr_ints("pads", window.pads());
     break;
   case Size::OUTPUT_SHAPE:
     tester.attr_ints("output_shape", sizes);

@@ -61,15 +61,13 @@ struct Case {
 };
 
 OpTester tester_of(const Case &c, lk_layout layout) {
-  Dims pads = c.window.begin;
-  pads.insert(pads.end(), c.window.end.begin(), c.window.end.end());
   const Dims out = lk::ref::conv_sizes(lk::ref::spatial(c.dims), c.window);
   const Maxima found = maxima(c.dims, c.x, c.window, out, c.column_major);
   Dims to = out;
   to.insert(to.begin(), {c.dims[0], c.dims[1]});
   OpTester tester("MaxPool", 12);
   tester.attr_ints("kernel_shape", c.window.kernel).attr_ints("strides", c.window.strides);
-  tester.attr_ints("dilations", c.window.dilations).attr_ints("pads", pads);
+  tester.attr_ints("dilations", c.window.dilations).attr_ints("pads", c.window.pads());
   tester.attr("storage_order", c.column_major);
   tester.input(numbers(c.dtype, c.dims, c.x), layout).expect(numbers(c.dtype, to, found.values));
   if (c.indices) tester.expect(numbers(LK_I64, to, found.indices));

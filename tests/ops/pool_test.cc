@@ -60,10 +60,8 @@ void check(Draw &draw, size_t spatial, Pool kind) {
   OpTester tester(kind == Pool::MAX ? "MaxPool" : "AveragePool", 19);
   tester.attr_ints("kernel_shape", window.kernel).attr_ints("strides", window.strides);
   if (dilated) tester.attr_ints("dilations", window.dilations);
-  Dims pads = window.begin;
-  pads.insert(pads.end(), window.end.begin(), window.end.end());
   if (auto_pad.empty())
-    tester.attr_ints("pads", pads);
+    tester.attr_ints("pads", window.pads());
   else
     tester.attr_text("auto_pad", auto_pad);
   if (ceil_mode) tester.attr("ceil_mode", 1);

@@ -58,9 +58,9 @@ template <class X> void check(const Case &c) {
     y.push_back(std::clamp<int64_t>(whole, is_signed ? -128 : 0, is_signed ? 127 : 255));
   }
   OpTester tester("QLinearConv", 10);
-  Dims pads = c.window.begin;
-  pads.insert(pads.end(), c.window.end.begin(), c.window.end.end());
-  tester.attr("group", c.groups).attr_ints("strides", c.window.strides).attr_ints("pads", pads);
+  tester.attr("group", c.groups)
+      .attr_ints("strides", c.window.strides)
+      .attr_ints("pads", c.window.pads());
   tester.attr_ints("dilations", c.window.dilations);
   tester.input(bytes_of<X>(c.x, x), c.layout).constant(lk::floats({}, {0.25F}));
   tester.constant(bytes_of<X>({}, {x_zero})).constant(bytes_of<int8_t>(c.w, w));

@@ -74,6 +74,11 @@ template <typename F> Value binary(const Value &a, const Value &b, F f) {
 struct Window {
   Dims kernel, strides, dilations, begin, end;
   int64_t extent(size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
+  Dims pads() const { // as the attribute has them
+    Dims both = begin;
+    both.insert(both.end(), end.begin(), end.end());
+    return both;
+  }
 };
 
 inline Dims spatial(const Dims &dims) {
