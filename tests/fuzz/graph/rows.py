@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy
 import onnx
 
-FOLDER = Path(__file__).parents[2] / "rows"
-sys.path.append(str(FOLDER))
+TESTS = Path(__file__).parents[2]
+FOLDER = TESTS / "rows"
+sys.path += [str(TESTS / "harness"), str(FOLDER)]
 import case  # noqa: E402
 from case import ROWS, Case, dtype_of  # noqa: E402
 

@@ -1,6 +1,7 @@
 """A fixed number of random graphs and their mutants, and those that found something before."""
 
 import collections
+import subprocess
 import sys
 from pathlib import Path
 
@@ -32,6 +33,14 @@ def test_graphs_and_mutants(tmp_path):
 @pytest.mark.parametrize("seed", FORMER)
 def test_former_findings(seed, tmp_path):
     check(seed, tmp_path)
+
+
+def test_the_command_finds_what_it_needs():
+    command = [sys.executable, "-m", "tests.fuzz.graph", "--first", "3", "--count", "1"]
+    root = Path(__file__).parents[3]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1 graphs" in done.stdout, done.stdout
 
 
 def test_a_seed_makes_a_graph_again():
