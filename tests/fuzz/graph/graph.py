@@ -52,6 +52,7 @@ class Grower:
         self.rng = rng
         self.graph = Graph(opset=int(rng.choice(OPSETS)))
         self.moved: list[Values] = [{} for _ in range(reference.MOVED)]
+        self.wide: Values = {}  # each node computed in f64
         self.count = 0
 
     def name(self, kind: str) -> str:
@@ -62,7 +63,7 @@ class Grower:
         """A value that no node makes is exact."""
         self.graph.values[name] = value
         self.graph.spreads[name] = numpy.zeros(value.shape)
-        for values in self.moved:
+        for values in [*self.moved, self.wide]:
             values[name] = value
 
     def add_input(self, value: numpy.ndarray) -> str:
@@ -167,7 +168,7 @@ class Grower:
             graph.nodes.append(node)
             return True
         self.graph, self.count = saved, count
-        for values in self.moved:
+        for values in [*self.moved, self.wide]:
             for name in [name for name in values if name not in saved.values]:
                 del values[name]
         return False
@@ -178,6 +179,7 @@ class Grower:
         try:
             found = reference.run_node(node, graph.values, graph.opset)
             others = [reference.run_node(node, values, graph.opset) for values in self.moved]
+            wide = reference.run_node_in_f64(node, self.wide, graph.opset)
         except Unfit:
             return False
         for name, value in found.items():
@@ -185,10 +187,11 @@ class Grower:
                 return False
             for one in others:
                 one[name] = reference.moved(one[name], self.rng)
-            spread = reference.spread(value, [one[name] for one in others])
+            spread = reference.spread(value, [one[name] for one in [*others, wide]])
             if spread is None:
                 return False
             graph.values[name], graph.spreads[name] = value, spread
+            self.wide[name] = wide[name]
             for values, one in zip(self.moved, others):
                 values[name] = one[name]
         return True

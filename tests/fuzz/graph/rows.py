@@ -73,6 +73,7 @@ LEFT_OUT: dict[str, tuple[str, Callable[[Case], bool]]] = {
 
 # Of minus infinity they are 0 here, which is the limit, and NaN there: minus infinity times 0.
 GATES = ("Gelu", "HardSwish", "Mish", "SwiGLU", "Swish")
+SCATTERS = ("ScatterElements", "ScatterND")
 
 
 def is_pointwise(op_type: str) -> bool:
@@ -81,9 +82,9 @@ def is_pointwise(op_type: str) -> bool:
 
 
 def takes_infinities(op_type: str) -> bool:
-    """Whether it is said what becomes of infinities and NaN: not in a sum, a maximum, a gate or a
-    quantized number."""
-    return is_pointwise(op_type) and op_type not in GATES
+    """Whether it is said what becomes of infinities and NaN: not in a sum, a maximum, which Scatter
+    may look for, a gate or a quantized number."""
+    return is_pointwise(op_type) and op_type not in (*GATES, *SCATTERS)
 
 
 @functools.cache
