@@ -3,8 +3,9 @@
 Every node of the models of tests/models/exported and tests/models/generated that computes on at
 least a thousand elements, alone: in a model of several copies of it, one after the other, so that
 what a run costs is small beside them. Inputs have the values that the model gives them; constants
-stay constants. Nodes are equal if operator, attributes, types and shapes are. Driven from Python,
-one thread, both engines in turns, with inputs and outputs in memory that stays; the shapes of the
+stay constants, and what follows from them, such as weights that were quantized, is one too. Nodes
+are equal if operator, attributes, types and shapes are. Driven from Python, one thread, both
+engines in turns, with inputs and outputs in memory that stays, the same for both; the shapes of the
 outputs are compared first. What a run with so many outputs costs by itself is taken off: that of a
 Split into single numbers. A node's figure is the least of its blocks, an operator's the median of
 its nodes, and its worst is the largest; a node that takes less than a microsecond says nothing.
@@ -74,6 +75,9 @@ def values_of(proto, feeds):
     session = onnxruntime.InferenceSession(whole.SerializeToString(), options,
                                            providers=["CPUExecutionProvider"])
     found = dict(zip(names, session.run(None, feeds)))
+    for node in graph.node:
+        if node.input and all(name in constants for name in node.input if name):
+            constants.update((name, found[name]) for name in node.output if name)
     return {**found, **feeds, **constants}, set(constants)
 
 
@@ -170,14 +174,14 @@ def measure(model, feeds, blocks, seconds):
     except latchkey.UnsupportedError:
         return None
     with ours:
-        out = ours.run(feeds)
+        out = dict(zip((output.name for output in theirs.get_outputs()), right))
+        for name, array in ours.run(feeds).items():
+            assert out[name].shape == array.shape, name
         binding = theirs.io_binding()
         for name, array in feeds.items():
             binding.bind_cpu_input(name, array)
-        for output, array in zip(theirs.get_outputs(), right):
-            assert out[output.name].shape == array.shape, output.name
-            binding.bind_output(output.name, "cpu", 0, array.dtype, array.shape,
-                                array.ctypes.data)
+        for name, array in out.items():
+            binding.bind_output(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
         def run_theirs():
             theirs.run_with_iobinding(binding)
         clocks = {"latchkey": lambda count: time_ours(ours, feeds, out, count),

@@ -45,6 +45,13 @@ LK_VEC_FN vec vec_from_int(veci x) {
   return __builtin_convertvector(x, vec);
 }
 
+#if LK_VEC_BYTES < 64
+/* A vector of a stream: of a loop that reads memory from one end to the other. */
+LK_VEC_FN vec vec_load_stream(const float *from) {
+  return vec_load(from);
+}
+#endif
+
 #if LK_VEC_BYTES == 64
 #include "ops/kernel/vec_avx512.h"
 #elif LK_VEC_BYTES == 32

@@ -15,6 +15,13 @@ LK_VEC_FN vec vec_load_part(const float *from, int64_t count) {
 LK_VEC_FN vec vec_load_where(const float *from, vec_mask where, vec others) {
   return (vec)_mm512_mask_loadu_ps((__m512)others, where, from);
 }
+/* A vector of a stream: of a loop that reads memory from one end to the other. As two halves, since
+ * AMD's prefetchers (Zen 4) follow lines that are read twice better than those of one load: an Add
+ * in memory takes 0.8 of the time, in the second-level cache 0.95, in the first one the same. */
+LK_VEC_FN vec vec_load_stream(const float *from) {
+  const __m256 low = _mm256_loadu_ps(from), high = _mm256_loadu_ps(from + 8);
+  return (vec)_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
 LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
   _mm512_mask_storeu_ps(to, vec_first(count), (__m512)x);
 }
