@@ -132,6 +132,29 @@ void lk_bits_panels_make(const lk_bits_panels *self, const lk_integer_loops *loo
   }
 }
 
+void lk_bits_panels_sum(const lk_bits_panels *self, const lk_integer_loops *loops,
+                        const float *from, int64_t step, int64_t rows, int64_t panel, float *to) {
+  const lk_block_bits *bits = &self->bits;
+  const places at = find_places(self);
+  const uint8_t *of_panel = panel_at(self, &at, panel);
+  lk_integer_bits_sum product = {.numbers = (const int32_t *)of_panel,
+                                 .from_step = step,
+                                 .k = bits->columns,
+                                 .block = bits->block,
+                                 .columns = self->panel,
+                                 .bits = bits->bits,
+                                 .scales = (const float *)(of_panel + at.scales),
+                                 .zero = no_zero(bits)};
+  if (bits->zeros == LK_BLOCK_ZEROS_PACKED) product.byte_zeros = of_panel + at.zeros;
+  if (bits->zeros == LK_BLOCK_ZEROS_REAL) product.zeros = (const float *)(of_panel + at.zeros);
+  for (int64_t r = 0; r < rows; r += product.rows) {
+    product.rows = rows - r >= LK_INTEGER_BITS_ROWS ? LK_INTEGER_BITS_ROWS : 1;
+    product.from = from + r * step;
+    product.to = to + r * self->panel;
+    loops->sum_bits(&product);
+  }
+}
+
 /* ---- by bytes ---- */
 
 /* Of a row: its bytes, in an even number of words, then what its blocks need. */

@@ -125,6 +125,22 @@ typedef struct lk_integer_bits_product {
   float *to; /* [rows][columns] */
 } lk_integer_bits_product;
 
+/* Rows of f32 by such numbers: the sum over blocks of their scale by the sum of (number - zero
+ * point) element. */
+typedef struct lk_integer_bits_sum {
+  const int32_t *numbers; /* [groups][columns] */
+  const float *from;      /* [rows][k], `from_step` apart */
+  int64_t from_step;
+  int64_t rows;              /* 1 or LK_INTEGER_BITS_ROWS */
+  int64_t k, block, columns; /* k and a block: elements */
+  uint32_t bits;
+  const float *scales; /* [blocks][columns]; zero points likewise, as in lk_integer_bits */
+  const uint8_t *byte_zeros;
+  const float *zeros;
+  float zero;
+  float *to; /* [rows][columns] */
+} lk_integer_bits_sum;
+
 typedef struct lk_integer_loops {
   int32_t group, lanes;
   int32_t panel, tile_rows; /* the most columns and rows of a tile */
@@ -143,6 +159,7 @@ typedef struct lk_integer_loops {
   /* (from - zero) scale */
   void (*dequantize)(const uint8_t *from, float *to, int64_t count, const lk_byte_type *type);
   void (*unpack)(const lk_integer_bits *part);
+  void (*sum_bits)(const lk_integer_bits_sum *product);
   uint32_t byte_bits; /* the most that multiply_bits takes; 0: it is not there */
   void (*multiply_bits)(const lk_integer_bits_product *product);
   /* What bytes of the first type stand for, as bytes of the second: rows of `count`, which come to

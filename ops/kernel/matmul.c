@@ -13,6 +13,8 @@
 
 /* So few rows read the right operand sooner than it is packed: by its rows, by its columns. */
 enum { FEW_ROWS = 32, FEW_DOTS = 4 };
+/* So few rows take numbers of few bits one by one; more have them unpacked. */
+enum { FEW_SUMS = LK_INTEGER_BITS_ROWS };
 /* Parts of a product by few bits that have scratch memory of their own. */
 enum { MAX_SLOTS = 64 };
 /* Of bytes that are multiplied by a panel at a time. */
@@ -44,6 +46,8 @@ void lk_matmul_plan(lk_matmul *self) {
   self->first_packed = 0;
   self->has_dots = !self->b_is_packed && self->rows <= FEW_DOTS && self->k > 0 && self->a_k == 1 &&
                    self->b_k == 1 && self->b_column != 1;
+  self->sums_bits =
+      self->b_is_bits && self->left_bytes == 0 && self->a_k == 1 && self->rows <= FEW_SUMS;
   if (self->b_is_bits) lk_product_plan_made(&self->product);
   if (self->has_dots) self->first_packed = self->product.panels;
   if (self->b_is_packed || self->b_column != 1 || self->rows > FEW_ROWS) return;
@@ -81,8 +85,8 @@ static int64_t slots(const lk_matmul *self) {
 
 /* Elements of scratch memory of a slot, and of the left operand as bytes before them. */
 static int64_t slot_size(const lk_matmul *self) {
-  return self->left_bytes > 0 ? BYTE_ROWS * self->product.panel
-                              : lk_product_made_size(&self->product);
+  if (self->left_bytes > 0) return BYTE_ROWS * self->product.panel;
+  return self->sums_bits ? FEW_SUMS * self->product.panel : lk_product_made_size(&self->product);
 }
 static int64_t left_size(const lk_matmul *self) {
   const int64_t line = (int64_t)(LK_DATA_ALIGNMENT / sizeof(float));
@@ -265,6 +269,17 @@ static void multiply_bytes(const lk_matmul *self, const operands *read, int64_t 
   end_sums(self, read, 0, panel);
 }
 
+/* By rows as they are. */
+static void sum_bits(const lk_matmul *self, const operands *read, int64_t batch, int64_t panel,
+                     const bits_maker *of_bits, float *sums) {
+  const lk_matmul_place at = lk_matmul_find_place(self, batch);
+  const int64_t width = self->product.panel, first = panel * width;
+  lk_bits_panels_sum(of_bits->panels, of_bits->loops, read->a + at.a, self->a_row, self->rows,
+                     panel, sums);
+  put_sums(self, read, at.c + first, self->rows, lk_min(width, self->columns - first), sums, width);
+  end_sums(self, read, batch, panel);
+}
+
 /* A task is a panel, see lk_product_plan_made. */
 static void do_slots(const void *arg, int64_t begin_slot, int64_t end_slot) {
   const lk_kernel_loop *loop = arg;
@@ -283,7 +298,11 @@ static void do_slots(const void *arg, int64_t begin_slot, int64_t end_slot) {
         continue;
       }
       for (int64_t batch = 0; batch < self->batches; batch++) {
-        do_task(self, &self->product, &read, batch, panel, &maker, of_slot);
+        if (self->sums_bits) {
+          sum_bits(self, &read, batch, panel, &of_bits, of_slot);
+        } else {
+          do_task(self, &self->product, &read, batch, panel, &maker, of_slot);
+        }
       }
     }
   }

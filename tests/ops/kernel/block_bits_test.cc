@@ -1,5 +1,5 @@
-// Matrices of few bits: unpacked, and as right operands of products, which have the bits of the
-// same products by the unpacked matrix.
+// Matrices of few bits: unpacked, and as right operands of products. Those of more than a few rows
+// have the bits of the same products by the unpacked matrix.
 #include "tests/ops/kernel/integer_case.h"
 #include "tests/ops/kernel/product.h"
 
@@ -115,7 +115,7 @@ TEST(BlockBits, AreUnpackedAsRows) {
 }
 
 Guarded multiply(const lk_matmul &matmul, const Guarded &a, void *b, const Guarded &bias) {
-  Guarded c(size_t(matmul.rows * matmul.columns)), scratch(size_t(lk_matmul_scratch_size(&matmul)));
+  Guarded c(size_t(matmul.batches * matmul.rows * matmul.columns)), scratch(size_t(lk_matmul_scratch_size(&matmul)));
   std::vector<void *> pointers = {const_cast<float *>(a.get()), b, c.get(),
                                   const_cast<float *>(bias.get())};
   if (scratch.size() > 0) pointers.push_back(scratch.get());
@@ -126,8 +126,8 @@ Guarded multiply(const lk_matmul &matmul, const Guarded &a, void *b, const Guard
 }
 
 TEST(BlockBits, GiveTheProductsOfTheUnpackedMatrixOnAnyThreads) {
-  const std::vector<std::array<int64_t, 3>> sizes = {{1, 700, 1000}, {3, 65, 129}, {40, 300, 700},
-                                                     {130, 90, 257}, {9, 1, 1},    {2, 5000, 33}};
+  const std::vector<std::array<int64_t, 3>> sizes = {{7, 700, 1000}, {5, 65, 129}, {40, 300, 700},
+                                                     {130, 90, 257}, {9, 1, 1},    {6, 5000, 33}};
   for (const lk_isa isa : lk::instruction_sets()) {
     for (const auto &[rows, columns, k] : sizes) {
       std::mt19937 floats(1);
@@ -158,6 +158,53 @@ TEST(BlockBits, GiveTheProductsOfTheUnpackedMatrixOnAnyThreads) {
           << rows << "x" << columns << "x" << k << ", isa " << isa;
       lk::with_threads(3, [&, &matmul = matmul] {
         EXPECT_TRUE(multiply(matmul, a, of_bits.data(), bias).has_bits_of(right)) << "3 threads";
+      });
+    }
+  }
+}
+
+// ---- of few rows ----
+
+TEST(BlockBits, AreMultipliedByFewRowsOnAnyThreads) {
+  for (const lk_isa isa : lk::instruction_sets()) {
+    for (unsigned seed = 0; seed < 90; seed++) {
+      std::mt19937 floats(seed);
+      Random random{seed};
+      const int64_t rows = random.between(1, 4), batches = random.between(1, 2);
+      const Matrix matrix =
+          random_matrix(random, random.between(1, 200), random.between(1, 400), 2U << seed % 3);
+      lk_matmul matmul = {};
+      matmul.isa = isa;
+      matmul.rows = rows;
+      matmul.columns = matmul.c_row = matrix.bits.rows;
+      matmul.k = matmul.b_column = matrix.bits.columns;
+      matmul.a_row = matmul.k + random.between(0, 3);
+      matmul.a_k = matmul.b_k = 1;
+      matmul.b_is_packed = matmul.b_is_bits = matmul.has_bias = true;
+      matmul.low = -0.5F;
+      matmul.high = INFINITY;
+      matmul.batch_rank = 1;
+      matmul.batch[0] = {batches, rows * matmul.a_row, 0, rows * matmul.c_row};
+      lk_matmul_plan(&matmul);
+      ASSERT_TRUE(matmul.sums_bits);
+      const Guarded a = lk::random_floats(size_t(batches * rows * matmul.a_row), floats);
+      const Guarded bias = lk::random_floats(size_t(matmul.columns), floats);
+      const Memory panels = packed(matrix, matmul.product.panel);
+      const Guarded c = multiply(matmul, a, panels.data(), bias);
+      for (int64_t r = 0; r < batches * rows; r++) {
+        const float *left = a.get() + r * matmul.a_row;
+        for (int64_t n = 0; n < matmul.columns; n++) {
+          double sum = bias[size_t(n)], size = std::fabs(sum);
+          for (int64_t k = 0; k < matmul.k; k++) {
+            sum += double(left[k]) * double(matrix.at(n, k));
+            size += std::fabs(double(left[k]) * double(matrix.at(n, k)));
+          }
+          ASSERT_NEAR(c[size_t(r * matmul.columns + n)], std::fmax(sum, -0.5), 2e-6 * size)
+              << "isa " << isa << ", seed " << seed << ", row " << r << ", column " << n;
+        }
+      }
+      lk::with_threads(3, [&] {
+        EXPECT_TRUE(multiply(matmul, a, panels.data(), bias).has_bits_of(c)) << "3 threads";
       });
     }
   }
