@@ -60,11 +60,12 @@ class Grower:
         return f"{kind}{self.count}"
 
     def _enter(self, name: str, value: numpy.ndarray) -> None:
-        """A value that no node makes is exact."""
-        self.graph.values[name] = value
+        """A value that no node makes is exact. It is moved as others are: an operator may round
+        within as if it was not."""
+        self.graph.values[name] = self.wide[name] = value
         self.graph.spreads[name] = numpy.zeros(value.shape)
-        for values in [*self.moved, self.wide]:
-            values[name] = value
+        for values in self.moved:
+            values[name] = reference.moved(value, self.rng)
 
     def add_input(self, value: numpy.ndarray) -> str:
         name = self.name("x")
@@ -164,7 +165,8 @@ class Grower:
         outputs = [self.name("v") for _ in range(case.n_outputs)]
         node = onnx.helper.make_node(op_type, names, outputs, name=f"node{len(graph.nodes)}",
                                      **case.attributes)
-        if self._compute(node):
+        given = [graph.values[name] if name else None for name in names]
+        if not rows.leaves_open(op_type, given) and self._compute(node):
             graph.nodes.append(node)
             return True
         self.graph, self.count = saved, count

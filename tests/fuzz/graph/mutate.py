@@ -149,8 +149,10 @@ def _cycle(rng, graph, model, feeds):
 
 
 def _operator_unknown(rng, graph, model, feeds):
-    _pick(rng, model.graph.node).op_type = "Unheard"
-    return True
+    """What no output needs may be left out, such as what is broadcast to no elements."""
+    node = _pick(rng, model.graph.node)
+    node.op_type = "Unheard"
+    return any(output.name in node.output for output in model.graph.output)
 
 
 def _operator_other(rng, graph, model, feeds):

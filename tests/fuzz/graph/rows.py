@@ -32,6 +32,8 @@ def _always(_: Case) -> bool:
 # Runtime was asked about those where it is wrong, and gives what Latchkey gives.
 LEFT_OUT: dict[str, tuple[str, Callable[[Case], bool]]] = {
     "AffineGrid": ("gives f32 for f64", lambda at: _kind(at) == "f8"),
+    "Attention": ("gives products behind softcap for those before it", lambda at:
+                  "softcap" in at.attributes and at.n_outputs == 4),
     "BatchNormalization": ("is wrong before opset 14", lambda at: at.opset < 14),
     "Bernoulli": ("is random", _always),
     "Erf": ("computes f64 in f32", lambda at: _kind(at) == "f8"),
@@ -53,7 +55,8 @@ LEFT_OUT: dict[str, tuple[str, Callable[[Case], bool]]] = {
     "NonMaxSuppression": (
         "takes boxes of negative size and thresholds below 0, which ONNX leaves open", _always),
     "OneHot": ("does not cut indices to whole numbers; its depth is a number", _always),
-    "QLinearConv": ("gives images of one dimension two", lambda at: at.inputs[0].ndim == 3),
+    "QLinearConv": ("gives images of one dimension two, and of three, wrong numbers",
+                    lambda at: at.inputs[0].ndim != 4),
     "RNN": ("ignores clip, sequence_lens, directions and most activations", _always),
     "RandomNormal": ("is random", _always),
     "RandomNormalLike": ("is random", _always),
@@ -85,6 +88,11 @@ def takes_infinities(op_type: str) -> bool:
     """Whether it is said what becomes of infinities and NaN: not in a sum, a maximum, which Scatter
     may look for, a gate or a quantized number."""
     return is_pointwise(op_type) and op_type not in (*GATES, *SCATTERS)
+
+
+def leaves_open(op_type: str, inputs: list[numpy.ndarray | None]) -> bool:
+    """Whether ONNX does not say what these values become: what is divided by a scale of 0."""
+    return op_type == "QuantizeLinear" and bool((inputs[1] == 0).any())
 
 
 @functools.cache
