@@ -89,14 +89,23 @@ static void choose_dims(lk_copy *copy) {
 
 /* ---- planes ---- */
 
-static bool is_transpose(const lk_copy *copy) {
+/* Blocks are elements, which the destination has side by side. */
+static bool has_elements(const lk_copy *copy) {
   const int64_t block = (int64_t)copy->block;
-  const uint32_t row = copy->rank - 2, col = copy->rank - 1;
-  return block <= 8 && (block & (block - 1)) == 0 && copy->from[row] == block &&
-         copy->to[col] == block;
+  return block <= 8 && (block & (block - 1)) == 0 && copy->to[copy->rank - 1] == block;
+}
+
+static bool is_repetition(const lk_copy *copy) {
+  return has_elements(copy) && copy->from[copy->rank - 1] == 0;
+}
+
+static bool is_transpose(const lk_copy *copy) {
+  return has_elements(copy) && copy->from[copy->rank - 2] == (int64_t)copy->block &&
+         !is_repetition(copy);
 }
 
 static lk_copy_plane_fn *choose_plane(const lk_copy *copy, const lk_copy_planes *planes) {
+  if (is_repetition(copy)) return planes->repeat[lk_log_up(copy->block)];
   return is_transpose(copy) ? planes->transpose[lk_log_up(copy->block)]
                             : planes->blocks[lk_block_class_of(copy->block)];
 }

@@ -135,6 +135,33 @@ static void weigh_place(const lk_grid_sample *self, const void *grid, int64_t at
 SUM(sum_f32, float)
 SUM(sum_f64, double)
 
+/* The same of places that have all four neighbours of two dimensions: most places of an image. */
+enum { QUAD = 4 };
+typedef struct quads {
+  int64_t index[QUAD][CHUNK];
+  double weight[QUAD][CHUNK];
+} quads;
+
+/* False: a place has more or fewer. */
+static bool find_quads(const place_taps *taps, int64_t count, quads *out) {
+  for (int64_t i = 0; i < count; i++) {
+    if (taps[i].count != QUAD) return false;
+    for (int64_t k = 0; k < QUAD; k++) {
+      out->index[k][i] = taps[i].index[k];
+      out->weight[k][i] = taps[i].weight[k];
+    }
+  }
+  return true;
+}
+
+static void sum_quads_f32(const quads *of, int64_t count, const float *from, float *to) {
+  for (int64_t i = 0; i < count; i++) {
+    double sum = of->weight[0][i] * (double)from[of->index[0][i]];
+    for (int64_t k = 1; k < QUAD; k++) sum += of->weight[k][i] * (double)from[of->index[k][i]];
+    to[i] = (float)sum;
+  }
+}
+
 static void sample_chunk(const lk_grid_sample *self, void *const *pointers, int64_t batch,
                          int64_t first, int64_t count) {
   place_taps taps[CHUNK];
@@ -143,9 +170,13 @@ static void sample_chunk(const lk_grid_sample *self, void *const *pointers, int6
   for (int64_t i = 0; i < count; i++) {
     weigh_place(self, pointers[1], (batch * self->places + first + i) * self->rank, &taps[i]);
   }
+  quads of_four;
+  const bool are_quads = !self->is_wide && find_quads(taps, count, &of_four);
   for (int64_t c = batch * self->channels; c < (batch + 1) * self->channels; c++) {
     const int64_t from = c * image, to = c * self->places + first;
-    if (self->is_wide) {
+    if (are_quads) {
+      sum_quads_f32(&of_four, count, (const float *)pointers[0] + from, (float *)pointers[2] + to);
+    } else if (self->is_wide) {
       sum_f64(taps, count, (const double *)pointers[0] + from, (double *)pointers[2] + to);
     } else {
       sum_f32(taps, count, (const float *)pointers[0] + from, (float *)pointers[2] + to);

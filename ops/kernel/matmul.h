@@ -40,7 +40,7 @@ typedef struct lk_matmul {
   lk_product product;
   int64_t batches, b_matrices; /* of the right operand, those that differ */
   int64_t first_packed;        /* panels before it are read as they lie */
-  bool has_dots; /* elements are products of rows and columns, which lie side by side in memory */
+  bool has_dots;  /* elements are products of rows and columns, which lie side by side in memory */
   bool sums_bits; /* of b_is_bits: rows are multiplied by numbers that are never unpacked */
   /* ---- the last member: only `batch_rank` of them matter ---- */
   lk_matmul_batch batch[LK_MAX_RANK];

@@ -61,10 +61,25 @@ static int64_t source_of(uint32_t mode, int64_t at, int64_t in) {
   return place < in ? place : period - place;
 }
 
-/* `bytes` of repetitions of a pattern. */
-static void repeat(char *to, const void *pattern, size_t size, size_t bytes) {
+/* Rows are often short: a call of memcpy takes as long as they do. */
+static inline void move_block(char *to, const char *from, size_t size) {
+  switch (size) {
+  case 4:
+    memcpy(to, from, 4);
+    break;
+  case 8:
+    memcpy(to, from, 8);
+    break;
+  default:
+    memcpy(to, from, size);
+    break;
+  }
+}
+
+/* `bytes` of repetitions of a block. */
+static void repeat(char *to, const char *block, size_t size, size_t bytes) {
   if (bytes == 0) return;
-  memcpy(to, pattern, size);
+  move_block(to, block, size);
   for (size_t done = size; done < bytes;) { /* doubles what is there */
     const size_t more = done < bytes - done ? done : bytes - done;
     memcpy(to + done, to, more);
@@ -72,7 +87,22 @@ static void repeat(char *to, const void *pattern, size_t size, size_t bytes) {
   }
 }
 
-static void pad_row(const lk_pad *self, const char *from, const void *value, char *to) {
+/* Repetitions of an element, whose size is a power of two. */
+typedef struct pattern {
+  char bytes[64];
+} pattern;
+
+static inline void fill(char *to, const pattern *of, size_t bytes) {
+  for (; bytes >= sizeof *of; bytes -= sizeof *of, to += sizeof *of) memcpy(to, of, sizeof *of);
+#pragma GCC unroll 6
+  for (size_t part = sizeof *of / 2; part > 0; part /= 2) {
+    if ((bytes & part) == 0) continue;
+    memcpy(to, of, part);
+    to += part;
+  }
+}
+
+static void pad_row(const lk_pad *self, const char *from, const pattern *value, char *to) {
   const uint32_t last = self->rank - 1;
   const int64_t in = self->in[last], out = self->out[last];
   for (int64_t i = 0, run; i < out; i += run, to += (size_t)run * self->block) {
@@ -81,7 +111,7 @@ static void pad_row(const lk_pad *self, const char *from, const void *value, cha
     const int64_t behind = at < 0 ? lk_min(-at, out - i) : out - i; /* until it is inside again */
     if (source == OUTSIDE) {
       run = behind;
-      repeat(to, value, self->element, (size_t)run * self->block);
+      fill(to, value, (size_t)run * self->block);
     } else if (is_inside || self->mode == LK_PAD_WRAP) {
       run = lk_min(in - source, out - i);
       memcpy(to, from + source * self->steps[last], (size_t)run * self->block);
@@ -92,28 +122,37 @@ static void pad_row(const lk_pad *self, const char *from, const void *value, cha
   }
 }
 
+/* Where a row's source lies; `places`: those of the row along all dimensions but the last one.
+ * NULL: outside. */
+static const char *find_row(const lk_pad *self, const char *from, const int64_t *places) {
+  for (uint32_t i = self->rank - 1; i-- > 0;) {
+    const int64_t source = source_of(self->mode, places[i] - self->begin[i], self->in[i]);
+    if (source == OUTSIDE) return NULL;
+    from += source * self->steps[i];
+  }
+  return from;
+}
+
 static void pad_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_pad *self = loop->params;
   const uint32_t last = self->rank - 1;
   const size_t bytes = (size_t)self->out[last] * self->block;
-  const void *value = self->has_value ? loop->pointers[2] : self->value;
+  const char *from = (const char *)loop->pointers[0] + self->from_offset;
   char *to = (char *)loop->pointers[1] + (size_t)begin * bytes;
+  int64_t places[LK_MAX_RANK], rest = begin;
+  pattern value;
+  repeat(value.bytes, self->has_value ? loop->pointers[2] : (const void *)self->value,
+         self->element, sizeof value);
+  for (uint32_t i = last; i-- > 0; rest /= self->out[i]) places[i] = rest % self->out[i];
   for (int64_t row = begin; row < end; row++, to += bytes) {
-    const char *from = (const char *)loop->pointers[0] + self->from_offset;
-    bool is_outside = false;
-    int64_t rest = row;
-    for (uint32_t i = last; i-- > 0; rest /= self->out[i]) {
-      const int64_t at = rest % self->out[i] - self->begin[i];
-      const int64_t source = source_of(self->mode, at, self->in[i]);
-      is_outside = is_outside || source == OUTSIDE;
-      from += source * self->steps[i];
-    }
-    if (is_outside) {
-      repeat(to, value, self->element, bytes);
+    const char *source = find_row(self, from, places);
+    if (source != NULL) {
+      pad_row(self, source, &value, to);
     } else {
-      pad_row(self, from, value, to);
+      fill(to, &value, bytes);
     }
+    for (uint32_t i = last; i-- > 0 && ++places[i] == self->out[i];) places[i] = 0;
   }
 }
 

@@ -95,7 +95,7 @@ static double end_of(const lk_reduction *self, double value) {
 static void store_real(const lk_reduction *self, uint32_t dtype, double total, void *to) {
   const double value = end_of(self, total * (1 / self->divisor));
   const float narrow = (float)value;
-  const uint16_t half = dtype == LK_F16 ? lk_f64_to_f16(value) : lk_f64_to_bf16(value);
+  uint16_t half = 0;
   switch (dtype) {
   case LK_F64:
     memcpy(to, &value, sizeof value);
@@ -104,6 +104,7 @@ static void store_real(const lk_reduction *self, uint32_t dtype, double total, v
     memcpy(to, &narrow, sizeof narrow);
     break;
   default:
+    half = dtype == LK_F16 ? lk_f64_to_f16(value) : lk_f64_to_bf16(value);
     memcpy(to, &half, sizeof half);
     break;
   }

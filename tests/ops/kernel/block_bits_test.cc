@@ -115,7 +115,8 @@ TEST(BlockBits, AreUnpackedAsRows) {
 }
 
 Guarded multiply(const lk_matmul &matmul, const Guarded &a, void *b, const Guarded &bias) {
-  Guarded c(size_t(matmul.batches * matmul.rows * matmul.columns)), scratch(size_t(lk_matmul_scratch_size(&matmul)));
+  Guarded c(size_t(matmul.batches * matmul.rows * matmul.columns)),
+      scratch(size_t(lk_matmul_scratch_size(&matmul)));
   std::vector<void *> pointers = {const_cast<float *>(a.get()), b, c.get(),
                                   const_cast<float *>(bias.get())};
   if (scratch.size() > 0) pointers.push_back(scratch.get());
