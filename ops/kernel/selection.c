@@ -22,32 +22,89 @@ static bool is_stopped_at(int64_t index) {
 
 /* ---- elements that are not 0 ---- */
 
-/* Of floating-point types both zeros are 0, and NaN is not. */
-static bool is_set(uint32_t dtype, const char *element) {
-  const uint64_t zero = 0;
-  return lk_order_key(dtype, element, 0) != lk_order_key(dtype, &zero, 0);
+/* By the size of an element. The bits of `mask` are those that matter: of floating-point types both
+ * zeros are 0, and NaN is not. `find` writes the indices from `first` on. */
+typedef struct set_loops {
+  int64_t (*count)(const void *from, int64_t n, uint64_t mask);
+  int64_t (*find)(const void *from, int64_t n, uint64_t mask, int64_t first, int64_t *to);
+} set_loops;
+
+#define SET_LOOPS(size, type)                                                                      \
+  static int64_t count_##size(const void *from, int64_t n, uint64_t mask) {                        \
+    const type *x = from, bits = (type)mask;                                                       \
+    int64_t count = 0;                                                                             \
+    for (int64_t i = 0; i < n; i++) count += (x[i] & bits) != 0;                                   \
+    return count;                                                                                  \
+  }                                                                                                \
+  static int64_t find_##size(const void *from, int64_t n, uint64_t mask, int64_t first,            \
+                             int64_t *to) {                                                        \
+    const type *x = from, bits = (type)mask;                                                       \
+    int64_t found = 0;                                                                             \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+      if ((x[i] & bits) != 0) to[found++] = first + i;                                             \
+    }                                                                                              \
+    return found;                                                                                  \
+  }
+SET_LOOPS(1, uint8_t)
+SET_LOOPS(2, uint16_t)
+SET_LOOPS(4, uint32_t)
+SET_LOOPS(8, uint64_t)
+#undef SET_LOOPS
+
+static set_loops set_loops_of(size_t size) {
+  return size == 1   ? (set_loops){count_1, find_1}
+         : size == 2 ? (set_loops){count_2, find_2}
+         : size == 4 ? (set_loops){count_4, find_4}
+                     : (set_loops){count_8, find_8};
 }
 
+static uint64_t mask_of(uint32_t dtype) {
+  switch (dtype) {
+  case LK_F16:
+  case LK_BF16:
+    return INT16_MAX;
+  case LK_F32:
+    return INT32_MAX;
+  case LK_F64:
+    return INT64_MAX;
+  default:
+    return UINT64_MAX;
+  }
+}
+
+/* A row is along the last dimension; the places of those before are the same for all that it
+ * has. */
 lk_status lk_non_zero_kernel(const void *params, void *const *pointers, lk_error *error) {
+  enum { PIECE = 4096 };
   (void)error;
   const lk_non_zero *self = params;
+  const size_t size = lk_dtype_size(self->dtype);
+  const set_loops loops = set_loops_of(size);
+  const uint64_t mask = mask_of(self->dtype);
   const char *data = pointers[0];
   int64_t *to = pointers[1], *dims = pointers[2], count = 0, place = 0;
   const int64_t elements = multiply(self->dims, 0, self->rank);
-  const size_t size = lk_dtype_size(self->dtype);
-  for (int64_t i = 0; i < elements && !is_stopped_at(i); i++) {
-    count += is_set(self->dtype, data + (size_t)i * size);
-  }
-  for (int64_t i = 0; i < elements && !is_stopped_at(i); i++) {
-    int64_t rest = i;
-    if (!is_set(self->dtype, data + (size_t)i * size)) continue;
-    for (uint32_t d = self->rank; d-- > 0; rest /= self->dims[d]) {
-      to[d * count + place] = rest % self->dims[d];
-    }
-    place++;
+  for (int64_t i = 0; i < elements && !lk_team_is_stopped(); i += PIECE) {
+    count += loops.count(data + (size_t)i * size, lk_min(PIECE, elements - i), mask);
   }
   dims[0] = self->rank;
   dims[1] = count;
+  if (self->rank == 0 || count == 0) return LK_OK;
+  const uint32_t last = self->rank - 1;
+  int64_t places[LK_MAX_RANK] = {0}, first = 0;
+  while (place < count && !lk_team_is_stopped()) {
+    const int64_t n = lk_min(PIECE, self->dims[last] - first);
+    const int64_t found = loops.find(data, n, mask, first, to + last * count + place);
+    for (uint32_t d = 0; d < last; d++) {
+      for (int64_t i = 0; i < found; i++) to[d * count + place + i] = places[d];
+    }
+    place += found;
+    data += (size_t)n * size;
+    first += n;
+    if (first < self->dims[last]) continue;
+    first = 0;
+    for (uint32_t d = last; d-- > 0 && ++places[d] == self->dims[d];) places[d] = 0;
+  }
   return LK_OK;
 }
 
