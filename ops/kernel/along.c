@@ -90,8 +90,10 @@ static void write_hot(const lk_along *self, const span *block, char *to, const i
                     : self->dtype == LK_F32 ? (const void *)&narrow
                                             : (const void *)&half;
   const int64_t size = block->size;
-  for (int64_t row = 0; row < self->n; row++) {
-    memset(to + row * self->inner * size, 0, (size_t)(block->columns * size));
+  const bool is_whole = block->columns == self->inner; /* rows lie behind each other */
+  const int64_t rows = is_whole ? 1 : self->n, of_row = is_whole ? self->n : 1;
+  for (int64_t row = 0; row < rows; row++) {
+    memset(to + row * self->inner * size, 0, (size_t)(of_row * block->columns * size));
   }
   for (int64_t i = 0; i < block->columns; i++) {
     memcpy(to + (at[i] * self->inner + i) * size, one, (size_t)size);

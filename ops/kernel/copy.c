@@ -99,13 +99,18 @@ static bool is_repetition(const lk_copy *copy) {
   return has_elements(copy) && copy->from[copy->rank - 1] == 0;
 }
 
+static bool is_second(const lk_copy *copy) {
+  return has_elements(copy) && copy->block == 4 && copy->from[copy->rank - 1] == 8;
+}
+
 static bool is_transpose(const lk_copy *copy) {
   return has_elements(copy) && copy->from[copy->rank - 2] == (int64_t)copy->block &&
-         !is_repetition(copy);
+         !is_repetition(copy) && !is_second(copy);
 }
 
 static lk_copy_plane_fn *choose_plane(const lk_copy *copy, const lk_copy_planes *planes) {
   if (is_repetition(copy)) return planes->repeat[lk_log_up(copy->block)];
+  if (is_second(copy)) return planes->every_second_4;
   return is_transpose(copy) ? planes->transpose[lk_log_up(copy->block)]
                             : planes->blocks[lk_block_class_of(copy->block)];
 }

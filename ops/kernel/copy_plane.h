@@ -21,7 +21,8 @@ typedef void lk_copy_plane_fn(const lk_copy_plane *plane);
 typedef struct lk_copy_planes {
   /* By the binary logarithm of the size of an element, which from_row and to_col are. */
   lk_copy_plane_fn *transpose[4];
-  lk_copy_plane_fn *repeat[4]; /* likewise; from_col is 0, to_col the element */
+  lk_copy_plane_fn *repeat[4];                /* likewise; from_col is 0, to_col the element */
+  lk_copy_plane_fn *every_second_4;           /* of 4 bytes; from_col is 8, to_col 4 */
   lk_copy_plane_fn *blocks[LK_BLOCK_CLASSES]; /* any steps */
 } lk_copy_planes;
 

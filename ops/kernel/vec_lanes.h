@@ -126,8 +126,8 @@ LK_VEC_FN vec_inside vec_inside_of(int64_t at, int64_t count) {
 #if LK_VEC_BYTES == 64
   return (__mmask16)(((1U << last) - 1) >> first << first);
 #else
-  const veci lanes = VEC_NUMBERED;
-  return (lanes >= (int32_t)first) & (lanes < (int32_t)last);
+  const veci numbers = VEC_NUMBERED;
+  return (numbers >= (int32_t)first) & (numbers < (int32_t)last);
 #endif
 }
 

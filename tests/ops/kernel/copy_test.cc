@@ -17,8 +17,8 @@ namespace {
 
 using Bytes = std::vector<char>;
 
-// A dense source whose dimensions lie in any order, some of them backwards or repeated, and a dense
-// destination whose dimensions lie in another order.
+// A source whose dimensions lie in any order, some of them backwards, repeated or of every second
+// element, and a dense destination whose dimensions lie in another order.
 struct Case {
   lk_copy copy = {};
   Bytes from, to;
@@ -44,6 +44,7 @@ Case random_case(std::mt19937 &random) {
     copy.dims[i] = random() % 3 == 0 ? 1 : 1 + random() % most;
   int64_t from_bytes = static_cast<int64_t>(copy.block), to_bytes = from_bytes;
   for (uint32_t i : from_order) {
+    if (random() % 4 == 0) from_bytes *= 2;
     copy.from[i] = from_bytes;
     from_bytes *= copy.dims[i];
     if (random() % 4 == 0) { // backwards
@@ -128,6 +129,39 @@ void check_transpose(int64_t size, int64_t rows, int64_t cols, std::mt19937 &ran
     void *const pointers[] = {made.from.data(), made.to.data()};
     LK_ASSERT_OK(lk_copy_kernel(&simple, pointers, LK_ERR));
     ASSERT_TRUE(made.to == expected);
+  }
+}
+
+// Rows whose elements lie `step` elements apart, or are one that is repeated, without a byte behind
+// the last one.
+TEST(Copy, GathersAndRepeatsAlongRowsOfEveryLength) {
+  std::mt19937 random(3);
+  for (const int64_t size : {1, 2, 4, 8}) {
+    for (const int64_t step : {0, 1, 2, 3}) {
+      for (int64_t cols = 1; cols < 70; cols++) {
+        Case made;
+        made.copy.block = size_t(size);
+        made.copy.rank = 2;
+        made.copy.dims[0] = 3;
+        made.copy.dims[1] = cols;
+        made.copy.from[1] = step * size;
+        made.copy.from[0] = (step * cols + 2) * size;
+        made.copy.to[1] = size;
+        made.copy.to[0] = (cols + 1) * size;
+        made.from.resize(size_t(2 * made.copy.from[0] + (step * (cols - 1) + 1) * size));
+        made.to.assign(size_t(2 * made.copy.to[0] + cols * size), '.');
+        for (char &byte : made.from) byte = static_cast<char>(random());
+        const Bytes expected = expected_of(made), blank = made.to;
+        for (int isa = LK_ISA_BASE; isa <= best(); isa++) {
+          lk_copy simple = made.copy;
+          lk_copy_simplify_for(&simple, lk_isa(isa));
+          made.to = blank;
+          void *const pointers[] = {made.from.data(), made.to.data()};
+          LK_ASSERT_OK(lk_copy_kernel(&simple, pointers, LK_ERR));
+          ASSERT_TRUE(made.to == expected) << size << " bytes, step " << step << ", " << cols;
+        }
+      }
+    }
   }
 }
 
