@@ -180,6 +180,7 @@ const lk_op_class lk_op_concat = {
     LK_OP_ROW("Concat", "", 7, "inputs behind each other along an axis",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = MAX_INPUTS,
               .max_outputs = 1, .input_types = "T", .output_types = "T"),
+    .needs_all = true,
     .params_size = sizeof(int64_t),
     .parse = parse,
     .infer = infer,
@@ -191,10 +192,6 @@ const lk_op_class lk_op_concat = {
 static lk_status check_type(const lk_inference *self, uint32_t index, uint32_t dtype,
                             lk_error *error) {
   const uint32_t found = self->inputs[index].desc.dtype;
-  if (!lk_op_has(self->node, index)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "input %" PRIu32 " is absent, it is required",
-                   index);
-  }
   if (found == LK_DTYPE_NONE || dtype == LK_DTYPE_NONE || found == dtype) return LK_OK;
   return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " has type %s, %s is supported", index,
                  lk_dtype_name(found), lk_dtype_name(dtype));
@@ -243,6 +240,7 @@ const lk_op_class lk_op_qlinear_concat = {
               .flags = LK_OP_QUANTIZES, .min_inputs = 5, .max_inputs = 3 * MAX_INPUTS,
               .max_outputs = 1, .input_types = "UT?", .output_types = "T",
               .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPES_F32}),
+    .needs_all = true,
     .params_size = sizeof(int64_t),
     .variant = QLINEAR,
     .parse = parse,

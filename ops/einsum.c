@@ -178,6 +178,7 @@ const lk_op_class lk_op_einsum = {
               .max_outputs = 1, .input_types = "T", .output_types = "T",
               .types = {LK_TYPES_NUMBER}),
     .by_f32 = true,
+    .needs_all = true,
     .params_size = sizeof(lk_einsum),
     .found_size = sizeof(lk_einsum_sizes),
     .parse = parse,

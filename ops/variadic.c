@@ -3,15 +3,6 @@
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 
-/* Any number of inputs, but each of them is there. */
-static lk_status infer(lk_inference *self, lk_error *error) {
-  for (uint32_t i = 1; i < self->node->n_operands; i++) {
-    if (lk_op_has(self->node, i)) continue;
-    return lk_fail(error, LK_INVALID_ARGUMENT, "input %u is required", i);
-  }
-  return lk_infer_broadcast(self, error);
-}
-
 /* One after the other: ((a + b) + c) + ... */
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
@@ -40,7 +31,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                 .min_inputs = 1, .max_inputs = 1024, .max_outputs = 1, .input_types = "T",         \
                 .output_types = "T", .types = {type_set}, .in_place_inputs = 3,                    \
                 .fusion = {__VA_ARGS__}),                                                          \
-      .element_op = step, .infer = infer, .plan = plan}
+      .element_op = step, .needs_all = true, .infer = lk_infer_broadcast, .plan = plan}
 VARIADIC(max, "Max", "The largest of any number of tensors", LK_ELEMENT_MAX, LK_TYPES_NUMBER, 0);
 VARIADIC(mean, "Mean", "Mean of any number of tensors", LK_ELEMENT_DIV, LK_TYPES_FLOAT, 0);
 VARIADIC(min, "Min", "The least of any number of tensors", LK_ELEMENT_MIN, LK_TYPES_NUMBER, 0);

@@ -102,7 +102,8 @@ static lk_status check_counts(const lk_op_node *node, lk_error *error) {
                    node->n_operands, node->n_outputs, row->min_inputs, row->max_inputs,
                    row->max_outputs);
   }
-  for (uint32_t i = 0; i < row->min_inputs; i++) {
+  const uint32_t needed = node->class_->needs_all ? node->n_operands : row->min_inputs;
+  for (uint32_t i = 0; i < needed; i++) {
     if (lk_op_has(node, i)) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT, "input %u is required", i);
   }

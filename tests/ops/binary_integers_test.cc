@@ -165,10 +165,10 @@ TEST(Pow, OfIntegersIsExactAndWraps) {
 }
 
 void each_is_required(const char *op, const Value &x) {
-  OpTester(op, 13).input(x).absent().input(x).expect_bind(LK_INVALID_ARGUMENT,
-                                                          "input 1 is required");
-  OpTester(op, 13).input(x).input(x).absent().expect_bind(LK_INVALID_ARGUMENT,
-                                                          "input 2 is required");
+  OpTester(op, 13).input(x).absent().input(x).expect_create(LK_INVALID_ARGUMENT,
+                                                            "input 1 is required");
+  OpTester(op, 13).input(x).input(x).absent().expect_create(LK_INVALID_ARGUMENT,
+                                                            "input 2 is required");
 }
 
 TEST(Variadic, EachInputIsRequired) {

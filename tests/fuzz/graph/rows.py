@@ -92,7 +92,8 @@ def takes_infinities(op_type: str) -> bool:
 
 def leaves_open(op_type: str, inputs: list[numpy.ndarray | None]) -> bool:
     """Whether ONNX does not say what these values become: what is divided by a scale of 0."""
-    return op_type == "QuantizeLinear" and bool((inputs[1] == 0).any())
+    scales = [value for value in inputs[1:] if value is not None and value.dtype.kind == "f"]
+    return "Q" in op_type and any((scale == 0).any() for scale in scales)
 
 
 @functools.cache
