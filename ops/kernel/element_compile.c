@@ -145,16 +145,16 @@ static uint8_t locate(plan *self, lk_element_value value) {
   return self->ref[value];
 }
 
-/* The value repeated up to `level`, in `to` or in a register. */
-static uint8_t fill(plan *self, lk_element_value value, uint8_t level, uint8_t to) {
+/* A register with the value repeated up to `level`. */
+static uint8_t fill(plan *self, lk_element_value value, uint8_t level) {
   const uint8_t bytes = class_bytes(self->program->classes[value]);
   const uint8_t from = locate(self, value);
-  const uint8_t at = to != NOWHERE ? to : take_register(self, TEMPORARY, bytes, level);
+  const uint8_t to = take_register(self, TEMPORARY, bytes, level);
   lk_element_call *call =
       add_call(self, bytes == 4 ? &self->loops->fill32 : &self->loops->fill64, level);
-  set_ref(call, 0, at, bytes);
+  set_ref(call, 0, to, bytes);
   set_ref(call, 1, from, 0);
-  return at;
+  return to;
 }
 
 /* ---- steps ---- */
@@ -246,7 +246,7 @@ static void plan_step(plan *self, uint32_t index, lk_element_value result, float
   for (uint32_t i = 0; i < count; i++) {
     const lk_element_value operand = step->operands[i];
     const bool is_filled = fills && !full[i];
-    refs[i] = is_filled ? fill(self, operand, level, NOWHERE) : locate(self, operand);
+    refs[i] = is_filled ? fill(self, operand, level) : locate(self, operand);
     bytes[i] = full[i] || is_filled ? class_bytes(self->program->classes[operand]) : 0;
   }
   free_registers(self, index); /* the result may go where an operand was */
@@ -270,6 +270,7 @@ static bool is_written_directly(const plan *self, uint32_t output) {
   const lk_element_program *program = self->program;
   const uint32_t dtype = program->output_dtypes[output];
   return program->n_outputs == 1 && lk_element_is_of_class(dtype) &&
+         self->level[program->outputs[output]] == LK_ELEMENT_EACH &&
          self->lies[program->n_inputs + output].stride == (int64_t)lk_dtype_size(dtype);
 }
 
@@ -278,9 +279,8 @@ static void store(plan *self, uint32_t output) {
   const lk_element_value value = program->outputs[output];
   const uint32_t dtype = program->output_dtypes[output];
   const uint8_t bytes = class_bytes(program->classes[value]);
-  const uint8_t from = self->level[value] == LK_ELEMENT_EACH
-                           ? locate(self, value)
-                           : fill(self, value, LK_ELEMENT_EACH, NOWHERE);
+  const uint8_t from = self->level[value] == LK_ELEMENT_EACH ? locate(self, value)
+                                                             : fill(self, value, LK_ELEMENT_EACH);
   const uint8_t memory = (uint8_t)lk_dtype_size(dtype);
   const int64_t stride = self->lies[program->n_inputs + output].stride;
   lk_element_call *call = add_call(self, &self->loops->store[dtype], LK_ELEMENT_EACH);
@@ -335,8 +335,7 @@ static void plan_calls(plan *self) {
   const lk_element_program *program = self->program;
   const uint32_t last = program->n_steps;
   const lk_element_value value = program->outputs[0];
-  const bool is_written = is_written_directly(self, 0);
-  const bool is_direct = is_written && self->level[value] == LK_ELEMENT_EACH;
+  const bool is_direct = is_written_directly(self, 0);
   for (uint32_t i = 0; i < last; i++) {
     const uint32_t index = i;
     float p = program->steps[i].p, q = program->steps[i].q;
@@ -351,11 +350,7 @@ static void plan_calls(plan *self) {
     (void)load(self, value, ref_of_output(self, 0));
     return;
   }
-  if (is_written && !is_direct) {
-    (void)fill(self, value, LK_ELEMENT_EACH, ref_of_output(self, 0));
-  } else {
-    plan_outputs(self);
-  }
+  plan_outputs(self);
 }
 
 lk_status lk_element_compile(const lk_element_program *program, const lk_element_lie *lies,
