@@ -46,8 +46,16 @@ static const uint8_t *panel_at(const lk_bits_panels *self, const places *at, int
   return (const uint8_t *)self + aligned(sizeof *self) + (size_t)panel * at->size;
 }
 
-static float no_zero(const lk_block_bits *self) {
-  return (float)(1U << (self->bits - 1));
+/* Of a panel, from `block` on. */
+static lk_integer_bits_scaling scaling_of(const lk_bits_panels *self, const places *at,
+                                          const uint8_t *panel, int64_t block) {
+  const lk_block_bits *bits = &self->bits;
+  const int64_t first = block * self->panel;
+  lk_integer_bits_scaling found = {.scales = (const float *)(panel + at->scales) + first,
+                                   .zero = (float)(1U << (bits->bits - 1))};
+  if (bits->zeros == LK_BLOCK_ZEROS_PACKED) found.byte_zeros = panel + at->zeros + first;
+  if (bits->zeros == LK_BLOCK_ZEROS_REAL) found.zeros = (const float *)(panel + at->zeros) + first;
+  return found;
 }
 
 /* ---- packing ---- */
@@ -114,18 +122,12 @@ void lk_bits_panels_make(const lk_bits_panels *self, const lk_integer_loops *loo
   const int64_t each = of_lane(bits);
   while (k < k_end) {
     const int64_t block = k / bits->block, end = lk_min((block + 1) * bits->block, k_end);
-    const int64_t of_block = block * self->panel;
-    lk_integer_bits part = {.from = (const int32_t *)from + k / each * self->panel,
-                            .rows = lk_div_up(end - k, each),
-                            .columns = self->panel,
-                            .bits = bits->bits,
-                            .scales = (const float *)(from + at.scales) + of_block,
-                            .zero = no_zero(bits),
-                            .to = to};
-    if (bits->zeros == LK_BLOCK_ZEROS_PACKED) part.byte_zeros = from + at.zeros + of_block;
-    if (bits->zeros == LK_BLOCK_ZEROS_REAL) {
-      part.zeros = (const float *)(from + at.zeros) + of_block;
-    }
+    const lk_integer_bits part = {.from = (const int32_t *)from + k / each * self->panel,
+                                  .rows = lk_div_up(end - k, each),
+                                  .columns = self->panel,
+                                  .bits = bits->bits,
+                                  .scaling = scaling_of(self, &at, from, block),
+                                  .to = to};
     loops->unpack(&part);
     to += (end - k) * self->panel;
     k = end;
@@ -143,10 +145,7 @@ void lk_bits_panels_sum(const lk_bits_panels *self, const lk_integer_loops *loop
                                  .block = bits->block,
                                  .columns = self->panel,
                                  .bits = bits->bits,
-                                 .scales = (const float *)(of_panel + at.scales),
-                                 .zero = no_zero(bits)};
-  if (bits->zeros == LK_BLOCK_ZEROS_PACKED) product.byte_zeros = of_panel + at.zeros;
-  if (bits->zeros == LK_BLOCK_ZEROS_REAL) product.zeros = (const float *)(of_panel + at.zeros);
+                                 .scaling = scaling_of(self, &at, of_panel, 0)};
   for (int64_t r = 0; r < rows; r += product.rows) {
     product.rows = rows - r >= LK_INTEGER_BITS_ROWS ? LK_INTEGER_BITS_ROWS : 1;
     product.from = from + r * step;
@@ -250,10 +249,7 @@ void lk_bits_panels_multiply(const lk_bits_panels *self, const lk_integer_loops 
                                      .blocks = lk_block_bits_blocks(bits),
                                      .columns = self->panel,
                                      .bits = bits->bits,
-                                     .scales = (const float *)(from + at.scales),
-                                     .zero = no_zero(bits)};
-  if (bits->zeros == LK_BLOCK_ZEROS_PACKED) product.byte_zeros = from + at.zeros;
-  if (bits->zeros == LK_BLOCK_ZEROS_REAL) product.zeros = (const float *)(from + at.zeros);
+                                     .scaling = scaling_of(self, &at, from, 0)};
   for (int64_t r = 0; r < rows; r += product.rows) {
     const char *row = (const char *)left + (size_t)(first_row + r) * row_size;
     product.rows = rows - r >= LK_INTEGER_BITS_ROWS ? LK_INTEGER_BITS_ROWS : 1;

@@ -84,17 +84,22 @@ typedef struct lk_integer_window {
   int32_t c_zero;
 } lk_integer_window;
 
-/* Numbers of few bits, 32 / bits of a column in a lane, from the lowest bits on. */
-typedef struct lk_integer_bits {
-  const int32_t *from;   /* [rows][columns] */
-  int64_t rows, columns; /* columns: whole vectors */
-  uint32_t bits;         /* 2, 4 or 8 */
-  const float *scales;   /* [columns] */
-  /* Zero points [columns], of one kind; both NULL: `zero`. */
+/* What numbers of few bits stand for: (number - zero point) scale. */
+typedef struct lk_integer_bits_scaling {
+  const float *scales; /* [blocks][columns] */
+  /* Zero points likewise, of one kind; both NULL: `zero`. */
   const uint8_t *byte_zeros;
   const float *zeros;
   float zero;
-  float *to; /* [rows 32 / bits][columns]: (number - zero point) scale */
+} lk_integer_bits_scaling;
+
+/* Numbers of few bits, 32 / bits of a column in a lane, from the lowest bits on. */
+typedef struct lk_integer_bits {
+  const int32_t *from;             /* [rows][columns] */
+  int64_t rows, columns;           /* columns: whole vectors */
+  uint32_t bits;                   /* 2, 4 or 8 */
+  lk_integer_bits_scaling scaling; /* of one block */
+  float *to;                       /* [rows 32 / bits][columns] */
 } lk_integer_bits;
 
 enum { LK_INTEGER_BITS_ROWS = 4 };
@@ -118,10 +123,7 @@ typedef struct lk_integer_bits_product {
   int64_t block, groups, blocks; /* a block: elements */
   int64_t columns;
   uint32_t bits;
-  const float *scales; /* [blocks][columns]; zero points likewise, as in lk_integer_bits */
-  const uint8_t *byte_zeros;
-  const float *zeros;
-  float zero;
+  lk_integer_bits_scaling scaling;
   float *to; /* [rows][columns] */
 } lk_integer_bits_product;
 
@@ -134,10 +136,7 @@ typedef struct lk_integer_bits_sum {
   int64_t rows;              /* 1 or LK_INTEGER_BITS_ROWS */
   int64_t k, block, columns; /* k and a block: elements */
   uint32_t bits;
-  const float *scales; /* [blocks][columns]; zero points likewise, as in lk_integer_bits */
-  const uint8_t *byte_zeros;
-  const float *zeros;
-  float zero;
+  lk_integer_bits_scaling scaling;
   float *to; /* [rows][columns] */
 } lk_integer_bits_sum;
 
