@@ -37,7 +37,9 @@ def test_a_dimension_that_drifts(convnet):
     assert first.text == ("99 new sizes came after the first, mostly since x.dims[3] changed")
     assert first.details[0].startswith("x.dims[3]: 100 values (20 to 119), 99 builds, ")
     assert first.details[0].endswith("last 118 -> 119")
-    assert first.details[1].startswith("features: in[0].dims[3] 118 -> 119, 99 binds, ")
+    # The nodes come by the time of their binds: whichever was the slowest here.
+    assert any(detail.startswith("features: in[0].dims[3] 118 -> 119, 99 binds, ")
+               for detail in first.details[1:])
     assert first.advice == ("where the model allows padding, round x.dims[3] up to a multiple of "
                             "8: 13 sizes instead of 100")
     assert first.lost_ns > 0
@@ -501,7 +503,8 @@ def test_as_text_and_as_data(convnet):
     lines = str(found).splitlines()
     assert lines[0].startswith("1. 21 new sizes came after the first")
     assert lines[1].startswith("   - x.dims[2]: 22 values (8 to 29)")
-    assert lines[2].startswith("   - features: in[0].dims[2] 28 -> 29, 21 binds, ")
+    assert any(line.startswith("   - features: in[0].dims[2] 28 -> 29, 21 binds, ")
+               for line in lines[2:])
     assert any(line.startswith("   => where the model allows padding") for line in lines[3:])
     assert json.loads(json.dumps(found.to_json()))[0]["cause"] == "new_sizes"
     assert explain(said) == found, "a file with statistics says the same of sizes"
