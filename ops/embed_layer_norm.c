@@ -205,8 +205,9 @@ static lk_status plan_mask_index(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &mask.desc, &is_one, error));
   lk_chain_begin_at(planner, &is_one, &chain);
   const lk_element_value value = lk_chain_operand(&chain, &mask);
-  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_EQUAL, value,
-                                  lk_element_integer(&chain.program, LK_I32, 1));
+  const lk_element_value equals = lk_element_binary(&chain.program, LK_ELEMENT_EQUAL, value,
+                                                    lk_element_integer(&chain.program, LK_I32, 1));
+  chain.value = lk_element_cast(&chain.program, equals, LK_I32);
   LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
   return lk_plan_reduce_step(planner, &is_one, &to, 1U << 1, &sum, error);
 }

@@ -36,11 +36,10 @@ static void to_odd(const lk_element_args *args) {
 
 static void add_conversion(lk_cast *self, const lk_element_loops *loops, lk_element_class from,
                            lk_element_class to) {
-  static const lk_element_op ops[] = {[LK_ELEMENT_F32] = LK_ELEMENT_TO_F32,
-                                      [LK_ELEMENT_F64] = LK_ELEMENT_TO_F64,
-                                      [LK_ELEMENT_I32] = LK_ELEMENT_TO_I32,
-                                      [LK_ELEMENT_I64] = LK_ELEMENT_TO_I64,
-                                      [LK_ELEMENT_U64] = LK_ELEMENT_TO_U64};
+  static const lk_element_op ops[] = {
+      [LK_ELEMENT_F32] = LK_ELEMENT_TO_F32, [LK_ELEMENT_F64] = LK_ELEMENT_TO_F64,
+      [LK_ELEMENT_I32] = LK_ELEMENT_TO_I32, [LK_ELEMENT_I64] = LK_ELEMENT_TO_I64,
+      [LK_ELEMENT_U64] = LK_ELEMENT_TO_U64, [LK_ELEMENT_BOOL] = LK_ELEMENT_TO_BOOL};
   if (from != to) add(self, loops->ops[ops[to]][from].all, self->from);
 }
 
@@ -56,10 +55,11 @@ void lk_cast_plan(lk_cast *self, lk_isa isa) {
     return;
   }
   if (!lk_element_is_of_class(self->from)) add(self, loops->load[self->from], self->from);
-  if (self->to == LK_BOOL && from != LK_ELEMENT_I32) {
-    add(self, loops->ops[LK_ELEMENT_NOT][from].all, self->from);
-    add(self, loops->ops[LK_ELEMENT_NOT][LK_ELEMENT_I32].all, self->from);
-  } else if (is_half && from != LK_ELEMENT_F32) {
+  if (from == LK_ELEMENT_F32 && loops->store_f32[self->to] != NULL) {
+    add(self, loops->store_f32[self->to], self->to);
+    return;
+  }
+  if (is_half && from != LK_ELEMENT_F32) {
     add_conversion(self, loops, from, LK_ELEMENT_F64);
     add(self, to_odd, self->from);
   } else {

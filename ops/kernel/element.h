@@ -3,8 +3,8 @@
  *
  * A block is some rows and columns. Each step of the program runs over the block before the next
  * one does, from registers to registers, which are pieces of the stack; inputs and outputs that lie
- * as f32 (or i32, i64, u64, f64) in rows are used where they are. A size is nothing but numbers
- * here: nothing is compiled for it.
+ * as f32 (or i32, i64, u64, f64, bool) in rows are used where they are. A size is nothing but
+ * numbers here: nothing is compiled for it.
  *
  * Bound: bytes, for all but chains of many expensive functions. Results do not depend, to the bit,
  * on how the work is split: into tiles, blocks or threads. */

@@ -32,7 +32,9 @@ typedef struct plan {
 enum { TEMPORARY = LK_ELEMENT_VALUES };
 
 static uint8_t class_bytes(uint32_t class_) {
-  return class_ == LK_ELEMENT_F32 || class_ == LK_ELEMENT_I32 ? 4 : 8;
+  return class_ == LK_ELEMENT_BOOL                              ? 1
+         : class_ == LK_ELEMENT_F32 || class_ == LK_ELEMENT_I32 ? 4
+                                                                : 8;
 }
 static uint8_t ref_of_output(const plan *self, uint32_t index) {
   return (uint8_t)(self->program->n_inputs + index);
@@ -150,8 +152,10 @@ static uint8_t fill(plan *self, lk_element_value value, uint8_t level) {
   const uint8_t bytes = class_bytes(self->program->classes[value]);
   const uint8_t from = locate(self, value);
   const uint8_t to = take_register(self, TEMPORARY, bytes, level);
-  lk_element_call *call =
-      add_call(self, bytes == 4 ? &self->loops->fill32 : &self->loops->fill64, level);
+  lk_element_fn *const *loop = bytes == 1   ? &self->loops->fill8
+                               : bytes == 4 ? &self->loops->fill32
+                                            : &self->loops->fill64;
+  lk_element_call *call = add_call(self, loop, level);
   set_ref(call, 0, to, bytes);
   set_ref(call, 1, from, 0);
   return to;

@@ -5,14 +5,15 @@
 #include <latchkey/base.h>
 #include <stdbool.h>
 
-/* What a value is while it is computed; f16 and bf16 are F32, narrow integers and bool I32, u32
- * I64. X(symbol, name, C type, the lk_dtype of its memory) */
+/* What a value is while it is computed; f16 and bf16 are F32, narrow integers I32, u32 I64. X(symbol,
+ * name, C type, the lk_dtype of its memory) */
 #define LK_ELEMENT_CLASS_LIST(X)                                                                   \
   X(LK_ELEMENT_F32, f32, float, LK_F32)                                                            \
   X(LK_ELEMENT_F64, f64, double, LK_F64)                                                           \
   X(LK_ELEMENT_I32, i32, int32_t, LK_I32)                                                          \
   X(LK_ELEMENT_I64, i64, int64_t, LK_I64)                                                          \
-  X(LK_ELEMENT_U64, u64, uint64_t, LK_U64)
+  X(LK_ELEMENT_U64, u64, uint64_t, LK_U64)                                                         \
+  X(LK_ELEMENT_BOOL, bool, uint8_t, LK_BOOL)
 
 typedef enum lk_element_class {
 #define LK_ELEMENT_ENUM(symbol, name, type, dtype) symbol,
@@ -21,7 +22,7 @@ typedef enum lk_element_class {
       LK_ELEMENT_CLASSES
 } lk_element_class;
 
-/* X(symbol, operands, what it is). p and q are the step's numbers. Logical values are I32, 0 or 1.
+/* X(symbol, operands, what it is). p and q are the step's numbers. Logical values are BOOL, 0 or 1.
  * Floating point: NaN in any operand comes out, but where it says otherwise. */
 // clang-format off
 #define LK_ELEMENT_OP_LIST(X)                                                                      \
@@ -74,6 +75,7 @@ typedef enum lk_element_class {
   X(LK_ELEMENT_TO_I32,      1, "to_i32")                                                           \
   X(LK_ELEMENT_TO_I64,      1, "to_i64")                                                           \
   X(LK_ELEMENT_TO_U64,      1, "to_u64")                                                           \
+  X(LK_ELEMENT_TO_BOOL,     1, "to_bool")      /* x != 0 */                                        \
   X(LK_ELEMENT_ADD,         2, "add")                                                              \
   X(LK_ELEMENT_SUB,         2, "sub")                                                              \
   X(LK_ELEMENT_MUL,         2, "mul")                                                              \
@@ -83,7 +85,7 @@ typedef enum lk_element_class {
   X(LK_ELEMENT_MAX,         2, "max")                                                              \
   X(LK_ELEMENT_MOD,         2, "mod")          /* the divisor's sign; integers by 0: a fault */    \
   X(LK_ELEMENT_FMOD,        2, "fmod")         /* the dividend's sign; integers by 0: a fault */   \
-  X(LK_ELEMENT_EQUAL,       2, "equal")        /* comparisons: I32; false for NaN */               \
+  X(LK_ELEMENT_EQUAL,       2, "equal")        /* comparisons: BOOL; false for NaN */              \
   X(LK_ELEMENT_LESS,        2, "less")                                                             \
   X(LK_ELEMENT_LESS_EQUAL,  2, "less_equal")                                                       \
   X(LK_ELEMENT_AND,         2, "and")          /* of bits, and so of logical values */             \
@@ -92,7 +94,7 @@ typedef enum lk_element_class {
   X(LK_ELEMENT_SHIFT_LEFT,  2, "shift_left")   /* by 64 or more, or less than 0: 0 */              \
   X(LK_ELEMENT_SHIFT_RIGHT, 2, "shift_right")  /* the sign comes in; so for 64 or more */          \
   X(LK_ELEMENT_FMA,         3, "fma")          /* a b + c; rounded once, f32 of SSE2 twice */  \
-  X(LK_ELEMENT_WHERE,       3, "where")        /* a != 0 ? b : c; a is I32 */
+  X(LK_ELEMENT_WHERE,       3, "where")        /* a != 0 ? b : c; a is BOOL */
 // clang-format on
 
 typedef enum lk_element_op {
@@ -136,8 +138,9 @@ typedef struct lk_element_loops {
   lk_element_forms ops[LK_ELEMENT_OPS][LK_ELEMENT_CLASSES];
   /* memory of a type to its class, and back */
   lk_element_fn *load[LK_ELEMENT_DTYPES], *store[LK_ELEMENT_DTYPES];
-  lk_element_fn *load_f32[LK_ELEMENT_DTYPES]; /* memory, side by side, to f32; NULL: by its class */
-  lk_element_fn *fill32, *fill64;             /* a scalar for each row, all along it */
+  /* memory, side by side, to f32, and f32 cast to memory; NULL: by its class */
+  lk_element_fn *load_f32[LK_ELEMENT_DTYPES], *store_f32[LK_ELEMENT_DTYPES];
+  lk_element_fn *fill8, *fill32, *fill64; /* a scalar for each row, all along it */
   /* elements of 4 bytes that lie `stride` bytes apart, and side by side from row to row */
   lk_element_fn *transpose;
   /* one row, whose elements have `stride` bytes, to all rows, without gaps */

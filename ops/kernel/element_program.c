@@ -35,6 +35,8 @@ lk_element_class lk_element_class_of(uint32_t dtype) {
     return LK_ELEMENT_I64;
   case LK_U64:
     return LK_ELEMENT_U64;
+  case LK_BOOL:
+    return LK_ELEMENT_BOOL;
   default:
     return LK_ELEMENT_I32;
   }
@@ -42,7 +44,7 @@ lk_element_class lk_element_class_of(uint32_t dtype) {
 
 bool lk_element_is_of_class(uint32_t dtype) {
   return dtype == LK_F32 || dtype == LK_F64 || dtype == LK_I32 || dtype == LK_I64 ||
-         dtype == LK_U64;
+         dtype == LK_U64 || dtype == LK_BOOL;
 }
 
 const lk_element_loops *lk_element_loops_for(uint32_t isa) {
@@ -93,8 +95,10 @@ lk_element_value lk_element_integer(lk_element_program *self, uint32_t dtype, in
   if (class_ == LK_ELEMENT_F32 || class_ == LK_ELEMENT_F64) {
     return lk_element_number(self, dtype, (double)number);
   }
+  if (class_ == LK_ELEMENT_BOOL) number = number != 0;
   /* little-endian: the low bytes come first */
-  return add_number(self, class_, &number, class_ == LK_ELEMENT_I32 ? 4 : 8);
+  const size_t size = class_ == LK_ELEMENT_BOOL ? 1 : class_ == LK_ELEMENT_I32 ? 4 : 8;
+  return add_number(self, class_, &number, size);
 }
 
 static bool is_known(const lk_element_program *self, lk_element_value value) {
@@ -114,13 +118,15 @@ static lk_element_class result_class(uint32_t op, lk_element_class operands) {
   case LK_ELEMENT_TO_U64:
     return LK_ELEMENT_U64;
   case LK_ELEMENT_TO_I32:
+    return LK_ELEMENT_I32;
+  case LK_ELEMENT_TO_BOOL:
   case LK_ELEMENT_NOT:
   case LK_ELEMENT_IS_NAN:
   case LK_ELEMENT_IS_INF:
   case LK_ELEMENT_EQUAL:
   case LK_ELEMENT_LESS:
   case LK_ELEMENT_LESS_EQUAL:
-    return LK_ELEMENT_I32;
+    return LK_ELEMENT_BOOL;
   default:
     return operands;
   }
@@ -135,7 +141,7 @@ static lk_element_value add_step(lk_element_program *self, lk_element_step step,
   step.class_ = self->classes[step.operands[count - 1]];
   for (uint32_t i = 0; i < count; i++) {
     const bool chooses = i == 0 && step.op == LK_ELEMENT_WHERE;
-    fits = fits && self->classes[step.operands[i]] == (chooses ? LK_ELEMENT_I32 : step.class_);
+    fits = fits && self->classes[step.operands[i]] == (chooses ? LK_ELEMENT_BOOL : step.class_);
   }
   if (!fits || lk_element_loops_base.ops[step.op][step.class_].all == NULL) {
     return fail(self, WRONG_CLASS, step.op);
@@ -160,15 +166,10 @@ lk_element_value lk_element_ternary(lk_element_program *self, lk_element_op op, 
 }
 
 lk_element_value lk_element_cast(lk_element_program *self, lk_element_value a, uint32_t dtype) {
-  static const lk_element_op to[] = {[LK_ELEMENT_F32] = LK_ELEMENT_TO_F32,
-                                     [LK_ELEMENT_F64] = LK_ELEMENT_TO_F64,
-                                     [LK_ELEMENT_I32] = LK_ELEMENT_TO_I32,
-                                     [LK_ELEMENT_I64] = LK_ELEMENT_TO_I64,
-                                     [LK_ELEMENT_U64] = LK_ELEMENT_TO_U64};
-  if (dtype == LK_BOOL) {
-    const lk_element_value is_zero = lk_element_unary(self, LK_ELEMENT_NOT, a, 0, 0);
-    return lk_element_unary(self, LK_ELEMENT_NOT, is_zero, 0, 0);
-  }
+  static const lk_element_op to[] = {
+      [LK_ELEMENT_F32] = LK_ELEMENT_TO_F32, [LK_ELEMENT_F64] = LK_ELEMENT_TO_F64,
+      [LK_ELEMENT_I32] = LK_ELEMENT_TO_I32, [LK_ELEMENT_I64] = LK_ELEMENT_TO_I64,
+      [LK_ELEMENT_U64] = LK_ELEMENT_TO_U64, [LK_ELEMENT_BOOL] = LK_ELEMENT_TO_BOOL};
   const lk_element_class class_ = lk_element_class_of(dtype);
   if (is_known(self, a) && self->classes[a] == class_) return a;
   return lk_element_unary(self, to[class_], a, 0, 0);

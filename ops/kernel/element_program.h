@@ -58,7 +58,7 @@ lk_element_value lk_element_number(lk_element_program *self, uint32_t dtype, dou
 lk_element_value lk_element_integer(lk_element_program *self, uint32_t dtype, int64_t number);
 
 /* Steps. Operands of one step have one class, but for the choice of LK_ELEMENT_WHERE, which is
- * I32. */
+ * BOOL. */
 lk_element_value lk_element_unary(lk_element_program *self, lk_element_op op, lk_element_value a,
                                   float p, float q);
 lk_element_value lk_element_binary(lk_element_program *self, lk_element_op op, lk_element_value a,

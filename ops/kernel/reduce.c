@@ -48,11 +48,16 @@ static uint32_t order(const lk_tensor_desc *from, uint32_t mask, const int64_t *
   return count;
 }
 
+/* Logical values, whose largest and smallest are asked for, are bytes. */
+static uint32_t computed_as(uint32_t dtype) {
+  return dtype == LK_BOOL ? LK_U8 : dtype;
+}
+
 void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to,
                     const lk_reduction *reduction, lk_isa isa, lk_reduce *out) {
   lk_reduce_dim dims[LK_MAX_RANK];
   bool reduced[LK_MAX_RANK];
-  const uint32_t count = order(from, mask, to, dims, reduced), dtype = from->dtype;
+  const uint32_t count = order(from, mask, to, dims, reduced), dtype = computed_as(from->dtype);
   const lk_row_loops *loops = lk_row_loops_get(isa);
   const bool is_plain_f32 = dtype == LK_F32 && reduction->end == LK_REDUCE_AS_IT_IS;
   *out = (lk_reduce){.loops = &loops->reduce[lk_element_class_of(dtype)][reduction->kind],
@@ -131,7 +136,7 @@ static void store(const lk_reduction *self, uint32_t dtype, lk_reduce_total tota
 }
 
 void lk_reduce_of_nothing(const lk_reduction *reduction, uint32_t dtype, void *out) {
-  const lk_element_class class_ = lk_element_class_of(dtype);
+  const lk_element_class class_ = lk_element_class_of(computed_as(dtype));
   lk_reduce_total total = lk_row_loops_get(lk_isa_get())->reduce[class_][reduction->kind].start;
   /* those of narrow types are within what they are computed in */
   const uint32_t bits = 8 * (uint32_t)lk_dtype_size(dtype);

@@ -16,6 +16,8 @@ typedef int32_t veci __attribute__((vector_size(LK_VEC_BYTES)));
 typedef uint32_t vecu __attribute__((vector_size(LK_VEC_BYTES)));
 typedef double vecd __attribute__((vector_size(LK_VEC_BYTES))); /* half as many lanes */
 
+typedef uint8_t vec_bytes __attribute__((vector_size(LK_VEC_LANES))); /* a byte for each lane */
+
 /* Memory of any alignment and type. */
 typedef uint8_t vecb __attribute__((vector_size(LK_VEC_BYTES)));
 typedef float vec_any __attribute__((vector_size(LK_VEC_BYTES), aligned(1), may_alias));

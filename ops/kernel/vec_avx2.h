@@ -124,6 +124,20 @@ LK_VEC_FN void vec_store_f16(uint16_t *to, vec x) {
                    _mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
+/* The low byte of each lane. */
+LK_VEC_FN vec_bytes veci_low_bytes(veci x) {
+  const __m256i low = _mm256_and_si256((__m256i)x, _mm256_set1_epi32(UINT8_MAX));
+  const __m256i words = _mm256_packus_epi32(low, low), bytes = _mm256_packus_epi16(words, words);
+  const __m128i both =
+      _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+  return (vec_bytes)_mm_cvtsi128_si64(both);
+}
+
+/* Toward zero; INT32_MIN where that is no int32_t, and of NaN. */
+LK_VEC_FN veci vec_cut(vec x) {
+  return (veci)_mm256_cvttps_epi32((__m256)x);
+}
+
 LK_VEC_FN veci veci_load_u8(const uint8_t *from) {
   return (veci)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)from));
 }

@@ -128,6 +128,16 @@ LK_VEC_FN void vec_store_f16(uint16_t *to, vec x) {
                       _mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
+/* The low byte of each lane. */
+LK_VEC_FN vec_bytes veci_low_bytes(veci x) {
+  return (vec_bytes)_mm512_cvtepi32_epi8((__m512i)x);
+}
+
+/* Toward zero; INT32_MIN where that is no int32_t, and of NaN. */
+LK_VEC_FN veci vec_cut(vec x) {
+  return (veci)_mm512_cvttps_epi32((__m512)x);
+}
+
 LK_VEC_FN veci veci_load_u8(const uint8_t *from) {
   return (veci)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from));
 }

@@ -37,16 +37,6 @@ LK_VEC_FN veci vec_dot(veci sum, veci left, veci right) {
 }
 #endif
 
-typedef uint8_t vec_bytes __attribute__((vector_size(LK_VEC_LANES)));
-
-/* The low byte of each lane. */
-LK_VEC_FN vec_bytes veci_low_bytes(veci x) {
-#if LK_VEC_BYTES == 64
-  return (vec_bytes)_mm512_cvtepi32_epi8((__m512i)x);
-#else
-  return __builtin_convertvector(x, vec_bytes);
-#endif
-}
 /* To the nearest, ties to even; what is no number or too large is any number. */
 LK_VEC_FN veci vec_to_int(vec x) {
 #if LK_VEC_BYTES == 64

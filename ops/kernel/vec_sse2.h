@@ -144,6 +144,18 @@ LK_VEC_FN void vec_store_f16(uint16_t *to, vec x) {
   for (int i = 0; i < LK_VEC_LANES; i++) to[i] = lk_f64_to_f16((double)x[i]);
 }
 
+/* The low byte of each lane. */
+LK_VEC_FN vec_bytes veci_low_bytes(veci x) {
+  const __m128i low = _mm_and_si128((__m128i)x, _mm_set1_epi32(UINT8_MAX));
+  const __m128i words = _mm_packs_epi32(low, low);
+  return (vec_bytes)_mm_cvtsi128_si32(_mm_packus_epi16(words, words));
+}
+
+/* Toward zero; INT32_MIN where that is no int32_t, and of NaN. */
+LK_VEC_FN veci vec_cut(vec x) {
+  return (veci)_mm_cvttps_epi32((__m128)x);
+}
+
 LK_VEC_FN veci veci_load_u8(const uint8_t *from) {
   return (veci){from[0], from[1], from[2], from[3]};
 }

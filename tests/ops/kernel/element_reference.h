@@ -288,6 +288,7 @@ inline double to_double(uint32_t class_, Number x) {
   case LK_ELEMENT_F64:
     return x.f64;
   case LK_ELEMENT_I32:
+  case LK_ELEMENT_BOOL:
     return x.i32;
   case LK_ELEMENT_I64:
     return double(x.i64);
@@ -316,6 +317,9 @@ inline Number cast(uint32_t from, uint32_t to, Number x) {
   case LK_ELEMENT_I64:
     y.i64 = is_whole ? int64_t(bits) : lk_f64_to_i64(value);
     break;
+  case LK_ELEMENT_BOOL:
+    y.i32 = is_whole ? bits != 0 : value != 0;
+    break;
   default:
     y.u64 = is_whole ? bits : lk_f64_to_u64(value);
     break;
@@ -326,21 +330,22 @@ inline Number cast(uint32_t from, uint32_t to, Number x) {
 inline Number element_step(const lk_element_step &step, Number a, Number b, Number c, bool *fault) {
   const uint32_t op = step.op, class_ = step.class_;
   const bool is_float = class_ == LK_ELEMENT_F32 || class_ == LK_ELEMENT_F64;
+  const bool is_narrow = class_ == LK_ELEMENT_I32 || class_ == LK_ELEMENT_BOOL;
   Number y = {};
   if (op == LK_ELEMENT_WHERE) return a.i32 != 0 ? b : c;
-  if (op >= LK_ELEMENT_TO_F32 && op <= LK_ELEMENT_TO_U64) {
+  if (op >= LK_ELEMENT_TO_F32 && op <= LK_ELEMENT_TO_BOOL) {
     return cast(class_, op - LK_ELEMENT_TO_F32 + LK_ELEMENT_F32, a);
   }
   const double x = to_double(class_, a), z = to_double(class_, b);
   if (op == LK_ELEMENT_EQUAL || op == LK_ELEMENT_LESS || op == LK_ELEMENT_LESS_EQUAL) {
     y.i32 = is_float                   ? compare(op, x, z)
-            : class_ == LK_ELEMENT_I32 ? compare(op, a.i32, b.i32)
+            : is_narrow                ? compare(op, a.i32, b.i32)
             : class_ == LK_ELEMENT_I64 ? compare(op, a.i64, b.i64)
                                        : compare(op, a.u64, b.u64);
     return y;
   }
   if (op == LK_ELEMENT_NOT) {
-    y.i32 = is_float || class_ == LK_ELEMENT_I32 ? x == 0 : a.u64 == 0;
+    y.i32 = is_float || is_narrow ? x == 0 : a.u64 == 0;
     return y;
   }
   if (op == LK_ELEMENT_IS_NAN || op == LK_ELEMENT_IS_INF) {
@@ -382,7 +387,7 @@ inline Number element_step(const lk_element_step &step, Number a, Number b, Numb
       return wrapping<T>(op, p, q, fault);
     }
   };
-  if (class_ == LK_ELEMENT_I32) y.i32 = whole(a.i32, b.i32, c.i32);
+  if (is_narrow) y.i32 = whole(a.i32, b.i32, c.i32);
   if (class_ == LK_ELEMENT_I64) y.i64 = whole(a.i64, b.i64, c.i64);
   if (class_ == LK_ELEMENT_U64) y.u64 = whole(a.u64, b.u64, c.u64);
   return y;

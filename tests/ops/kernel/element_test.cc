@@ -19,8 +19,8 @@ namespace {
 using Random = std::mt19937_64;
 using Value = lk_element_value;
 
-constexpr const char *CLASS_NAMES[] = {"f32", "f64", "i32", "i64", "u64"};
-constexpr uint32_t CLASS_TYPES[] = {LK_F32, LK_F64, LK_I32, LK_I64, LK_U64};
+constexpr const char *CLASS_NAMES[] = {"f32", "f64", "i32", "i64", "u64", "bool"};
+constexpr uint32_t CLASS_TYPES[] = {LK_F32, LK_F64, LK_I32, LK_I64, LK_U64, LK_BOOL};
 constexpr uint32_t TYPES[] = {LK_F32, LK_F64, LK_F16, LK_BF16, LK_I8,  LK_U8,  LK_I16,
                               LK_U16, LK_I32, LK_U32, LK_I64,  LK_U64, LK_BOOL};
 
@@ -238,7 +238,7 @@ TEST_P(ElementIsa, EveryStepOnEveryClassIsWhatLoopsCompute) {
         for (uint32_t i = 0; i < info.operands; i++) {
           const bool chooses = info.op == LK_ELEMENT_WHERE && i == 0;
           operands[i] =
-              lk_element_input(&test.program, chooses ? uint32_t(LK_I32) : CLASS_TYPES[class_]);
+              lk_element_input(&test.program, chooses ? uint32_t(LK_BOOL) : CLASS_TYPES[class_]);
         }
         const auto op = lk_element_op(info.op);
         const Value y =
@@ -353,6 +353,15 @@ TEST_P(ElementIsa, HalvesAreReadAndWrittenExactly) {
   }
 }
 
+// What logical values have.
+Value logical_step(lk_element_program &program, Random &random, Value a, Value b) {
+  static constexpr lk_element_op BINARY[] = {LK_ELEMENT_AND, LK_ELEMENT_OR, LK_ELEMENT_XOR,
+                                             LK_ELEMENT_EQUAL};
+  const int64_t kind = pick(random, 0, 4);
+  if (kind == 4) return lk_element_unary(&program, LK_ELEMENT_NOT, a, 0, 0);
+  return lk_element_binary(&program, BINARY[kind], a, lk_element_cast(&program, b, LK_BOOL));
+}
+
 // Steps that are exact on small whole numbers, on all classes.
 Value random_step(lk_element_program &program, Random &random, std::vector<Value> &values) {
   static constexpr lk_element_op UNARY[] = {LK_ELEMENT_ABS, LK_ELEMENT_NEG, LK_ELEMENT_SIGN,
@@ -364,6 +373,7 @@ Value random_step(lk_element_program &program, Random &random, std::vector<Value
   const Value a = any(), b = any(), c = any();
   const uint32_t dtype = CLASS_TYPES[program.classes[a]];
   const int64_t kind = pick(random, 0, 9);
+  if (dtype == LK_BOOL && kind != 7 && kind != 8) return logical_step(program, random, a, b);
   if (kind < 3)
     return lk_element_unary(&program, UNARY[pick(random, 0, std::size(UNARY) - 1)], a, 0, 0);
   if (kind < 7) {
@@ -374,7 +384,7 @@ Value random_step(lk_element_program &program, Random &random, std::vector<Value
     return lk_element_cast(&program, a, TYPES[pick(random, 0, std::size(TYPES) - 1)]);
   }
   if (kind == 8) {
-    return lk_element_ternary(&program, LK_ELEMENT_WHERE, lk_element_cast(&program, b, LK_I32), a,
+    return lk_element_ternary(&program, LK_ELEMENT_WHERE, lk_element_cast(&program, b, LK_BOOL), a,
                               lk_element_cast(&program, c, dtype));
   }
   return lk_element_ternary(
@@ -393,7 +403,7 @@ TEST_P(ElementIsa, ChainsOfRandomSteps) {
       values.push_back(
           lk_element_input(&test.program, TYPES[pick(random, 0, std::size(TYPES) - 1)]));
     }
-    values.push_back(lk_element_number(&test.program, CLASS_TYPES[pick(random, 0, 4)], 3));
+    values.push_back(lk_element_number(&test.program, CLASS_TYPES[pick(random, 0, 5)], 3));
     for (int64_t i = 0; i < n_steps; i++)
       values.push_back(random_step(test.program, random, values));
     const int64_t n_outputs = pick(random, 0, 2) == 0 ? pick(random, 1, 3) : 1;
@@ -674,9 +684,12 @@ TEST_P(ElementIsa, ShortRowsThatRepeat) {
       Case test = {begin(), dims, {}};
       const Value x = lk_element_input(&test.program, dtype),
                   y = lk_element_input(&test.program, dtype);
-      const Value sum = lk_element_binary(&test.program, LK_ELEMENT_ADD, x, y);
-      lk_element_output(&test.program, lk_element_binary(&test.program, LK_ELEMENT_SUB, y, sum),
-                        dtype);
+      const bool is_bool = dtype == LK_BOOL;
+      const Value sum =
+          lk_element_binary(&test.program, is_bool ? LK_ELEMENT_XOR : LK_ELEMENT_ADD, x, y);
+      const Value rest =
+          lk_element_binary(&test.program, is_bool ? LK_ELEMENT_OR : LK_ELEMENT_SUB, y, sum);
+      lk_element_output(&test.program, rest, dtype);
       std::vector<size_t> order(dims.size());
       for (size_t i = 0; i < order.size(); i++) order[i] = i;
       for (uint32_t k = 0; k < 3; k++) {
@@ -708,8 +721,8 @@ TEST_P(ElementIsa, ElementsAlongColumns) {
       Case test = {begin(), dims, {}};
       const Value x = lk_element_input(&test.program, dtype),
                   y = lk_element_input(&test.program, dtype);
-      lk_element_output(&test.program, lk_element_binary(&test.program, LK_ELEMENT_SUB, x, y),
-                        dtype);
+      const lk_element_op op = dtype == LK_BOOL ? LK_ELEMENT_XOR : LK_ELEMENT_SUB;
+      lk_element_output(&test.program, lk_element_binary(&test.program, op, x, y), dtype);
       for (uint32_t k = 0; k < 3; k++) {
         Operand operand;
         operand.dtype = dtype;
