@@ -87,15 +87,13 @@ static lk_status infer_unary(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan_unary(lk_planner *planner, lk_error *error) {
-  const float *alpha = planner->node->params;
   const lk_op_class *class_ = planner->node->class_;
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
-  LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, 1, 2, &chain.value, error));
-  lk_chain_unary(&chain, (lk_element_op)class_->variant, class_->params_size > 0 ? *alpha : 0, 0);
-  LK_RETURN_NOT_OK(lk_chain_quantize(&chain, 3, 4, &chain.value, error));
-  return lk_chain_step(&chain, error);
+  const float p = class_->params_size > 0 ? *(const float *)planner->node->params : 0;
+  const lk_layout layout = planner->inputs[0].desc.layout;
+  lk_byte_operand from = {.scale = 1, .zero = 2}, to = {.scale = 3, .zero = 4};
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from.bytes, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to.bytes, error));
+  return lk_plan_byte_table(planner, (lk_element_op)class_->variant, p, &from, &to, error);
 }
 
 /* ---- poolings ---- */
@@ -210,6 +208,24 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   return plan_whole(planner, &pooled, &y, error);
 }
 
+/* Of all pixels: sums of bytes, where they fit. */
+static lk_status plan_global(lk_planner *planner, lk_error *error) {
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  const bool is_last = ((const pool_params *)planner->node->params)->is_last;
+  const lk_layout layout = is_last ? LK_LAYOUT_PLAIN : lk_image_layout(planner, 0);
+  const bool is_inner = is_last || layout == LK_LAYOUT_CHANNELS_LAST;
+  const lk_tensor_desc seen = channels_second(planner->node, x);
+  const int64_t count = lk_count_dims(&seen, 2, seen.rank);
+  if (lk_elements(x) == 0 || count > LK_INTEGER_SUMMED) return plan_pool(planner, error);
+  const lk_byte_means means = {.outer = is_inner ? seen.dims[0] : seen.dims[0] * seen.dims[1],
+                               .count = count,
+                               .channels = is_inner ? seen.dims[1] : 1};
+  lk_byte_operand from = {.scale = 1, .zero = 2}, to = {.scale = 3, .zero = 4};
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from.bytes, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to.bytes, error));
+  return lk_plan_byte_means(planner, &means, &from, &to, error);
+}
+
 static void parse_global(lk_attrs *attrs, void *params) {
   ((pool_params *)params)->is_last = lk_attrs_int(attrs, "channels_last", 0) != 0;
 }
@@ -260,7 +276,7 @@ static lk_status plan_softmax(lk_planner *planner, lk_error *error) {
 #define BINARY(symbol, name, summary_text, op)                                                     \
   const lk_op_class lk_op_##symbol = {ROW(name, summary_text, 2, 8, "TUTTUTUT"), .variant = op,    \
                                       .infer = infer_binary, .plan = plan_binary}
-#define POOL_ROW(name, summary_text) ROW(name, summary_text, 2, 5, "TUTUT"), .plan = plan_pool
+#define POOL_ROW(name, summary_text) ROW(name, summary_text, 2, 5, "TUTUT")
 
 BINARY(qlinear_add, "QLinearAdd", "Sum of quantized tensors, quantized", LK_ELEMENT_ADD);
 BINARY(qlinear_mul, "QLinearMul", "Product of quantized tensors, quantized", LK_ELEMENT_MUL);
@@ -284,12 +300,14 @@ const lk_op_class lk_op_qlinear_average_pool = {
     .found_size = sizeof(lk_window_shape),
     .parse = parse_pool,
     .infer = infer_pool,
+    .plan = plan_pool,
 };
 const lk_op_class lk_op_qlinear_global_average_pool = {
     POOL_ROW("QLinearGlobalAveragePool", "Mean of each channel of a quantized tensor, quantized"),
     .params_size = sizeof(pool_params),
     .parse = parse_global,
     .infer = infer_global,
+    .plan = plan_global,
 };
 const lk_op_class lk_op_qlinear_softmax = {
     ROW("QLinearSoftmax", "Softmax of a quantized tensor, quantized", 2, 5, "TUTUT"),

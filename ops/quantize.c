@@ -169,11 +169,24 @@ static lk_status begin(lk_planner *planner, lk_chain *chain, lk_element_value *o
   return LK_OK;
 }
 
-/* Bytes for f32, or back, by numbers of the whole tensor. */
+/* How many elements in turn have a scale in common; 0: all of them, -1: they do not lie together. */
+static int64_t find_inner(const lk_planner *planner) {
+  const quantize_params *params = planner->node->params;
+  const lk_tensor_desc *x = &planner->inputs[X].desc;
+  if (is_single(&planner->inputs[SCALE].desc)) return 0;
+  const uint32_t axis = (uint32_t)lk_axis(params->axis, x->rank);
+  const bool is_apart = x->layout == LK_LAYOUT_CHANNELS_LAST && axis > 0;
+  if (params->block != 0 || is_apart) return -1;
+  return lk_count_dims(x, axis + 1, x->rank);
+}
+
+/* Bytes for f32, or back, by numbers of the whole tensor or of rows of it. */
 static bool is_simple(const lk_planner *planner, uint32_t bytes, uint32_t real) {
+  enum { LEAST_ROW = 32 };
   const bool is_byte = bytes == LK_U8 || bytes == LK_I8;
+  const int64_t inner = find_inner(planner);
   return is_byte && real == LK_F32 && planner->inputs[SCALE].desc.dtype == LK_F32 &&
-         is_single(&planner->inputs[SCALE].desc) && planner->node->n_post_ops == 0;
+         (inner == 0 || inner >= LEAST_ROW) && planner->node->n_post_ops == 0;
 }
 
 static lk_status plan_simple(lk_planner *planner, lk_bytes_kind kind, lk_error *error) {
@@ -182,7 +195,7 @@ static lk_status plan_simple(lk_planner *planner, lk_bytes_kind kind, lk_error *
   LK_RETURN_NOT_OK(lk_planner_input(planner, X, layout, &x, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &y, error));
   const bool writes_bytes = kind == LK_BYTES_QUANTIZE;
-  const lk_byte_operand bytes = {writes_bytes ? y : x, SCALE, ZERO};
+  const lk_byte_operand bytes = {writes_bytes ? y : x, SCALE, ZERO, find_inner(planner)};
   return lk_plan_bytes(planner, kind, writes_bytes ? &x : &y, &bytes, error);
 }
 

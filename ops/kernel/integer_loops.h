@@ -16,11 +16,12 @@
 #include "ops/kernel/isa.h"
 
 enum {
-  LK_INTEGER_PANEL = 64,      /* the most columns of a tile */
-  LK_INTEGER_SMALL = 64,      /* of small bytes: 2 * 255 * 64 is an int16_t */
-  LK_INTEGER_ROWS = 48,       /* the most of a block, whole tiles */
-  LK_INTEGER_RUNS = 9,        /* the most that a row lies in */
-  LK_INTEGER_TILE_GROUPS = 16 /* of a right operand, which tiles of AMX read at once */
+  LK_INTEGER_PANEL = 64,       /* the most columns of a tile */
+  LK_INTEGER_SMALL = 64,       /* of small bytes: 2 * 255 * 64 is an int16_t */
+  LK_INTEGER_ROWS = 48,        /* the most of a block, whole tiles */
+  LK_INTEGER_RUNS = 9,         /* the most that a row lies in */
+  LK_INTEGER_TILE_GROUPS = 16, /* of a right operand, which tiles of AMX read at once */
+  LK_INTEGER_SUMMED = 1 << 23  /* bytes whose sum is an int32_t */
 };
 
 /* A right operand, as bytes: element (k, n) lies k / inner * outer + k % inner * step + n * column
@@ -165,9 +166,16 @@ typedef struct lk_integer_loops {
    * lie `to_row` apart. */
   void (*convert)(const uint8_t *from, uint8_t *to, int64_t to_row, int64_t count, int64_t rows,
                   const lk_byte_type types[2]);
-  /* The sum or the product of both, between dequantizing and quantizing. */
+  /* The sum or the product of what both stand for: by the ratios of their scales to the result's,
+   * as ONNX Runtime has it, and so without a division for each. */
   void (*combine)(const uint8_t *a, const uint8_t *b, uint8_t *to, int64_t count,
                   const lk_byte_type types[3], bool multiplies);
+  /* to = table[from], of 256 bytes; `to` may be `from`. */
+  void (*look_up)(const uint8_t *table, const uint8_t *from, uint8_t *to, int64_t count);
+  /* Of up to LK_INTEGER_SUMMED bytes; of so many rows, `step` bytes apart. */
+  int32_t (*sum_bytes)(const uint8_t *from, int64_t count, bool is_signed);
+  void (*sum_byte_columns)(const uint8_t *from, int64_t rows, int64_t step, int64_t columns,
+                           bool is_signed, int32_t *to);
   /* The columns of a panel from `first` on, as far as there are such: groups, whole vectors of
    * each, and sums. */
   void (*pack)(const lk_integer_right *right, int64_t first, int32_t *to, int32_t *sums);

@@ -51,6 +51,11 @@ bool lk_isa_has_bf16(void) {
   return __builtin_cpu_supports("avx512bf16") != 0;
 }
 
+bool lk_isa_has_vbmi(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vbmi") != 0;
+}
+
 bool lk_isa_has_vnni(void) {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx512vnni") != 0;

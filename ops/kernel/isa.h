@@ -17,6 +17,8 @@ lk_isa lk_isa_get(void);
 
 /* Whether the processor converts f32 to bf16 itself; what comes out does not depend on it. */
 bool lk_isa_has_bf16(void);
+/* Whether it has VBMI beside AVX-512: permutations of bytes. */
+bool lk_isa_has_vbmi(void);
 /* Whether it has VNNI beside AVX-512: products of bytes, added four at a time. */
 bool lk_isa_has_vnni(void);
 /* Whether kernels may use AMX's products of bytes: the processor and the system have them,

@@ -2,6 +2,7 @@
 #include "ops/kernel/quantize.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "ops/kernel/sizes.h"
 
@@ -82,14 +83,19 @@ lk_status lk_quantize_kernel(const void *params, void *const *pointers, lk_error
 
 /* ---- by scales and zero points that are given ---- */
 
+/* `zeros`: NULL: 0. */
+static lk_byte_type read_type(const float *scales, const uint8_t *zeros, int64_t index,
+                              bool is_signed) {
+  const uint8_t zero = zeros != NULL ? zeros[index] : 0;
+  return (lk_byte_type){scales[index], is_signed ? (int8_t)zero : zero, is_signed};
+}
+
 /* Of `count` that are bytes, from the pointers behind them on. */
 static void read_types(uint32_t count, const bool *is_signed, const bool *has_zero,
                        void *const *next, lk_byte_type *out) {
   for (uint32_t i = 0; i < count; i++) {
-    out[i] = (lk_byte_type){.scale = *(const float *)*next++, .is_signed = is_signed[i]};
-    if (!has_zero[i]) continue;
-    const uint8_t zero = *(const uint8_t *)*next++;
-    out[i].zero = is_signed[i] ? (int8_t)zero : zero;
+    const float *scale = *next++;
+    out[i] = read_type(scale, has_zero[i] ? *next++ : NULL, 0, is_signed[i]);
   }
 }
 
@@ -138,25 +144,39 @@ static void combine_rows(const lk_bytes *self, const pair *of, int64_t first, in
   }
 }
 
+/* Numbers as bytes or back, by channels. */
+static void convert_channels(const lk_bytes *self, void *const *pointers, int64_t first,
+                             int64_t count) {
+  const float *scales = pointers[2];
+  const uint8_t *zeros = self->has_zero[0] ? pointers[3] : NULL;
+  for (int64_t n; count > 0; first += n, count -= n) {
+    const int64_t channel = first / self->inner % self->channels;
+    const lk_byte_type type = read_type(scales, zeros, channel, self->is_signed[0]);
+    n = lk_min(count, self->inner - first % self->inner);
+    if (self->kind == LK_BYTES_QUANTIZE) {
+      self->loops->quantize((const float *)pointers[0] + first, (uint8_t *)pointers[1] + first, n,
+                            &type);
+    } else {
+      self->loops->dequantize((const uint8_t *)pointers[0] + first, (float *)pointers[1] + first, n,
+                              &type);
+    }
+  }
+}
+
 static void do_bytes(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_bytes *self = loop->params;
-  const bool is_pair = self->kind == LK_BYTES_ADD || self->kind == LK_BYTES_MUL;
   const int64_t first = begin * LK_QUANTIZE_TURN;
   const int64_t count = lk_min(self->count, end * LK_QUANTIZE_TURN) - first;
   void *const *pointers = loop->pointers;
-  lk_byte_type types[3];
-  read_types(is_pair ? 3 : 1, self->is_signed, self->has_zero, pointers + (is_pair ? 3 : 2), types);
-  if (self->kind == LK_BYTES_QUANTIZE) {
-    self->loops->quantize((const float *)pointers[0] + first, (uint8_t *)pointers[1] + first, count,
-                          types);
-  } else if (self->kind == LK_BYTES_DEQUANTIZE) {
-    self->loops->dequantize((const uint8_t *)pointers[0] + first, (float *)pointers[1] + first,
-                            count, types);
-  } else {
-    const pair of = {pointers[0], pointers[1], pointers[2], types};
-    combine_rows(self, &of, first, count);
+  if (self->kind == LK_BYTES_QUANTIZE || self->kind == LK_BYTES_DEQUANTIZE) {
+    convert_channels(self, pointers, first, count);
+    return;
   }
+  lk_byte_type types[3];
+  read_types(3, self->is_signed, self->has_zero, pointers + 3, types);
+  const pair of = {pointers[0], pointers[1], pointers[2], types};
+  combine_rows(self, &of, first, count);
 }
 
 lk_status lk_bytes_kernel(const void *params, void *const *pointers, lk_error *error) {
@@ -168,14 +188,25 @@ lk_status lk_bytes_kernel(const void *params, void *const *pointers, lk_error *e
 
 /* ---- rows ---- */
 
+static bool is_same_type(const lk_byte_type types[2]) {
+  return memcmp(&types[0].scale, &types[1].scale, sizeof types[0].scale) == 0 &&
+         types[0].zero == types[1].zero && types[0].is_signed == types[1].is_signed;
+}
+
 static void convert_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_byte_rows *self = loop->params;
+  const uint8_t *from = (const uint8_t *)loop->pointers[0] + begin * self->count;
+  uint8_t *to = (uint8_t *)loop->pointers[1] + self->to_first + begin * self->to_row;
   lk_byte_type types[2];
   read_types(2, self->is_signed, self->has_zero, loop->pointers + 2, types);
-  self->loops->convert((const uint8_t *)loop->pointers[0] + begin * self->count,
-                       (uint8_t *)loop->pointers[1] + self->to_first + begin * self->to_row,
-                       self->to_row, self->count, end - begin, types);
+  if (!is_same_type(types)) {
+    self->loops->convert(from, to, self->to_row, self->count, end - begin, types);
+    return;
+  }
+  for (int64_t r = 0; r < end - begin; r++) {
+    memcpy(to + r * self->to_row, from + r * self->count, (size_t)self->count);
+  }
 }
 
 lk_status lk_byte_rows_kernel(const void *params, void *const *pointers, lk_error *error) {
@@ -183,4 +214,94 @@ lk_status lk_byte_rows_kernel(const void *params, void *const *pointers, lk_erro
   const bool is_shared = self->rows * self->count > LK_QUANTIZE_TURN;
   (void)error;
   return lk_kernel_turns(self->rows, is_shared, convert_rows, self, pointers);
+}
+
+/* ---- functions of bytes ---- */
+
+enum { TABLE = 256 };
+
+/* `count` bytes, up to TABLE. */
+static void compute_bytes(const lk_byte_table *self, void *const *pointers, const uint8_t *from,
+                          uint8_t *to, int64_t count) {
+  float numbers[TABLE];
+  lk_byte_type types[2];
+  read_types(2, self->is_signed, self->has_zero, pointers + 2, types);
+  self->loops->dequantize(from, numbers, count, &types[0]);
+  const lk_element_ref at = {(char *)numbers, 0};
+  self->function(&(lk_element_args){.to = at, .a = at, .rows = 1, .cols = count, .p = self->p});
+  self->loops->quantize(numbers, to, count, &types[1]);
+}
+
+static void look_up_turns(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg; /* its pointers: from, to, table */
+  const lk_byte_table *self = loop->params;
+  const int64_t first = begin * LK_QUANTIZE_TURN;
+  const int64_t count = lk_min(self->count, end * LK_QUANTIZE_TURN) - first;
+  self->loops->look_up(loop->pointers[2], (const uint8_t *)loop->pointers[0] + first,
+                       (uint8_t *)loop->pointers[1] + first, count);
+}
+
+lk_status lk_byte_table_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_byte_table *self = params;
+  (void)error;
+  if (self->count <= TABLE) {
+    compute_bytes(self, pointers, pointers[0], pointers[1], self->count);
+    return LK_OK;
+  }
+  uint8_t all[TABLE], table[TABLE];
+  for (int i = 0; i < TABLE; i++) all[i] = (uint8_t)i;
+  compute_bytes(self, pointers, all, table, TABLE);
+  void *const with_table[] = {pointers[0], pointers[1], table};
+  const int64_t turns = lk_div_up(self->count, LK_QUANTIZE_TURN);
+  return lk_kernel_turns(turns, turns > 1, look_up_turns, self, with_table);
+}
+
+/* ---- means ---- */
+
+enum { MEANS = 64 /* results of a turn */ };
+
+/* Those of `n` channels from `channel` on, or of so many rows. */
+static void find_sums(const lk_byte_means *self, const uint8_t *x, int64_t outer, int64_t channel,
+                      int64_t n, int32_t *sums) {
+  if (self->channels > 1) {
+    x += outer * self->count * self->channels + channel;
+    self->loops->sum_byte_columns(x, self->count, self->channels, n, self->is_signed[0], sums);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    const uint8_t *row = x + (outer + i) * self->count;
+    sums[i] = self->loops->sum_bytes(row, self->count, self->is_signed[0]);
+  }
+}
+
+static void find_means(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_byte_means *self = loop->params;
+  /* results side by side: channels, or rows */
+  const int64_t width = self->channels > 1 ? self->channels : self->outer;
+  const int64_t turns = lk_div_up(width, MEANS);
+  lk_byte_type types[2];
+  read_types(2, self->is_signed, self->has_zero, loop->pointers + 2, types);
+  for (int64_t turn = begin; turn < end; turn++) {
+    const int64_t first = turn % turns * MEANS, n = lk_min(MEANS, width - first);
+    const int64_t outer = self->channels > 1 ? turn / turns : first;
+    int32_t sums[MEANS];
+    float means[MEANS];
+    find_sums(self, loop->pointers[0], outer, first, n, sums);
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t moved = sums[i] - self->count * types[0].zero;
+      means[i] = (float)((double)moved / (double)self->count) * types[0].scale;
+    }
+    self->loops->quantize(means, (uint8_t *)loop->pointers[1] + turn / turns * width + first, n,
+                          &types[1]);
+  }
+}
+
+lk_status lk_byte_means_kernel(const void *params, void *const *pointers, lk_error *error) {
+  const lk_byte_means *self = params;
+  const int64_t turns = self->channels > 1 ? self->outer * lk_div_up(self->channels, MEANS)
+                                           : lk_div_up(self->outer, MEANS);
+  const bool is_shared = self->outer * self->count * self->channels > 4 * LK_QUANTIZE_TURN;
+  (void)error;
+  return lk_kernel_turns(turns, is_shared && turns > 1, find_means, self, pointers);
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "ops/kernel/element_ops.h"
 #include "ops/kernel/integer_loops.h"
 #include "ops/kernel/kernel.h"
 
@@ -36,7 +37,7 @@ lk_status lk_quantize_kernel(const void *params, void *const *pointers, lk_error
 typedef enum lk_bytes_kind {
   LK_BYTES_QUANTIZE,   /* x, y */
   LK_BYTES_DEQUANTIZE, /* the same */
-  LK_BYTES_ADD,        /* a, b, y: all quantized */
+  LK_BYTES_ADD,        /* a, b, y: all quantized, by one scale and zero point each */
   LK_BYTES_MUL
 } lk_bytes_kind;
 
@@ -45,13 +46,16 @@ typedef struct lk_bytes {
   lk_bytes_kind kind;
   int64_t count;
   bool is_signed[3], has_zero[3]; /* of each that is bytes, in their order */
+  /* Of x and y: `inner` elements in turn have a scale and a zero point of their own, of which there
+   * are `channels`. */
+  int64_t channels, inner;
   /* Of a pair: each `row` bytes of b in turn belong to `repeat` such rows of a. 1: b is as large
    * as a. */
   int64_t repeat, row;
 } lk_bytes;
 
 /* Params: lk_bytes. Pointers: as `kind` says, then of each that is bytes its scale (f32) and, where
- * it has one, its zero point: one value each. */
+ * it has one, its zero point. */
 lk_status lk_bytes_kernel(const void *params, void *const *pointers, lk_error *error);
 
 /* Rows of bytes as rows of others, quantized in another way. */
@@ -64,3 +68,27 @@ typedef struct lk_byte_rows {
 
 /* Params: lk_byte_rows. Pointers: from, to, and of each its scale and zero point. */
 lk_status lk_byte_rows_kernel(const void *params, void *const *pointers, lk_error *error);
+
+/* A function of what each byte stands for, quantized: by a table, which each run makes. */
+typedef struct lk_byte_table {
+  const lk_integer_loops *loops;
+  lk_element_fn *function; /* of f32 */
+  float p;                 /* its number */
+  int64_t count;
+  bool is_signed[2], has_zero[2]; /* as in lk_bytes */
+} lk_byte_table;
+
+/* Params: lk_byte_table. Pointers: from, to, which may be the same, and of each its scale and zero
+ * point. */
+lk_status lk_byte_table_kernel(const void *params, void *const *pointers, lk_error *error);
+
+/* Means of what bytes stand for, quantized: x [outer][count][channels], y [outer][channels], or x
+ * [outer][count] and y [outer] with one channel. Sums are exact. */
+typedef struct lk_byte_means {
+  const lk_integer_loops *loops;
+  int64_t outer, count, channels; /* count: 1 .. LK_INTEGER_SUMMED */
+  bool is_signed[2], has_zero[2]; /* as in lk_bytes */
+} lk_byte_means;
+
+/* Params: lk_byte_means. Pointers: x, y, and of each its scale and zero point. */
+lk_status lk_byte_means_kernel(const void *params, void *const *pointers, lk_error *error);

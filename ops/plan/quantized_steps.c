@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/sizes.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/moves.h"
 
@@ -155,7 +156,11 @@ lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operan
                    .count = lk_elements(&bytes[0].bytes.desc)};
   lk_operand operands[9];
   uint32_t n = 0;
-  if (real == NULL) {
+  if (real != NULL) {
+    const int64_t inner = bytes[0].inner;
+    step.inner = inner > 0 ? inner : lk_max(1, step.count);
+    step.channels = inner > 0 ? lk_elements(&planner->inputs[bytes[0].scale].desc) : 1;
+  } else {
     (void)lk_byte_rows_of(&bytes[2].bytes.desc, &bytes[1].bytes.desc, &step.repeat, &step.row);
   }
   if (real != NULL && kind == LK_BYTES_QUANTIZE) operands[n++] = *real;
@@ -169,18 +174,56 @@ lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operan
                            error);
 }
 
+/* Operands of a step from bytes to bytes: both, and what they stand for. */
+typedef struct converted {
+  lk_operand operands[6];
+  uint32_t n;
+} converted;
+
+static lk_status add_both(lk_planner *planner, const lk_byte_operand *from,
+                          const lk_byte_operand *to, converted *out, bool out_is_signed[2],
+                          bool out_has_zero[2], lk_error *error) {
+  const lk_byte_operand *const both[] = {from, to};
+  *out = (converted){{from->bytes, to->bytes}, 2};
+  for (uint32_t i = 0; i < 2; i++) {
+    LK_RETURN_NOT_OK(add_type(planner, both[i], out->operands, &out->n, &out_is_signed[i],
+                              &out_has_zero[i], error));
+  }
+  return LK_OK;
+}
+
 lk_status lk_plan_byte_rows(lk_planner *planner, const lk_byte_rows *rows,
                             const lk_byte_operand *from, const lk_byte_operand *to,
                             lk_error *error) {
-  const lk_byte_operand *const both[] = {from, to};
   lk_byte_rows step = *rows;
-  lk_operand operands[6] = {from->bytes, to->bytes};
-  uint32_t n = 2;
+  converted of;
   step.loops = lk_integer_loops_get(lk_isa_get());
-  for (uint32_t i = 0; i < 2; i++) {
-    LK_RETURN_NOT_OK(
-        add_type(planner, both[i], operands, &n, &step.is_signed[i], &step.has_zero[i], error));
-  }
-  return lk_planner_kernel(planner, lk_byte_rows_kernel, "bytes", &step, sizeof step, operands, n,
-                           error);
+  LK_RETURN_NOT_OK(add_both(planner, from, to, &of, step.is_signed, step.has_zero, error));
+  return lk_planner_kernel(planner, lk_byte_rows_kernel, "bytes", &step, sizeof step, of.operands,
+                           of.n, error);
+}
+
+lk_status lk_plan_byte_table(lk_planner *planner, lk_element_op op, float p,
+                             const lk_byte_operand *from, const lk_byte_operand *to,
+                             lk_error *error) {
+  const lk_isa isa = lk_isa_get();
+  lk_byte_table step = {.loops = lk_integer_loops_get(isa),
+                        .function = lk_element_loops_for(isa)->ops[op][LK_ELEMENT_F32].all,
+                        .p = p,
+                        .count = lk_elements(&from->bytes.desc)};
+  converted of;
+  LK_RETURN_NOT_OK(add_both(planner, from, to, &of, step.is_signed, step.has_zero, error));
+  return lk_planner_kernel(planner, lk_byte_table_kernel, "bytes", &step, sizeof step, of.operands,
+                           of.n, error);
+}
+
+lk_status lk_plan_byte_means(lk_planner *planner, const lk_byte_means *means,
+                             const lk_byte_operand *from, const lk_byte_operand *to,
+                             lk_error *error) {
+  lk_byte_means step = *means;
+  converted of;
+  step.loops = lk_integer_loops_get(lk_isa_get());
+  LK_RETURN_NOT_OK(add_both(planner, from, to, &of, step.is_signed, step.has_zero, error));
+  return lk_planner_kernel(planner, lk_byte_means_kernel, "pool", &step, sizeof step, of.operands,
+                           of.n, error);
 }

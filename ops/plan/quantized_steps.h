@@ -35,10 +35,11 @@ lk_status lk_plan_quantize_input(lk_planner *planner, uint32_t index, const lk_o
                                  lk_quantized *out, lk_error *error);
 
 /* A quantized tensor: bytes, and the inputs that are its scale, of f32, and its zero point, which
- * may be absent; both of one value. */
+ * may be absent; both of one value, or of one for each `inner` elements in turn. */
 typedef struct lk_byte_operand {
   lk_operand bytes;
   uint32_t scale, zero;
+  int64_t inner; /* 0: one value */
 } lk_byte_operand;
 
 /* Whether b, which broadcasts to y, is rows of `row` bytes, each of them for `repeat` rows of y in
@@ -47,11 +48,21 @@ bool lk_byte_rows_of(const lk_tensor_desc *y, const lk_tensor_desc *b, int64_t *
                      int64_t *out_row);
 
 /* A step on tensors that lie in the same way. `real`: the operand that is no bytes, of one that
- * quantizes or dequantizes; `bytes`: the others, of which there are three else, a, b and y; b may
- * be repeated as lk_byte_rows_of says. */
+ * quantizes or dequantizes; `bytes`: the others, of which there are three else, a, b and y, of one
+ * value each; b may be repeated as lk_byte_rows_of says. */
 lk_status lk_plan_bytes(lk_planner *planner, lk_bytes_kind kind, const lk_operand *real,
                         const lk_byte_operand *bytes, lk_error *error);
 /* A step that writes rows (lk_byte_rows without loops and types) of `to` from those of `from`. */
 lk_status lk_plan_byte_rows(lk_planner *planner, const lk_byte_rows *rows,
                             const lk_byte_operand *from, const lk_byte_operand *to,
                             lk_error *error);
+
+/* A step that writes what a unary operation of f32, with the number p, makes of each element of
+ * `from` to `to`, which lies in the same way. */
+lk_status lk_plan_byte_table(lk_planner *planner, lk_element_op op, float p,
+                             const lk_byte_operand *from, const lk_byte_operand *to,
+                             lk_error *error);
+/* A step that writes means (lk_byte_means without loops and types) of `from` to `to`. */
+lk_status lk_plan_byte_means(lk_planner *planner, const lk_byte_means *means,
+                             const lk_byte_operand *from, const lk_byte_operand *to,
+                             lk_error *error);

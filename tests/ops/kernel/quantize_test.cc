@@ -169,6 +169,126 @@ TEST(Quantize, CombinesRowsThatRepeat) {
   }
 }
 
+// By channels: rows of every length, more elements than a turn has, which begins anywhere in one.
+TEST(Quantize, ConvertsByChannels) {
+  Random random(6);
+  for (const int64_t inner : {1, 7, 32, 1000, LK_QUANTIZE_TURN + 3}) {
+    const int64_t channels = random.between(1, 5);
+    const int64_t outer = LK_QUANTIZE_TURN * 3 / 2 / (inner * channels) + 1;
+    const int64_t count = outer * channels * inner;
+    const Memory x = reals(random, count), y(static_cast<size_t>(count)), back(size_t(count) * 4);
+    const Memory scales(size_t(channels) * 4), zeros = copy(random.bytes(channels));
+    for (int64_t i = 0; i < channels; i++) {
+      static_cast<float *>(scales.data())[i] = 0.25F * float(i + 1);
+    }
+    lk_bytes step = {};
+    step.loops = all_loops().back();
+    step.kind = LK_BYTES_QUANTIZE;
+    step.count = count;
+    step.is_signed[0] = step.has_zero[0] = true;
+    step.channels = channels;
+    step.inner = inner;
+    void *pointers[] = {x.data(), y.data(), scales.data(), zeros.data()};
+    void *pointers_back[] = {y.data(), back.data(), scales.data(), zeros.data()};
+    LK_EXPECT_OK(lk_bytes_kernel(&step, pointers, LK_ERR));
+    step.kind = LK_BYTES_DEQUANTIZE;
+    LK_EXPECT_OK(lk_bytes_kernel(&step, pointers_back, LK_ERR));
+    for (int64_t i = 0; i < count; i++) {
+      const int64_t channel = i / inner % channels;
+      const lk_byte_type type = {static_cast<float *>(scales.data())[channel],
+                                 static_cast<int8_t *>(zeros.data())[channel], true};
+      const int whole = static_cast<int8_t *>(y.data())[i];
+      ASSERT_EQ(whole, quantized(static_cast<float *>(x.data())[i], type)) << inner << ", " << i;
+      ASSERT_EQ(static_cast<float *>(back.data())[i], float(whole - type.zero) * type.scale);
+    }
+  }
+}
+
+TEST(Quantize, LooksUpBytes) {
+  Random random(8);
+  const Memory table = copy(random.bytes(256));
+  for (const lk_integer_loops *loops : all_loops()) {
+    for (int64_t count = 0; count < 300; count++) {
+      const Memory x = copy(random.bytes(count)), y(static_cast<size_t>(count));
+      uint8_t *from = static_cast<uint8_t *>(x.data()), *to = static_cast<uint8_t *>(y.data());
+      loops->look_up(static_cast<uint8_t *>(table.data()), from, to, count);
+      for (int64_t i = 0; i < count; i++) {
+        ASSERT_EQ(to[i], static_cast<uint8_t *>(table.data())[from[i]]) << i << " of " << count;
+      }
+      loops->look_up(static_cast<uint8_t *>(table.data()), from, from, count); // in place
+      ASSERT_EQ(count == 0 ? 0 : std::memcmp(from, to, size_t(count)), 0) << count;
+    }
+  }
+}
+
+// The same of a byte whether a table is made or not, and in the place of what is read.
+TEST(Quantize, FunctionsOfBytes) {
+  Random random(9);
+  for (const bool is_signed : {false, true}) {
+    for (const int64_t count : {1, 255, 256, 257, LK_QUANTIZE_TURN * 2 + 5}) {
+      const Memory x = copy(random.bytes(count)), y(static_cast<size_t>(count));
+      const float scales[] = {0.0625F, 1.0F / 256};
+      const uint8_t zeros[] = {3, uint8_t(is_signed ? -128 : 0)};
+      lk_byte_table step = {};
+      step.loops = all_loops().back();
+      step.function = lk_element_loops_base.ops[LK_ELEMENT_SIGMOID][LK_ELEMENT_F32].all;
+      step.count = count;
+      step.is_signed[0] = step.is_signed[1] = is_signed;
+      step.has_zero[0] = step.has_zero[1] = true;
+      void *pointers[] = {x.data(),
+                          y.data(),
+                          const_cast<float *>(&scales[0]),
+                          const_cast<uint8_t *>(&zeros[0]),
+                          const_cast<float *>(&scales[1]),
+                          const_cast<uint8_t *>(&zeros[1])};
+      LK_EXPECT_OK(lk_byte_table_kernel(&step, pointers, LK_ERR));
+      const uint8_t *from = static_cast<uint8_t *>(x.data()),
+                    *to = static_cast<uint8_t *>(y.data());
+      for (int64_t i = 0; i < count; i++) {
+        const double real = (number(from[i], is_signed) - 3) * 0.0625;
+        const double right = 256 / (1 + std::exp(-real)) + (is_signed ? -128 : 0);
+        const double most = is_signed ? 127 : 255;
+        ASSERT_NEAR(number(to[i], is_signed), std::fmin(right, most), 0.51) << i;
+      }
+    }
+  }
+}
+
+// Channels side by side and apart, in all numbers.
+TEST(Quantize, MeansOfBytes) {
+  Random random(10);
+  for (const lk_integer_loops *loops : all_loops()) {
+    for (int round = 0; round < lk::repeats(60); round++) {
+      const int64_t outer = random.between(1, 70), count = random.between(1, 90);
+      const int64_t channels = round % 3 == 0 ? 1 : random.between(2, 150);
+      const bool is_signed = round % 2 == 0;
+      const Memory x = copy(random.bytes(outer * count * channels));
+      const Memory y(size_t(outer * channels));
+      const float scales[] = {0.5F, 0.25F};
+      const uint8_t zeros[] = {9, 7};
+      lk_byte_means step = {loops, outer, count, channels, {is_signed, is_signed}, {true, true}};
+      void *pointers[] = {x.data(),
+                          y.data(),
+                          const_cast<float *>(&scales[0]),
+                          const_cast<uint8_t *>(&zeros[0]),
+                          const_cast<float *>(&scales[1]),
+                          const_cast<uint8_t *>(&zeros[1])};
+      LK_EXPECT_OK(lk_byte_means_kernel(&step, pointers, LK_ERR));
+      for (int64_t i = 0; i < outer * channels; i++) {
+        int64_t sum = 0;
+        for (int64_t n = 0; n < count; n++) {
+          const int64_t at = (i / channels * count + n) * channels + i % channels;
+          sum += number(static_cast<uint8_t *>(x.data())[at], is_signed) - 9;
+        }
+        const float mean = float(double(sum) / double(count)) * 0.5F;
+        ASSERT_EQ(number(static_cast<uint8_t *>(y.data())[i], is_signed),
+                  quantized(mean, {0.25F, 7, is_signed}))
+            << outer << " x " << count << " x " << channels << ", " << i;
+      }
+    }
+  }
+}
+
 // Of sequences, only as much as the longest one has counts.
 TEST(Quantize, LeavesWhatLiesBehindSequences) {
   Random random(1);
