@@ -13,7 +13,6 @@
 #include "ops/kernel/vec_double.h"
 #include "ops/kernel/vec_lanes.h"
 
-#include "ops/kernel/along_plain.inc"
 #include "ops/kernel/attend_loops.inc"
 #include "ops/kernel/lrn_loops.inc"
 #include "ops/kernel/pool_loops.inc"
@@ -23,7 +22,9 @@
 #include "ops/kernel/reduce_plain.inc"
 #include "ops/kernel/softmax_loops.inc"
 
-#include "ops/kernel/norm_loops.inc" /* with the sums of reductions */
+/* with what reductions have */
+#include "ops/kernel/along_plain.inc"
+#include "ops/kernel/norm_loops.inc"
 
 #include "ops/kernel/row_table.inc"
 

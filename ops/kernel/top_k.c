@@ -4,10 +4,12 @@
  * ranks. */
 #include "ops/kernel/top_k.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/tensor.h"
 #include "ops/kernel/order.h"
+#include "ops/kernel/row_loops.h"
 #include "ops/kernel/sizes.h"
 
 enum { SHARED_ELEMENTS = 16 * 1024 };
@@ -67,13 +69,22 @@ static bool may_be_better(const float *from, float worst, bool smallest) {
   return found != 0;
 }
 
+/* One of a line side by side. False: what was found is NaN, which of the smallest is the last. */
+static bool choose_one(const axis_line *line, int64_t *index) {
+  const float *data = (const float *)(const void *)line->data;
+  lk_largest_fn *largest = lk_row_loops_get(lk_isa_get())->largest[LK_ELEMENT_F32];
+  largest(data, line->self->count, 1, 1, line->self->smallest, index);
+  return !isnan(data[*index]);
+}
+
 static void choose_by_rank(const axis_line *line, int64_t *indices) {
   const int64_t k = line->self->k, step = line->self->inner;
+  const float *data = (const float *)(const void *)line->data;
+  const bool is_dense = line->step == sizeof *data;
+  if (k == 1 && is_dense && choose_one(line, indices)) return;
   lk_ranks best = {indices, step, k};
   for (int64_t i = 0; i < k; i++) indices[i * step] = (int64_t)rank_at(line, i);
   lk_ranks_make(&best);
-  const float *data = (const float *)(const void *)line->data;
-  const bool is_dense = line->step == sizeof *data;
   for (int64_t i = k, end; i < line->self->count; i = end) {
     end = lk_min(i + AT_ONCE, line->self->count);
     if (is_dense && end - i == AT_ONCE &&
