@@ -221,9 +221,10 @@ static lk_status plan_non_max(lk_planner *planner, lk_error *error) {
                    step.boxes);
   }
   lk_operand operands[NMS_INPUTS + 3]; /* inputs, chosen, scratch, dimensions */
-  const lk_tensor_desc list = lk_tensor_desc_make(LK_I64, 1, &step.boxes);
+  const int64_t room = LK_NON_MAX_SCRATCH * step.boxes;
+  const lk_tensor_desc scratch = lk_tensor_desc_make(LK_I64, 1, &room);
   LK_RETURN_NOT_OK(take_all(planner, NMS_INPUTS, operands, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &list, &operands[NMS_INPUTS + 1], error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &scratch, &operands[NMS_INPUTS + 1], error));
   operands[NMS_INPUTS + 2] = dims_operand(planner);
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_non_max_kernel, "non_max", &step, sizeof step,
                                      operands, NMS_INPUTS + 3, error));

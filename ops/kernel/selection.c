@@ -119,15 +119,18 @@ lk_status lk_compress_kernel(const void *params, void *const *pointers, lk_error
   int64_t *dims = pointers[3];
   const int64_t outer = multiply(self->dims, 0, self->axis), n = self->dims[self->axis];
   const int64_t length = lk_min(n, self->length);
+  int64_t runs = 0; /* of slices that are chosen, or not */
   memcpy(dims, self->dims, self->rank * sizeof dims[0]);
   dims[self->axis] = 0;
   for (int64_t i = 0; i < length; i++) dims[self->axis] += condition[i] != 0;
   if (self->block == 0 || dims[self->axis] == 0) return LK_OK;
   for (int64_t o = 0; o < outer; o++, from += (size_t)n * self->block) {
-    for (int64_t i = 0; i < length && !is_stopped_at(o * length + i); i++) {
+    for (int64_t i = 0, end; i < length && !is_stopped_at(runs); i = end, runs++) {
+      for (end = i + 1; end < length && (condition[end] != 0) == (condition[i] != 0);) end++;
       if (condition[i] == 0) continue;
-      memcpy(to, from + (size_t)i * self->block, self->block);
-      to += self->block;
+      const size_t bytes = (size_t)(end - i) * self->block;
+      memcpy(to, from + (size_t)i * self->block, bytes);
+      to += bytes;
     }
   }
   return LK_OK;
@@ -239,27 +242,62 @@ static box box_at(const lk_non_max *self, const float *boxes, int64_t index) {
   return result;
 }
 
+/* Boxes that were chosen, with their areas, each number in an array of its own. */
+typedef struct chosen_boxes {
+  float *low[2], *high[2], *area;
+  int64_t count;
+} chosen_boxes;
+
 static float area_of(const box *a) {
   return (a->high[0] - a->low[0]) * (a->high[1] - a->low[1]);
 }
 
-/* Intersection over union; 0 where a box has no area. */
-static float overlap_of(const box *a, const box *b) {
-  box both;
-  for (int i = 0; i < 2; i++) {
-    both.low[i] = a->low[i] > b->low[i] ? a->low[i] : b->low[i];
-    both.high[i] = a->high[i] < b->high[i] ? a->high[i] : b->high[i];
-    if (both.high[i] <= both.low[i]) return 0;
+static void choose_box(chosen_boxes *self, const box *next) {
+  for (int d = 0; d < 2; d++) {
+    self->low[d][self->count] = next->low[d];
+    self->high[d][self->count] = next->high[d];
   }
-  const float common = area_of(&both), all = area_of(a) + area_of(b) - common;
-  return all > 0 ? common / all : 0;
+  self->area[self->count++] = area_of(next);
+}
+
+/* Whether the intersection over the union with one of `n` boxes from `first` on, 0 where there is
+ * none, is more than `overlap`: without branches, so that the compiler makes vectors of it. */
+static inline __attribute__((always_inline)) bool
+overlaps_some(const chosen_boxes *self, int64_t first, int64_t n, const box *a, float overlap) {
+  const float *low[] = {self->low[0] + first, self->low[1] + first};
+  const float *high[] = {self->high[0] + first, self->high[1] + first};
+  const float *areas = self->area + first, area = area_of(a);
+  int found = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const float low_y = a->low[0] > low[0][i] ? a->low[0] : low[0][i];
+    const float low_x = a->low[1] > low[1][i] ? a->low[1] : low[1][i];
+    const float high_y = a->high[0] < high[0][i] ? a->high[0] : high[0][i];
+    const float high_x = a->high[1] < high[1][i] ? a->high[1] : high[1][i];
+    const float common = (high_y - low_y) * (high_x - low_x), all = area + areas[i] - common;
+    const bool has_common = !(high_y <= low_y) & !(high_x <= low_x) & (all > 0);
+    found |= (has_common ? common / all : 0) > overlap;
+  }
+  return found != 0;
+}
+
+static bool overlaps(const chosen_boxes *self, const box *a, float overlap) {
+  enum { AT_ONCE = 8 };
+  int64_t i = 0;
+  for (; i + AT_ONCE <= self->count; i += AT_ONCE) {
+    if (overlaps_some(self, i, AT_ONCE, a, overlap)) return true;
+  }
+  return overlaps_some(self, i, self->count - i, a, overlap);
 }
 
 /* Chooses of one class of one batch, and returns how many. */
 static int64_t choose_boxes(const lk_non_max *self, const float *boxes, const float *scores,
-                            int64_t most, float overlap, const float *least, int64_t *order,
+                            int64_t most, float overlap, const float *least, int64_t *scratch,
                             int64_t *to) {
-  int64_t candidates = 0, chosen = 0;
+  int64_t candidates = 0, *order = scratch;
+  float *const numbers = (float *)(void *)(scratch + self->boxes);
+  chosen_boxes chosen = {.low = {numbers, numbers + self->boxes},
+                         .high = {numbers + 2 * self->boxes, numbers + 3 * self->boxes},
+                         .area = numbers + 4 * self->boxes};
   for (int64_t i = 0; i < self->boxes; i++) {
     if (least == NULL ? scores[i] == scores[i] : scores[i] > *least) {
       /* turned round, so that the best is the least */
@@ -268,17 +306,14 @@ static int64_t choose_boxes(const lk_non_max *self, const float *boxes, const fl
   }
   lk_ranks left = {order, 1, candidates};
   lk_ranks_make(&left);
-  while (left.size > 0 && chosen < most && !lk_team_is_stopped()) {
+  while (left.size > 0 && chosen.count < most && !lk_team_is_stopped()) {
     const int64_t index = lk_rank_index(~lk_ranks_take(&left));
     const box next = box_at(self, boxes, index);
-    bool is_free = true;
-    for (int64_t k = 0; k < chosen && is_free; k++) {
-      const box other = box_at(self, boxes, to[3 * k + 2]);
-      is_free = !(overlap_of(&next, &other) > overlap);
-    }
-    if (is_free) to[3 * chosen++ + 2] = index;
+    if (overlaps(&chosen, &next, overlap)) continue;
+    to[3 * chosen.count + 2] = index;
+    choose_box(&chosen, &next);
   }
-  return chosen;
+  return chosen.count;
 }
 
 lk_status lk_non_max_kernel(const void *params, void *const *pointers, lk_error *error) {

@@ -57,5 +57,6 @@ typedef struct lk_non_max {
  * [batches][classes][boxes]), the most of a class (int64_t; without it none), the overlap that is
  * allowed (float; without it 0), the score that they must exceed (float), chosen (int64_t
  * [count][3]: batch, class, box; up to the least of `most` and boxes for each class of each batch),
- * scratch (int64_t [boxes]), dimensions [2]. */
+ * scratch (int64_t [LK_NON_MAX_SCRATCH boxes]), dimensions [2]. */
+enum { LK_NON_MAX_SCRATCH = 4 };
 lk_status lk_non_max_kernel(const void *params, void *const *pointers, lk_error *error);

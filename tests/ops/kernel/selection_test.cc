@@ -172,12 +172,13 @@ struct NonMax {
     const lk_non_max params = {batches, classes, n, centered, has_most, true, true};
     const Memory at = copy(boxes), score = copy(scores);
     const auto room = static_cast<size_t>(batches * classes * std::min(most, n)) * 3;
-    const auto n_boxes = static_cast<size_t>(n);
-    const Room<int64_t> to(room), order(n_boxes), dims(2);
+    const auto scratch_size = static_cast<size_t>(n * LK_NON_MAX_SCRATCH);
+    const Room<int64_t> to(room), scratch(scratch_size), dims(2);
     int64_t most_copy = most;
     float numbers[] = {overlap, least};
-    void *pointers[] = {at.data(),   score.data(),     &most_copy,          &numbers[0],
-                        &numbers[1], to.memory.data(), order.memory.data(), dims.memory.data()};
+    void *pointers[] = {
+        at.data(),        score.data(),          &most_copy,        &numbers[0], &numbers[1],
+        to.memory.data(), scratch.memory.data(), dims.memory.data()};
     LK_EXPECT_OK(lk_non_max_kernel(&params, pointers, LK_ERR));
     EXPECT_EQ(dims.first(2)[1], 3);
     return to.first(size_t(dims.first(2)[0]) * 3);
