@@ -4,10 +4,12 @@
 #include "ops/kernel/number.h"
 
 #define LOOP(name, type, wide, load, store, expression)                                            \
-  static void name(void *to, const void *from, int64_t count) {                                    \
+  static void name(void *restrict to, const void *restrict from, int64_t count) {                  \
+    type *restrict x = to;                                                                         \
+    const type *restrict y = from;                                                                 \
     for (int64_t i = 0; i < count; i++) {                                                          \
-      const wide a = load(((const type *)to)[i]), b = load(((const type *)from)[i]);               \
-      ((type *)to)[i] = (type)store(expression);                                                   \
+      const wide a = load(x[i]), b = load(y[i]);                                                   \
+      x[i] = (type)store(expression);                                                              \
     }                                                                                              \
   }
 

@@ -14,8 +14,8 @@ typedef enum lk_combine_op {
   LK_COMBINE_OPS
 } lk_combine_op;
 
-/* to[i] = to[i] op from[i]. */
-typedef void lk_combine_fn(void *to, const void *from, int64_t count);
+/* to[i] = to[i] op from[i], which do not overlap. */
+typedef void lk_combine_fn(void *restrict to, const void *restrict from, int64_t count);
 
 /* Of elements of a type; NULL for LK_COMBINE_NONE. Integers wrap around; NaN on either side stays;
  * of bool, add and max are `or`, the others `and`. */

@@ -18,6 +18,12 @@ static int64_t find_pivot(const double *matrix, int64_t n, int64_t k) {
   return pivot;
 }
 
+/* Takes `factor` times a row of `count` from another one. */
+static void subtract(double *restrict from, const double *restrict row, double factor,
+                     int64_t count) {
+  for (int64_t j = 0; j < count; j++) from[j] -= factor * row[j];
+}
+
 /* What is stopped gives some number. */
 static double determinant(double *matrix, int64_t n) {
   double product = 1;
@@ -36,8 +42,7 @@ static double determinant(double *matrix, int64_t n) {
     if (row[k] == 0) return 0;
     for (int64_t i = k + 1; i < n; i++) {
       double *below = matrix + i * n;
-      const double factor = below[k] / row[k];
-      for (int64_t j = k + 1; j < n; j++) below[j] -= factor * row[j];
+      subtract(below + k + 1, row + k + 1, below[k] / row[k], n - k - 1);
     }
   }
   return product;

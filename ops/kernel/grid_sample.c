@@ -2,7 +2,9 @@
  * for which neighbours and weights are found once. */
 #include "ops/kernel/grid_sample.h"
 
+#include <emmintrin.h>
 #include <math.h>
+#include <string.h>
 
 #include "ops/kernel/sizes.h"
 
@@ -122,65 +124,116 @@ static void weigh_place(const lk_grid_sample *self, const void *grid, int64_t at
   }
 }
 
+/* Places of a chunk whose neighbours are lists. */
+typedef struct listed {
+  int64_t count, place[CHUNK];
+  place_taps taps[CHUNK];
+} listed;
+
 #define SUM(name, type)                                                                            \
-  static void name(const place_taps *taps, int64_t count, const type *from, type *to) {            \
-    for (int64_t i = 0; i < count; i++) {                                                          \
+  static void name(const listed *self, const type *from, type *to) {                               \
+    for (int64_t i = 0; i < self->count; i++) {                                                    \
+      const place_taps *taps = &self->taps[i];                                                     \
       double sum = 0;                                                                              \
-      for (int64_t k = 0; k < taps[i].count; k++) {                                                \
-        sum += taps[i].weight[k] * (double)from[taps[i].index[k]];                                 \
+      for (int64_t k = 0; k < taps->count; k++) {                                                  \
+        sum += taps->weight[k] * (double)from[taps->index[k]];                                     \
       }                                                                                            \
-      to[i] = (type)sum;                                                                           \
+      to[self->place[i]] = (type)sum;                                                              \
     }                                                                                              \
   }
 SUM(sum_f32, float)
 SUM(sum_f64, double)
 
-/* The same of places that have all four neighbours of two dimensions: most places of an image. */
+/* ---- places between four elements of an image of two dimensions: most places ---- */
+
 enum { QUAD = 4 };
+
+/* The first of the four, and the weights of all: 0 of places that are no such ones. */
 typedef struct quads {
-  int64_t index[QUAD][CHUNK];
-  double weight[QUAD][CHUNK];
+  int64_t count, index[CHUNK];
+  _Alignas(16) float weight[CHUNK][QUAD];
 } quads;
 
-/* False: a place has more or fewer. */
-static bool find_quads(const place_taps *taps, int64_t count, quads *out) {
-  for (int64_t i = 0; i < count; i++) {
-    if (taps[i].count != QUAD) return false;
-    for (int64_t k = 0; k < QUAD; k++) {
-      out->index[k][i] = taps[i].index[k];
-      out->weight[k][i] = taps[i].weight[k];
-    }
-  }
+static bool can_have_quads(const lk_grid_sample *self) {
+  return self->rank == 2 && self->mode == LK_SAMPLE_LINEAR && !self->is_wide && !self->grid_is_wide;
+}
+
+/* False: the place has other neighbours. */
+static bool add_quad(const lk_grid_sample *self, const void *grid, int64_t at, quads *out,
+                     int64_t place) {
+  const double x = place_of(self, grid, at, self->dims[1]);
+  const double y = place_of(self, grid, at + 1, self->dims[0]);
+  float *weight = out->weight[place];
+  const bool is_inside =
+      x >= 0 && y >= 0 && x < (double)(self->dims[1] - 1) && y < (double)(self->dims[0] - 1);
+  if (!is_inside) return false;
+  const int64_t column = (int64_t)x, row = (int64_t)y;
+  const double right = x - (double)column, below = y - (double)row;
+  weight[0] = (float)((1 - below) * (1 - right));
+  weight[1] = (float)((1 - below) * right);
+  weight[2] = (float)(below * (1 - right));
+  weight[3] = (float)(below * right);
+  out->index[place] = row * self->dims[1] + column;
+  out->count++;
   return true;
 }
 
-static void sum_quads_f32(const quads *of, int64_t count, const float *from, float *to) {
+static inline __m128 products_of(const quads *self, int64_t place, const float *from, int64_t row) {
+  const float *at = from + self->index[place];
+  __m128 x = _mm_loadl_pi(_mm_setzero_ps(), (const __m64 *)(const void *)at);
+  x = _mm_loadh_pi(x, (const __m64 *)(const void *)(at + row));
+  return _mm_mul_ps(x, _mm_load_ps(self->weight[place]));
+}
+
+/* Of all places of a chunk. `row`: elements from a line of the image to the next one. */
+static void sum_quads(const quads *self, const float *from, int64_t row, float *to) {
+  for (int64_t i = 0; i < CHUNK; i += 4) {
+    const __m128 a = products_of(self, i, from, row), b = products_of(self, i + 1, from, row);
+    const __m128 c = products_of(self, i + 2, from, row), d = products_of(self, i + 3, from, row);
+    const __m128 ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
+    const __m128 cd = _mm_add_ps(_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
+    _mm_storeu_ps(to + i, _mm_add_ps(_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab)));
+  }
+}
+
+/* ---- chunks ---- */
+
+static void find_places(const lk_grid_sample *self, const void *grid, int64_t first, int64_t count,
+                        quads *four, listed *rest) {
+  const bool has_quads = can_have_quads(self);
+  four->count = rest->count = 0;
+  for (int64_t i = 0; i < CHUNK; i++) {
+    four->index[i] = 0;
+    for (int k = 0; k < QUAD; k++) four->weight[i][k] = 0;
+  }
   for (int64_t i = 0; i < count; i++) {
-    double sum = of->weight[0][i] * (double)from[of->index[0][i]];
-    for (int64_t k = 1; k < QUAD; k++) sum += of->weight[k][i] * (double)from[of->index[k][i]];
-    to[i] = (float)sum;
+    const int64_t at = (first + i) * self->rank;
+    if (has_quads && add_quad(self, grid, at, four, i)) continue;
+    rest->place[rest->count] = i;
+    weigh_place(self, grid, at, &rest->taps[rest->count++]);
   }
 }
 
 static void sample_chunk(const lk_grid_sample *self, void *const *pointers, int64_t batch,
                          int64_t first, int64_t count) {
-  place_taps taps[CHUNK];
+  quads four;
+  listed rest;
   int64_t image = 1;
   for (uint32_t d = 0; d < self->rank; d++) image *= self->dims[d];
-  for (int64_t i = 0; i < count; i++) {
-    weigh_place(self, pointers[1], (batch * self->places + first + i) * self->rank, &taps[i]);
-  }
-  quads of_four;
-  const bool are_quads = !self->is_wide && find_quads(taps, count, &of_four);
+  find_places(self, pointers[1], batch * self->places + first, count, &four, &rest);
   for (int64_t c = batch * self->channels; c < (batch + 1) * self->channels; c++) {
     const int64_t from = c * image, to = c * self->places + first;
-    if (are_quads) {
-      sum_quads_f32(&of_four, count, (const float *)pointers[0] + from, (float *)pointers[2] + to);
-    } else if (self->is_wide) {
-      sum_f64(taps, count, (const double *)pointers[0] + from, (double *)pointers[2] + to);
-    } else {
-      sum_f32(taps, count, (const float *)pointers[0] + from, (float *)pointers[2] + to);
+    if (self->is_wide) {
+      sum_f64(&rest, (const double *)pointers[0] + from, (double *)pointers[2] + to);
+      continue;
     }
+    const float *plane = (const float *)pointers[0] + from;
+    float *results = (float *)pointers[2] + to, room[CHUNK];
+    if (four.count > 0) {
+      sum_quads(&four, plane, self->dims[1], count == CHUNK ? results : room);
+      if (count < CHUNK) memcpy(results, room, (size_t)count * sizeof *room);
+    }
+    sum_f32(&rest, plane, results);
   }
 }
 

@@ -144,31 +144,58 @@ static void step(const lk_indexed *self, position *p, int64_t count) {
   }
 }
 
-/* The most usual: one index each, and nothing but `block` bytes to be moved. */
-static inline __attribute__((always_inline)) void
-move_blocks(indexing *loop, const position *p, int64_t count, size_t block, bool wide) {
+/* Slots side by side, of indices that are along the last dimension of the data. */
+static bool is_along_line(const lk_indexed *self) {
+  const uint32_t last = self->rank - 1;
+  const int64_t block = (int64_t)self->block;
+  return self->index[last] == 1 && self->values[last] == block && self->data[last] == 0 &&
+         self->strides[0] == block;
+}
+
+/* The most usual: one index each, and nothing but `block` bytes to be moved. `is_line`: as
+ * is_along_line says. */
+static inline __attribute__((always_inline)) void move_blocks(indexing *loop, const position *p,
+                                                              int64_t count, size_t block,
+                                                              bool wide, bool is_line) {
   const lk_indexed *self = loop->self;
   const uint32_t last = self->rank - 1;
-  const int64_t size = self->sizes[0], stride = self->strides[0], index_step = self->index[last];
-  const int64_t data_step = self->data[last], value_step = self->values[last];
+  const int64_t size = self->sizes[0], stride = is_line ? (int64_t)block : self->strides[0];
+  const int64_t index_step = is_line ? 1 : self->index[last];
+  const int64_t data_step = is_line ? 0 : self->data[last];
+  const int64_t value_step = is_line ? (int64_t)block : self->values[last];
   const bool scatters = self->scatters;
   const void *indices = loop->indices;
-  char *data = loop->data + p->data, *value = loop->values + p->values;
-  int64_t place = p->index;
-  for (int64_t i = 0; i < count; i++) {
+  char *data = loop->data + p->data, *values = loop->values + p->values;
+  for (int64_t i = 0; i < count; i++, data += data_step) {
+    const int64_t place = p->index + i * index_step;
     const int64_t given =
         wide ? ((const int64_t *)indices)[place] : (int64_t)((const int32_t *)indices)[place];
     const int64_t index = given < 0 ? given + size : given;
-    if (index < 0 || index >= size) {
+    char *value = values + i * value_step;
+    if ((uint64_t)index >= (uint64_t)size) {
       (void)find_block(loop, place, 0); /* notes it */
     } else if (scatters) {
       memcpy(data + index * stride, value, block);
     } else {
       memcpy(value, data + index * stride, block);
     }
-    data += data_step;
-    value += value_step;
-    place += index_step;
+  }
+}
+
+/* Elements of f32 that are added up, likewise. */
+static void add_elements(indexing *loop, const position *p, int64_t count) {
+  const lk_indexed *self = loop->self;
+  const uint32_t last = self->rank - 1;
+  const int64_t *indices = loop->indices;
+  char *data = loop->data + p->data, *value = loop->values + p->values;
+  for (int64_t i = 0; i < count; i++, data += self->data[last], value += self->values[last]) {
+    const int64_t place = p->index + i * self->index[last], given = indices[place];
+    const int64_t index = given < 0 ? given + self->sizes[0] : given;
+    if ((uint64_t)index >= (uint64_t)self->sizes[0]) {
+      (void)find_block(loop, place, 0); /* notes it */
+    } else {
+      *(float *)(void *)(data + index * self->strides[0]) += *(const float *)(const void *)value;
+    }
   }
 }
 
@@ -191,14 +218,23 @@ static void move_any(indexing *loop, const position *p, int64_t count) {
 
 static void move_run(indexing *loop, const position *p, int64_t count) {
   const lk_indexed *self = loop->self;
-  if (self->combine != NULL || self->n_axes != 1 || uses_shift(self)) {
+  if (self->n_axes != 1 || uses_shift(self)) {
     move_any(loop, p, count);
-  } else if (self->block == 4 && self->wide) { /* a load and a store, where a call is dear */
-    move_blocks(loop, p, count, 4, true);
+  } else if (self->combine != NULL) {
+    const bool adds = self->combine == lk_combine_find(LK_F32, LK_COMBINE_ADD);
+    if (adds && self->elements == 1 && self->wide) {
+      add_elements(loop, p, count);
+    } else {
+      move_any(loop, p, count);
+    }
+  } else if (self->block == 4 && self->wide && is_along_line(self)) { /* where a call is dear */
+    move_blocks(loop, p, count, 4, true, true);
+  } else if (self->block == 4 && self->wide) {
+    move_blocks(loop, p, count, 4, true, false);
   } else if (self->block == 8 && self->wide) {
-    move_blocks(loop, p, count, 8, true);
+    move_blocks(loop, p, count, 8, true, false);
   } else {
-    move_blocks(loop, p, count, self->block, self->wide);
+    move_blocks(loop, p, count, self->block, self->wide, false);
   }
 }
 
