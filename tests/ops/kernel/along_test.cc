@@ -42,18 +42,24 @@ struct Case {
   }
 };
 
-// Few numbers, so that many are equal; of floating point, some NaN.
+// Few numbers, so that many are equal; of floating point, some NaN. In long rows, one number that
+// is larger than all, and one that is smaller, lie anywhere.
 Case draw(std::mt19937 &random, uint32_t dtype) {
   constexpr int64_t SIZES[] = {1, 2, 3, 7, 64, 65, 300, 600};
   const auto pick = [&] { return SIZES[random() % std::size(SIZES)]; };
   Case test = {dtype, 1 + int64_t(random() % 3), pick(), random() % 2 == 0 ? 1 : pick(), {}};
-  if (random() % 10 == 0) test.n = 9000, test.inner = 1;
+  if (random() % 5 == 0) test.n = 9000, test.inner = 1;
   test.x.resize(size_t(test.count()) * test.size());
   const bool has_nan = test.is_real() && random() % 3 == 0;
   for (int64_t i = 0; i < test.count(); i++) {
     const bool is_nan = has_nan && random() % 50 == 0;
     const bool is_signed = test.is_real() || dtype == LK_I8 || dtype == LK_I64;
-    test.write(&test.x, i, is_nan ? NAN : double(random() % 30) - (is_signed ? 15 : 0));
+    test.write(&test.x, i, is_nan ? NAN : double(1 + random() % 30) - (is_signed ? 15 : 0));
+  }
+  for (int64_t row = 0; row < test.outer && test.n > 1000; row++) {
+    for (const double extreme : {40.0, test.is_real() || dtype == LK_I64 ? -40.0 : 0.0}) {
+      test.write(&test.x, row * test.n + int64_t(random() % uint64_t(test.n)), extreme);
+    }
   }
   return test;
 }
