@@ -250,6 +250,18 @@ TEST(TopK, TakesNaNAsTheLargest) {
       .expect(floats({4}, {-2, 1, 3, nan}))
       .expect(ints({4, 0, 2, 1}))
       .run();
+  OpTester("TopK", 11).input(x).input(ints({1})).expect(floats({1}, {nan})).expect(ints({1})).run();
+  for (const auto &[other, smallest] :
+       {std::pair{x, std::pair{-2.0F, 4}},
+        std::pair{floats({3}, {nan, 5, nan}), std::pair{5.0F, 1}}}) {
+    OpTester("TopK", 11)
+        .attr("largest", 0)
+        .input(other)
+        .input(ints({1}))
+        .expect(floats({1}, {smallest.first}))
+        .expect(ints({smallest.second}))
+        .run();
+  }
 }
 
 TEST(TopK, TakesBothZerosAsEqual) {
