@@ -100,6 +100,16 @@ static bool find_tiles(const lk_conv_source *self, int64_t left, lk_product_tile
   return true;
 }
 
+/* The lines from here on, among `left` pixels, whose windows all lie in the input across them. */
+static int64_t lines_alike(const lk_conv_source *self, int64_t left) {
+  const lk_conv_shape *shape = &self->conv->shape;
+  const int64_t at = self->cursor.at[1], extent = (shape->kernel[1] - 1) * shape->dilation[1] + 1;
+  const int64_t room = shape->in[1] - extent - at;
+  if (at < 0 || room < 0) return 1;
+  const int64_t lines = lk_min(left / shape->out[2], shape->out[1] - self->cursor.pixel[1]);
+  return lk_min(lines, room / shape->stride[1] + 1);
+}
+
 /* ---- taps ---- */
 
 static bool is_in_line(const lk_conv_source *self, const lk_conv_tap *tap) {
@@ -143,6 +153,12 @@ void lk_conv_lines_next(lk_conv_source *self, int64_t left, int64_t first, int64
   const bool is_inside = find_tiles(self, lk_min(left, of_line), out);
   out->a_row = conv->shape.stride[2] * lk_conv_pixel_step(conv);
   out->a_next = out->rows * out->a_row;
+  int64_t lines = 1; /* of one tile each, which are one call where they are alike */
+  if (is_inside && out->rows == conv->shape.out[2]) {
+    lines = lines_alike(self, left);
+    out->tiles = lines;
+    out->a_next = conv->shape.stride[1] * conv->shape.in[2] * lk_conv_pixel_step(conv);
+  }
   out->n_taps = 0;
   lk_conv_tap tap = first < last ? lk_conv_tap_find(conv, first, k) : (lk_conv_tap){.number = last};
   for (; tap.number < last; lk_conv_tap_next(conv, k, &tap)) {
@@ -155,5 +171,6 @@ void lk_conv_lines_next(lk_conv_source *self, int64_t left, int64_t first, int64
     }
     out->tap[out->n_taps++] = tap.number;
   }
-  lk_conv_cursor_advance(self, out->rows * out->tiles);
+  const int64_t of_each = out->rows * out->tiles / lines;
+  for (int64_t i = 0; i < lines; i++) lk_conv_cursor_advance(self, of_each);
 }

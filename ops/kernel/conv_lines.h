@@ -1,9 +1,10 @@
 /* The rows of a tile along a line of the output, so that they lie the same distance apart in the
  * input.
  *
- * Where windows lie in the input along the line, several tiles follow each other. At its ends, a
- * tap has some rows of the tile in the padding: with many channels, these are left out (a part of
- * the product, product.h), else they read zeros.
+ * Where windows lie in the input along the line, several tiles follow each other, and where such a
+ * line is one tile, those of the lines behind it do. At its ends, a tap has some rows of the tile in
+ * the padding: with many channels, these are left out (a part of the product, product.h), else they
+ * read zeros.
  */
 #pragma once
 
