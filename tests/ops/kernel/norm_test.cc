@@ -112,4 +112,24 @@ TEST(Norm, IsTheSameForAnyNumberOfThreads) {
   }
 }
 
+// What is left of a row that is one number is 0, not a last bit of its mean times 316.
+TEST(Norm, LeavesNothingOfRowsOfOneNumber) {
+  std::mt19937 random(8);
+  for (int round = 0; round < lk::repeats(300); round++) {
+    const int64_t n = 1 + int64_t(random() % 9000);
+    const float number = std::uniform_real_distribution<float>(-50, 50)(random);
+    Guarded x(static_cast<size_t>(n)), y(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; i++) x[size_t(i)] = number;
+    for (lk_isa isa : lk::instruction_sets()) {
+      const lk_norm step = {
+          lk_row_loops_get(isa)->norm_row, 1, n, 1, 1, 1e-5, true, false, false, false, false};
+      void *pointers[] = {x.get(), y.get()};
+      ASSERT_EQ(lk_norm_kernel(&step, pointers, nullptr), LK_OK);
+      for (int64_t i = 0; i < n; i++) {
+        ASSERT_EQ(y[size_t(i)], 0) << n << " of " << number << ", isa " << isa;
+      }
+    }
+  }
+}
+
 } // namespace
