@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ops/kernel/copy_block.h"
 #include "ops/kernel/sizes.h"
 
 enum { SHARED_BYTES = 256 * 1024 };
@@ -19,9 +20,9 @@ static void band_rows(const void *arg, int64_t begin, int64_t end) {
     memset(self->upper ? to : to + first, 0, self->upper ? first : bytes - first);
     if (from == to) continue;
     if (self->upper) {
-      memcpy(to + first, from + first, bytes - first);
+      lk_copy_block(to + first, from + first, bytes - first);
     } else {
-      memcpy(to, from, first);
+      lk_copy_block(to, from, first);
     }
   }
 }

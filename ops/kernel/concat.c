@@ -6,6 +6,8 @@
 #include <emmintrin.h>
 #include <string.h>
 
+#include "ops/kernel/copy_block.h"
+
 enum {
   TURN_BYTES = 32 * 1024,
   SHARED_BYTES = 256 * 1024 /* with less to move, waking the threads costs more than they save */
@@ -75,8 +77,8 @@ static void concat_piece(const lk_concat *self, void *const *pointers, int64_t r
     const size_t block = self->blocks[i];
     const size_t first = begin > at ? begin : at, last = end < at + block ? end : at + block;
     if (first >= last) continue;
-    memcpy(to + first, (const char *)pointers[i] + (size_t)row * block + (first - at),
-           last - first);
+    lk_copy_block(to + first, (const char *)pointers[i] + (size_t)row * block + (first - at),
+                  last - first);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/tensor.h"
+#include "ops/kernel/copy_block.h"
 #include "ops/kernel/sizes.h"
 #include "ops/kernel/strides.h"
 
@@ -206,7 +207,7 @@ static void copy_chunks(const lk_copy *copy, const char *from, char *to, int64_t
                         int64_t end) {
   const size_t first = (size_t)begin * CHUNK_BYTES, last = (size_t)end * CHUNK_BYTES;
   if (from == to) return;
-  memcpy(to + first, from + first, (last < copy->block ? last : copy->block) - first);
+  lk_copy_block(to + first, from + first, (last < copy->block ? last : copy->block) - first);
 }
 
 /* Which turn it is, and where its outer dimensions begin. */

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/status.h"
+#include "ops/kernel/copy_block.h"
 #include "ops/kernel/sizes.h"
 
 enum { SHARED_BYTES = 256 * 1024, NONE = -1 };
@@ -175,9 +175,9 @@ static inline __attribute__((always_inline)) void move_blocks(indexing *loop, co
     if ((uint64_t)index >= (uint64_t)size) {
       (void)find_block(loop, place, 0); /* notes it */
     } else if (scatters) {
-      memcpy(data + index * stride, value, block);
+      lk_copy_block(data + index * stride, value, block);
     } else {
-      memcpy(value, data + index * stride, block);
+      lk_copy_block(value, data + index * stride, block);
     }
   }
 }
@@ -211,7 +211,7 @@ static void move_any(indexing *loop, const position *p, int64_t count) {
     if (self->combine != NULL) {
       self->combine(data, value, self->elements);
     } else {
-      memcpy(self->scatters ? data : value, self->scatters ? value : data, self->block);
+      lk_copy_block(self->scatters ? data : value, self->scatters ? value : data, self->block);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "ops/kernel/copy_block.h"
 #include "ops/kernel/sizes.h"
 
 /* Bytes that are worth a second thread. */
@@ -62,7 +63,7 @@ static void do_heads(const void *arg, int64_t begin_turn, int64_t end_turn) {
       memset(to + end * row, 0, (size_t)((self->buffer_rows - end) * row));
     }
     for (int64_t r = 0; r < self->rows; r++) {
-      memcpy(to + (begin + r) * row, from + r * self->from[2] * element, (size_t)row);
+      lk_copy_block(to + (begin + r) * row, from + r * self->from[2] * element, (size_t)row);
     }
   }
 }

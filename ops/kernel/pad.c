@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ops/kernel/copy_block.h"
 #include "ops/kernel/sizes.h"
 
 enum { SHARED_BYTES = 256 * 1024, OUTSIDE = -1 };
@@ -114,7 +115,7 @@ static void pad_row(const lk_pad *self, const char *from, const pattern *value, 
       fill(to, value, (size_t)run * self->block);
     } else if (is_inside || self->mode == LK_PAD_WRAP) {
       run = lk_min(in - source, out - i);
-      memcpy(to, from + source * self->steps[last], (size_t)run * self->block);
+      lk_copy_block(to, from + source * self->steps[last], (size_t)run * self->block);
     } else {
       run = self->mode == LK_PAD_EDGE ? behind : 1;
       repeat(to, from + source * self->steps[last], self->block, (size_t)run * self->block);

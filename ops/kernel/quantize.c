@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/kernel/copy_block.h"
 #include "ops/kernel/sizes.h"
 
 lk_byte_type lk_byte_type_of(float least, float most) {
@@ -149,10 +150,11 @@ static void convert_channels(const lk_bytes *self, void *const *pointers, int64_
                              int64_t count) {
   const float *scales = pointers[2];
   const uint8_t *zeros = self->has_zero[0] ? pointers[3] : NULL;
-  for (int64_t n; count > 0; first += n, count -= n) {
-    const int64_t channel = first / self->inner % self->channels;
+  int64_t channel = first / self->inner % self->channels, within = first % self->inner;
+  for (int64_t n; count > 0; first += n, count -= n, within = 0, channel++) {
+    if (channel == self->channels) channel = 0;
     const lk_byte_type type = read_type(scales, zeros, channel, self->is_signed[0]);
-    n = lk_min(count, self->inner - first % self->inner);
+    n = lk_min(count, self->inner - within);
     if (self->kind == LK_BYTES_QUANTIZE) {
       self->loops->quantize((const float *)pointers[0] + first, (uint8_t *)pointers[1] + first, n,
                             &type);
@@ -205,7 +207,7 @@ static void convert_rows(const void *arg, int64_t begin, int64_t end) {
     return;
   }
   for (int64_t r = 0; r < end - begin; r++) {
-    memcpy(to + r * self->to_row, from + r * self->count, (size_t)self->count);
+    lk_copy_block(to + r * self->to_row, from + r * self->count, (size_t)self->count);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/team/team.h"
 #include "base/tensor.h"
+#include "ops/kernel/copy_block.h"
 #include "ops/kernel/order.h"
 #include "ops/kernel/sizes.h"
 
@@ -129,7 +130,7 @@ lk_status lk_compress_kernel(const void *params, void *const *pointers, lk_error
       for (end = i + 1; end < length && (condition[end] != 0) == (condition[i] != 0);) end++;
       if (condition[i] == 0) continue;
       const size_t bytes = (size_t)(end - i) * self->block;
-      memcpy(to, from + (size_t)i * self->block, bytes);
+      lk_copy_block(to, from + (size_t)i * self->block, bytes);
       to += bytes;
     }
   }
@@ -217,7 +218,7 @@ lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *
   char *to = pointers[1];
   for (int64_t o = 0; o < all.outer && block > 0; o++) {
     for (int64_t g = 0; g < groups; g++, to += block) {
-      memcpy(to, all.data + (size_t)(o * all.count + first[g]) * block, block);
+      lk_copy_block(to, all.data + (size_t)(o * all.count + first[g]) * block, block);
     }
   }
   return LK_OK;
