@@ -169,7 +169,8 @@ static lk_status begin(lk_planner *planner, lk_chain *chain, lk_element_value *o
   return LK_OK;
 }
 
-/* How many elements in turn have a scale in common; 0: all of them, -1: they do not lie together. */
+/* How many elements in turn have a scale in common; 0: all of them, -1: they do not lie
+ * together. */
 static int64_t find_inner(const lk_planner *planner) {
   const quantize_params *params = planner->node->params;
   const lk_tensor_desc *x = &planner->inputs[X].desc;

@@ -3,8 +3,9 @@
 
 enum { RANK = 3, SHARED_PLACES = 16 * 1024 };
 
-/* Where elements of a dimension lie: element i at `first` + i `step`. A single one, whose corners are
- * one, is at -1, as in ONNX's reference, since ONNX says nothing of it; ONNX Runtime has it at 1. */
+/* Where elements of a dimension lie: element i at `first` + i `step`. A single one, whose corners
+ * are one, is at -1, as in ONNX's reference, since ONNX says nothing of it; ONNX Runtime has it at
+ * 1. */
 typedef struct places {
   double first, step;
 } places;
@@ -58,7 +59,7 @@ static void move_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_affine_grid *self = loop->params;
   const int64_t rank = self->rank, length = self->dims[rank - 1];
-  places along[RANK];
+  places along[RANK] = {{0, 0}};
   for (int64_t d = 0; d < rank; d++) along[d] = places_of(self, self->dims[d]);
   for (int64_t row = begin; row < end; row++) {
     const line of = line_of(self, along, loop->pointers[0], row);

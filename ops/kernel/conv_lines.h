@@ -2,9 +2,9 @@
  * input.
  *
  * Where windows lie in the input along the line, several tiles follow each other, and where such a
- * line is one tile, those of the lines behind it do. At its ends, a tap has some rows of the tile in
- * the padding: with many channels, these are left out (a part of the product, product.h), else they
- * read zeros.
+ * line is one tile, those of the lines behind it do. At its ends, a tap has some rows of the tile
+ * in the padding: with many channels, these are left out (a part of the product, product.h), else
+ * they read zeros.
  */
 #pragma once
 

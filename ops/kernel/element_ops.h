@@ -5,8 +5,8 @@
 #include <latchkey/base.h>
 #include <stdbool.h>
 
-/* What a value is while it is computed; f16 and bf16 are F32, narrow integers I32, u32 I64. X(symbol,
- * name, C type, the lk_dtype of its memory) */
+/* What a value is while it is computed; f16 and bf16 are F32, narrow integers I32, u32 I64.
+ * X(symbol, name, C type, the lk_dtype of its memory) */
 #define LK_ELEMENT_CLASS_LIST(X)                                                                   \
   X(LK_ELEMENT_F32, f32, float, LK_F32)                                                            \
   X(LK_ELEMENT_F64, f64, double, LK_F64)                                                           \

@@ -2,7 +2,6 @@
 #include "ops/kernel/quantize.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "ops/kernel/copy_block.h"
 #include "ops/kernel/sizes.h"
@@ -191,8 +190,8 @@ lk_status lk_bytes_kernel(const void *params, void *const *pointers, lk_error *e
 /* ---- rows ---- */
 
 static bool is_same_type(const lk_byte_type types[2]) {
-  return memcmp(&types[0].scale, &types[1].scale, sizeof types[0].scale) == 0 &&
-         types[0].zero == types[1].zero && types[0].is_signed == types[1].is_signed;
+  return types[0].scale == types[1].scale && types[0].zero == types[1].zero &&
+         types[0].is_signed == types[1].is_signed;
 }
 
 static void convert_rows(const void *arg, int64_t begin, int64_t end) {
