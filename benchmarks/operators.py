@@ -227,11 +227,16 @@ def gather(blocks, seconds, wanted):
     return found
 
 
-def main():
+def options(question):
+    """What the command line chooses, and behind -- which operators; none: all of them."""
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     wanted, sys.argv = set(sys.argv[split + 1:]), sys.argv[:split]
-    chosen = common.options(QUESTION)
     logging.disable(logging.WARNING)
+    return common.options(question), wanted
+
+
+def main():
+    chosen, wanted = options(QUESTION)
     blocks, seconds = common.by_extent(chosen, (5, 0.002), (9, 0.01), (21, 0.1))
     found = gather(blocks, seconds, wanted)
     rows = []

@@ -9,8 +9,6 @@ memory; the shapes of the outputs are compared first.
 """
 
 import json
-import logging
-import sys
 
 import common
 import numpy
@@ -314,10 +312,7 @@ def gather(blocks, seconds, wanted):
 
 
 def main():
-    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    wanted, sys.argv = set(sys.argv[split + 1:]), sys.argv[:split]
-    chosen = common.options(QUESTION)
-    logging.disable(logging.WARNING)
+    chosen, wanted = operators.options(QUESTION)
     blocks, seconds = common.by_extent(chosen, (3, 0.002), (5, 0.01), (11, 0.05))
     rows = gather(blocks, seconds, wanted)
     measured = [row for row in rows if "ratio" in row]

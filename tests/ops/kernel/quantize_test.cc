@@ -221,6 +221,17 @@ TEST(Quantize, LooksUpBytes) {
   }
 }
 
+// From, to, and of each its scale and zero point.
+std::vector<void *> between(const Memory &from, const Memory &to, const float scales[2],
+                            const uint8_t zeros[2]) {
+  return {from.data(),
+          to.data(),
+          const_cast<float *>(&scales[0]),
+          const_cast<uint8_t *>(&zeros[0]),
+          const_cast<float *>(&scales[1]),
+          const_cast<uint8_t *>(&zeros[1])};
+}
+
 // The same of a byte whether a table is made or not, and in the place of what is read.
 TEST(Quantize, FunctionsOfBytes) {
   Random random(9);
@@ -235,13 +246,7 @@ TEST(Quantize, FunctionsOfBytes) {
       step.count = count;
       step.is_signed[0] = step.is_signed[1] = is_signed;
       step.has_zero[0] = step.has_zero[1] = true;
-      void *pointers[] = {x.data(),
-                          y.data(),
-                          const_cast<float *>(&scales[0]),
-                          const_cast<uint8_t *>(&zeros[0]),
-                          const_cast<float *>(&scales[1]),
-                          const_cast<uint8_t *>(&zeros[1])};
-      LK_EXPECT_OK(lk_byte_table_kernel(&step, pointers, LK_ERR));
+      LK_EXPECT_OK(lk_byte_table_kernel(&step, between(x, y, scales, zeros).data(), LK_ERR));
       const uint8_t *from = static_cast<uint8_t *>(x.data()),
                     *to = static_cast<uint8_t *>(y.data());
       for (int64_t i = 0; i < count; i++) {
@@ -267,13 +272,7 @@ TEST(Quantize, MeansOfBytes) {
       const float scales[] = {0.5F, 0.25F};
       const uint8_t zeros[] = {9, 7};
       lk_byte_means step = {loops, outer, count, channels, {is_signed, is_signed}, {true, true}};
-      void *pointers[] = {x.data(),
-                          y.data(),
-                          const_cast<float *>(&scales[0]),
-                          const_cast<uint8_t *>(&zeros[0]),
-                          const_cast<float *>(&scales[1]),
-                          const_cast<uint8_t *>(&zeros[1])};
-      LK_EXPECT_OK(lk_byte_means_kernel(&step, pointers, LK_ERR));
+      LK_EXPECT_OK(lk_byte_means_kernel(&step, between(x, y, scales, zeros).data(), LK_ERR));
       for (int64_t i = 0; i < outer * channels; i++) {
         int64_t sum = 0;
         for (int64_t n = 0; n < count; n++) {
