@@ -86,13 +86,20 @@ static lk_status infer_unary(lk_inference *self, lk_error *error) {
   return lk_infer_same(self, error);
 }
 
+/* Input 0 and output 0, as bytes. */
+static lk_status take_bytes(lk_planner *planner, lk_layout layout, lk_byte_operand *out_from,
+                            lk_byte_operand *out_to, lk_error *error) {
+  *out_from = (lk_byte_operand){.scale = 1, .zero = 2};
+  *out_to = (lk_byte_operand){.scale = 3, .zero = 4};
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &out_from->bytes, error));
+  return lk_planner_output(planner, 0, layout, &out_to->bytes, error);
+}
+
 static lk_status plan_unary(lk_planner *planner, lk_error *error) {
   const lk_op_class *class_ = planner->node->class_;
   const float p = class_->params_size > 0 ? *(const float *)planner->node->params : 0;
-  const lk_layout layout = planner->inputs[0].desc.layout;
-  lk_byte_operand from = {.scale = 1, .zero = 2}, to = {.scale = 3, .zero = 4};
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from.bytes, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to.bytes, error));
+  lk_byte_operand from, to;
+  LK_RETURN_NOT_OK(take_bytes(planner, planner->inputs[0].desc.layout, &from, &to, error));
   return lk_plan_byte_table(planner, (lk_element_op)class_->variant, p, &from, &to, error);
 }
 
@@ -190,10 +197,14 @@ static lk_status plan_whole(lk_planner *planner, const lk_operand *real, const l
   return lk_chain_step(&chain, error);
 }
 
+static lk_layout pool_layout(lk_planner *planner) {
+  const bool is_last = ((const pool_params *)planner->node->params)->is_last;
+  return is_last ? LK_LAYOUT_PLAIN : lk_image_layout(planner, 0);
+}
+
 static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   lk_operand y, real, pooled;
-  const bool is_last = ((const pool_params *)planner->node->params)->is_last;
-  const lk_layout layout = is_last ? LK_LAYOUT_PLAIN : lk_image_layout(planner, 0);
+  const lk_layout layout = pool_layout(planner);
   if (lk_elements(&planner->inputs[0].desc) == 0) {
     return lk_refuse(&planner->inputs[0].desc, "the input", "one with elements", error);
   }
@@ -212,7 +223,7 @@ static lk_status plan_pool(lk_planner *planner, lk_error *error) {
 static lk_status plan_global(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &planner->inputs[0].desc;
   const bool is_last = ((const pool_params *)planner->node->params)->is_last;
-  const lk_layout layout = is_last ? LK_LAYOUT_PLAIN : lk_image_layout(planner, 0);
+  const lk_layout layout = pool_layout(planner);
   const bool is_inner = is_last || layout == LK_LAYOUT_CHANNELS_LAST;
   const lk_tensor_desc seen = channels_second(planner->node, x);
   const int64_t count = lk_count_dims(&seen, 2, seen.rank);
@@ -220,9 +231,8 @@ static lk_status plan_global(lk_planner *planner, lk_error *error) {
   const lk_byte_means means = {.outer = is_inner ? seen.dims[0] : seen.dims[0] * seen.dims[1],
                                .count = count,
                                .channels = is_inner ? seen.dims[1] : 1};
-  lk_byte_operand from = {.scale = 1, .zero = 2}, to = {.scale = 3, .zero = 4};
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from.bytes, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to.bytes, error));
+  lk_byte_operand from, to;
+  LK_RETURN_NOT_OK(take_bytes(planner, layout, &from, &to, error));
   return lk_plan_byte_means(planner, &means, &from, &to, error);
 }
 

@@ -152,8 +152,7 @@ static bool is_along_line(const lk_indexed *self) {
          self->strides[0] == block;
 }
 
-/* The most usual: one index each, and nothing but `block` bytes to be moved. `is_line`: as
- * is_along_line says. */
+/* The most usual: one index each, of `block` bytes. `is_line`: as is_along_line says. */
 static inline __attribute__((always_inline)) void move_blocks(indexing *loop, const position *p,
                                                               int64_t count, size_t block,
                                                               bool wide, bool is_line) {
@@ -164,6 +163,7 @@ static inline __attribute__((always_inline)) void move_blocks(indexing *loop, co
   const int64_t data_step = is_line ? 0 : self->data[last];
   const int64_t value_step = is_line ? (int64_t)block : self->values[last];
   const bool scatters = self->scatters;
+  lk_combine_fn *const combine = self->combine;
   const void *indices = loop->indices;
   char *data = loop->data + p->data, *values = loop->values + p->values;
   for (int64_t i = 0; i < count; i++, data += data_step) {
@@ -174,27 +174,12 @@ static inline __attribute__((always_inline)) void move_blocks(indexing *loop, co
     char *value = values + i * value_step;
     if ((uint64_t)index >= (uint64_t)size) {
       (void)find_block(loop, place, 0); /* notes it */
+    } else if (combine != NULL) {
+      combine(data + index * stride, value, self->elements);
     } else if (scatters) {
       lk_copy_block(data + index * stride, value, block);
     } else {
       lk_copy_block(value, data + index * stride, block);
-    }
-  }
-}
-
-/* Elements of f32 that are added up, likewise. */
-static void add_elements(indexing *loop, const position *p, int64_t count) {
-  const lk_indexed *self = loop->self;
-  const uint32_t last = self->rank - 1;
-  const int64_t *indices = loop->indices;
-  char *data = loop->data + p->data, *value = loop->values + p->values;
-  for (int64_t i = 0; i < count; i++, data += self->data[last], value += self->values[last]) {
-    const int64_t place = p->index + i * self->index[last], given = indices[place];
-    const int64_t index = given < 0 ? given + self->sizes[0] : given;
-    if ((uint64_t)index >= (uint64_t)self->sizes[0]) {
-      (void)find_block(loop, place, 0); /* notes it */
-    } else {
-      *(float *)(void *)(data + index * self->strides[0]) += *(const float *)(const void *)value;
     }
   }
 }
@@ -220,13 +205,6 @@ static void move_run(indexing *loop, const position *p, int64_t count) {
   const lk_indexed *self = loop->self;
   if (self->n_axes != 1 || uses_shift(self)) {
     move_any(loop, p, count);
-  } else if (self->combine != NULL) {
-    const bool adds = self->combine == lk_combine_find(LK_F32, LK_COMBINE_ADD);
-    if (adds && self->elements == 1 && self->wide) {
-      add_elements(loop, p, count);
-    } else {
-      move_any(loop, p, count);
-    }
   } else if (self->block == 4 && self->wide && is_along_line(self)) { /* where a call is dear */
     move_blocks(loop, p, count, 4, true, true);
   } else if (self->block == 4 && self->wide) {
