@@ -66,7 +66,7 @@ static lk_status note_groups(const lk_graph *graph, const lk_ort_support *suppor
 }
 
 static lk_status fuse_groups(const lk_ort *ort, const lk_ort_import *import,
-                             const lk_ort_support *support, bool claims_all,
+                             const lk_ort_support *support, lk_ort_partition_rules rules,
                              OrtEpGraphSupportInfo *info, lk_ort_claims *claims, lk_error *error) {
   const lk_graph *graph = import->graph;
   size_t n_groups = 0;
@@ -74,7 +74,7 @@ static lk_status fuse_groups(const lk_ort *ort, const lk_ort_import *import,
   if (groups == NULL) {
     return lk_fail_memory(error, "groups of nodes", graph->n_nodes * sizeof *groups);
   }
-  LK_RETURN_NOT_OK(lk_ort_partition_make(graph, support, claims_all, groups, &n_groups, error));
+  LK_RETURN_NOT_OK(lk_ort_partition_make(graph, support, rules, groups, &n_groups, error));
   for (size_t g = 0; g < n_groups; g++) {
     LK_RETURN_NOT_OK(fuse_group(ort, import, groups, (int32_t)g, info, error));
   }
@@ -186,7 +186,8 @@ lk_status lk_ort_claim(const lk_ort_context *context, bool claims_all, const Ort
               "of one of several graphs: ONNX Runtime 1.24 or newer is needed");
   }
   if (is_function) leave_all(import.graph, support, "in the body of a function");
-  LK_TRY(fuse_groups(ort, &import, support, claims_all, info, claims, error));
+  const lk_ort_partition_rules rules = {.takes_lone = claims_all, .is_body = is_body};
+  LK_TRY(fuse_groups(ort, &import, support, rules, info, claims, error));
   if (!is_body) claims->is_complete = true;
 cleanup:
   lk_ort_import_destroy(&import);

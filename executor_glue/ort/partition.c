@@ -19,7 +19,7 @@ typedef struct place {
 
 /* What all nodes of one depth do that are claimed. */
 typedef struct level {
-  bool borders; /* one of them and one that is left are neighbours */
+  bool borders; /* one of them is beside one that is left, or all are in a body */
   size_t work;  /* of those that work: 1 for a light one, ENOUGH for another */
 } level;
 
@@ -32,7 +32,7 @@ typedef struct partition {
   place *at;                     /* [n_nodes] */
   int32_t *parents;              /* [n_nodes], of connected parts (parts.h) */
   level *levels;                 /* [n_nodes + 1], by depth */
-  bool takes_lone;
+  lk_ort_partition_rules rules;
   bool *known; /* [n_values]: can be had before a group runs, if shapes depend on it */
 } partition;
 
@@ -148,7 +148,7 @@ static void find_parts(const partition *p) {
 }
 
 static void find_levels(const partition *p) {
-  for (size_t d = 0; d <= p->graph->n_nodes; d++) p->levels[d] = (level){0};
+  for (size_t d = 0; d <= p->graph->n_nodes; d++) p->levels[d] = (level){.borders = p->rules.is_body};
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
     const place *to = &p->at[n];
     if (to->claimed && p->support[n].works) {
@@ -164,7 +164,7 @@ static void find_levels(const partition *p) {
 
 static bool is_worth_it(const partition *p, size_t n) {
   const level *of = &p->levels[p->at[n].depth];
-  return root_of(p, n)->working && (!of->borders || of->work >= ENOUGH || p->takes_lone);
+  return root_of(p, n)->working && (!of->borders || of->work >= ENOUGH || p->rules.takes_lone);
 }
 
 /* Leaves the parts in which nothing works, and groups in which too little does. True: there were
@@ -196,12 +196,12 @@ static size_t number_groups(const partition *p, int32_t *numbers, int32_t *out_g
 }
 
 lk_status lk_ort_partition_make(const lk_graph *graph, const lk_ort_support *support,
-                                bool takes_lone, int32_t *out_groups, size_t *out_count,
-                                lk_error *error) {
+                                lk_ort_partition_rules rules, int32_t *out_groups,
+                                size_t *out_count, lk_error *error) {
   lk_status status = LK_OK;
   const lk_allocator *allocator = graph->allocator;
   const size_t n = graph->n_nodes;
-  partition p = {.graph = graph, .support = support, .takes_lone = takes_lone};
+  partition p = {.graph = graph, .support = support, .rules = rules};
   p.at = lk_calloc(allocator, n, sizeof *p.at);
   p.parents = lk_calloc(allocator, n, sizeof *p.parents);
   p.levels = lk_calloc(allocator, n + 1, sizeof *p.levels);

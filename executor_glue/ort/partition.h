@@ -16,6 +16,11 @@ typedef struct lk_ort_support {
   bool is_light;         /* it passes once over its data: what a border costs is not made good */
 } lk_ort_support;
 
+typedef struct lk_ort_partition_rules {
+  bool takes_lone; /* groups in which too little works to make good what their borders cost, too */
+  bool is_body;    /* of a node that is left: the ends of the graph are borders as well */
+} lk_ort_partition_rules;
+
 /* Sets `out_groups` [n_nodes] to the group of each node, 0 .. *out_count - 1, or -1: not claimed.
  * `graph` is linked: its nodes are in topological order, as `support` [n_nodes].
  *
@@ -24,7 +29,7 @@ typedef struct lk_ort_support {
  * two groups could be one. A group also ends where a shape depends on a value that claimed nodes
  * compute from data: the next group gets it as an input, by value. Parts of a group that are
  * connected to no node that works are left out, and count as unclaimed; unless `takes_lone`, so are
- * groups beside nodes that are left in which one light node works and no other. */
+ * groups with borders in which one light node works and no other. */
 lk_status lk_ort_partition_make(const lk_graph *graph, const lk_ort_support *support,
-                                bool takes_lone, int32_t *out_groups, size_t *out_count,
-                                lk_error *error);
+                                lk_ort_partition_rules rules, int32_t *out_groups,
+                                size_t *out_count, lk_error *error);

@@ -32,7 +32,7 @@ public:
     return v;
   }
 
-  bool takes_lone = false;
+  lk_ort_partition_rules rules = {};
 
   // Of the nodes in the order in which they were added.
   lk_status partition(Groups *groups, size_t *count) {
@@ -48,7 +48,7 @@ public:
     Groups sorted(n, -7);
     *count = 0;
     const lk_status status =
-        lk_ort_partition_make(get(), support.data(), takes_lone, sorted.data(), count, LK_ERR);
+        lk_ort_partition_make(get(), support.data(), rules, sorted.data(), count, LK_ERR);
     groups->assign(n, -7);
     for (size_t i = 0; i < n; i++) {
       (*groups)[static_cast<size_t>(get()->nodes[i].source)] = sorted[i];
@@ -101,9 +101,10 @@ TEST(Partition, IsCutByAnUnsupportedNode) {
 }
 
 TEST(Partition, LeavesIslandsOfOneLightNode) {
-  auto chain = [](const std::vector<Kind> &kinds, bool takes_lone = false) {
+  const lk_ort_partition_rules takes_lone = {true, false}, is_body = {false, true};
+  auto chain = [](const std::vector<Kind> &kinds, lk_ort_partition_rules rules = {}) {
     Marked g;
-    g.takes_lone = takes_lone;
+    g.rules = rules;
     int32_t v = g.input("x", {4});
     for (const Kind kind : kinds) v = g.add(kind, {v});
     g.output(v);
@@ -118,8 +119,11 @@ TEST(Partition, LeavesIslandsOfOneLightNode) {
   EXPECT_EQ(chain({kUnsupported, kWorksLightly, kWorksLightly}), Groups({-1, 0, 0}));
   EXPECT_EQ(chain({kUnsupported, kWorks, kUnsupported}), Groups({-1, 0, -1}));
   EXPECT_EQ(chain({kUnsupported, kWorksLightly, kWorks}), Groups({-1, 0, 0}));
-  EXPECT_EQ(chain({kUnsupported, kWorksLightly, kComesAlong, kUnsupported}, true),
+  EXPECT_EQ(chain({kUnsupported, kWorksLightly, kComesAlong, kUnsupported}, takes_lone),
             Groups({-1, 0, 0, -1}));
+  EXPECT_EQ(chain({kComesAlong, kWorksLightly}, is_body), Groups({-1, -1}));
+  EXPECT_EQ(chain({kWorksLightly, kWorksLightly}, is_body), Groups({0, 0}));
+  EXPECT_EQ(chain({kWorks}, is_body), Groups({0}));
 }
 
 // The supported arm goes with what follows: then one value crosses, not two.
