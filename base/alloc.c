@@ -15,6 +15,10 @@
  * hardly any rest of a large block is so small. */
 enum { LARGE_BLOCK = 256 * 1024, LARGE_ALIGNMENT = 64 * 1024 };
 
+/* Of these, glibc gives what lies at the end of its heap back to the system as soon as they are
+ * freed, and each run would wait for pages again. */
+enum { LEAST_OF_PAGES = 32 * 1024 };
+
 static void *block_of_malloc(size_t size, size_t alignment) {
   if (alignment <= alignof(max_align_t)) return malloc(size);
   if (size >= LARGE_BLOCK && alignment < LARGE_ALIGNMENT) alignment = LARGE_ALIGNMENT;
@@ -22,10 +26,10 @@ static void *block_of_malloc(size_t size, size_t alignment) {
   return posix_memalign(&pointer, alignment, size) == 0 ? pointer : NULL;
 }
 
-/* An alignment to pages asks for pages of one's own. Where a block lies tells how it is freed, so
- * none of malloc's is left where they lie. */
+/* An alignment to pages asks for pages of one's own, if there are not too many already. Where a
+ * block lies tells how it is freed, so none of malloc's is left where they lie. */
 static void *default_alloc(void *user, size_t size, size_t alignment) {
-  if (alignment >= LK_PAGE) return lk_pages_alloc(size);
+  if (alignment >= LK_PAGE && !lk_pages_are_many()) return lk_pages_alloc(size);
   void *pointer = block_of_malloc(size, alignment);
   if (pointer == NULL || !lk_pages_may_lie_at(pointer)) return pointer;
   /* While it is there, a block of another size cannot lie just as far behind the next such place.
@@ -60,7 +64,7 @@ void *lk_alloc_aligned(const lk_allocator *allocator, size_t size, size_t alignm
 }
 
 void *lk_alloc_pages(const lk_allocator *allocator, size_t size) {
-  const size_t alignment = size >= LARGE_BLOCK ? LK_PAGE : LK_DATA_ALIGNMENT;
+  const size_t alignment = size >= LEAST_OF_PAGES ? LK_PAGE : LK_DATA_ALIGNMENT;
   return lk_alloc_aligned(allocator, size, alignment);
 }
 

@@ -9,8 +9,8 @@ const lk_allocator *lk_allocator_default(void);
 /* `size` bytes for any type; NULL: no memory. Size 0 gives a pointer that may be freed. */
 void *lk_alloc(const lk_allocator *allocator, size_t size);
 void *lk_alloc_aligned(const lk_allocator *allocator, size_t size, size_t alignment);
-/* `size` bytes aligned to LK_DATA_ALIGNMENT, and to pages when they are many: the default allocator
- * takes pages of their own for them. For what comes and goes in changing sizes (base/pages.h). */
+/* `size` bytes aligned to LK_DATA_ALIGNMENT: the default allocator takes pages of their own when
+ * they are many. For what comes and goes in changing sizes (base/pages.h). */
 void *lk_alloc_pages(const lk_allocator *allocator, size_t size);
 /* What a block of lk_allocator_default() takes. */
 size_t lk_block_bytes(void *block);

@@ -2,7 +2,6 @@
 
 #include <stdalign.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/pages.h"
@@ -34,62 +33,11 @@ static void note_peak(lk_memory_budget *self) {
   }
 }
 
-/* ---- spare blocks ---- */
-
-/* Threads take and give them at the same time, without a lock: who looks at one has it for
- * itself. */
-static void *take_spare_at(lk_memory_budget *self, int i) {
-  if (__atomic_load_n(&self->spare[i], __ATOMIC_RELAXED) == NULL) return NULL;
-  void *block = __atomic_exchange_n(&self->spare[i], NULL, __ATOMIC_ACQUIRE);
-  if (block != NULL) {
-    __atomic_fetch_sub(&self->spare_bytes, lk_pages_bytes(block), __ATOMIC_RELAXED);
-  }
-  return block;
-}
-
-/* False: there are enough. */
-static bool keep_spare(lk_memory_budget *self, void *block) {
-  const uint64_t bytes = lk_pages_bytes(block);
-  if (__atomic_add_fetch(&self->spare_bytes, bytes, __ATOMIC_RELAXED) <= LK_MEMORY_SPARE_BYTES) {
-    for (int i = 0; i < LK_MEMORY_SPARE_BLOCKS; i++) {
-      void *none = NULL;
-      if (__atomic_compare_exchange_n(&self->spare[i], &none, block, false, __ATOMIC_RELEASE,
-                                      __ATOMIC_RELAXED)) {
-        return true;
-      }
-    }
-  }
-  __atomic_fetch_sub(&self->spare_bytes, bytes, __ATOMIC_RELAXED);
-  return false;
-}
-
-static void drop_spare(lk_memory_budget *self, void *block) {
-  give(self, lk_pages_bytes(block));
-  lk_pages_free(block);
-}
-
-/* One that is large enough, and not much larger; or NULL. */
-static void *take_spare(lk_memory_budget *self, size_t size) {
-  for (int i = 0; i < LK_MEMORY_SPARE_BLOCKS; i++) {
-    void *block = take_spare_at(self, i);
-    if (block == NULL) continue;
-    const size_t room = lk_pages_bytes(block) - LK_PAGE;
-    if (room >= size && room - size <= room / 4) return block;
-    if (!keep_spare(self, block)) drop_spare(self, block);
-  }
-  return NULL;
-}
-
 /* False: there was none. */
 static bool drop_spares(lk_memory_budget *self) {
-  bool found = false;
-  for (int i = 0; i < LK_MEMORY_SPARE_BLOCKS; i++) {
-    void *block = take_spare_at(self, i);
-    if (block == NULL) continue;
-    drop_spare(self, block);
-    found = true;
-  }
-  return found;
+  const uint64_t freed = lk_spare_pages_drop(&self->spare);
+  give(self, freed);
+  return freed > 0;
 }
 
 void lk_memory_budget_trim(lk_memory_budget *self) {
@@ -120,7 +68,7 @@ static bool take(lk_memory_budget *self, uint64_t bytes) {
 /* A block of the C library's is a little larger than what was asked for. */
 static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment) {
   if (alignment >= LK_PAGE) {
-    void *spare = take_spare(self, size);
+    void *spare = lk_spare_pages_take(&self->spare, size);
     if (spare != NULL) return spare;
   }
   if (!take(self, size)) return NULL;
@@ -134,7 +82,10 @@ static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment
   return block;
 }
 
+/* Pages of their own are the C library's affair: of a host's memory, they would be a rest of a page
+ * before each block. */
 static void *alloc_host(lk_memory_budget *self, size_t size, size_t alignment) {
+  if (alignment >= LK_PAGE) alignment = LK_DATA_ALIGNMENT;
   const size_t offset = offset_of(alignment);
   size_t bytes = 0;
   if (__builtin_add_overflow(size, offset, &bytes) || !take(self, bytes)) return NULL;
@@ -165,7 +116,10 @@ static void free_within(void *user, void *block) {
   lk_memory_budget *self = user;
   if (block == NULL) return;
   if (self->is_default) {
-    if (lk_pages_may_lie_at(block) && keep_spare(self, block)) return;
+    if (lk_pages_may_lie_at(block)) {
+      give(self, lk_spare_pages_keep(&self->spare, block));
+      return;
+    }
     give(self, lk_block_bytes(block));
     self->host.free(self->host.user, block);
     return;
@@ -180,8 +134,7 @@ void lk_memory_budget_init(lk_memory_budget *budget, const lk_allocator *host, u
   budget->host = host != NULL ? *host : *lk_allocator_default();
   budget->limit = limit;
   budget->bytes = budget->peak = budget->refusals = budget->refused = 0;
-  memset(budget->spare, 0, sizeof budget->spare);
-  budget->spare_bytes = 0;
+  budget->spare = (lk_spare_pages){0};
 }
 
 lk_allocator lk_memory_budget_allocator(lk_memory_budget *budget) {
@@ -198,7 +151,7 @@ lk_memory_state lk_memory_budget_state(const lk_memory_budget *self) {
                            .peak = __atomic_load_n(&self->peak, __ATOMIC_RELAXED),
                            .refusals = __atomic_load_n(&self->refusals, __ATOMIC_RELAXED),
                            .refused = __atomic_load_n(&self->refused, __ATOMIC_RELAXED),
-                           .spare = __atomic_load_n(&self->spare_bytes, __ATOMIC_RELAXED)};
+                           .spare = lk_spare_pages_bytes(&self->spare)};
 }
 
 lk_memory_refusal lk_memory_refusal_last(void) {

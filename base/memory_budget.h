@@ -11,26 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/spare_pages.h"
 #include "base/tally.h"
 
 #define LK_MEMORY_UNLIMITED (UINT64_MAX - 1)
-
-/* Outputs of runs come and go, and pages that the system gives are cleared first: so a few blocks
- * with pages of their own (base/pages.h) stay when they are freed, and serve who needs about as
- * much. They count; and before anything is refused, they go. */
-enum { LK_MEMORY_SPARE_BLOCKS = 4 };
-/* All of them together: as much as the C library keeps. */
-#define LK_MEMORY_SPARE_BYTES ((uint64_t)32 << 20)
 
 typedef struct lk_memory_budget {
   lk_allocator host;
   bool is_default; /* `host` is the C library's */
   /* read and written atomically */
   uint64_t limit, bytes, peak, refusals;
-  uint64_t refused; /* bytes of the block that was refused last */
-  lk_tally counts;  /* LK_MEMORY_ALLOCATIONS */
-  void *spare[LK_MEMORY_SPARE_BLOCKS];
-  uint64_t spare_bytes;
+  uint64_t refused;     /* bytes of the block that was refused last */
+  lk_tally counts;      /* LK_MEMORY_ALLOCATIONS */
+  lk_spare_pages spare; /* count; before anything is refused, they go */
 } lk_memory_budget;
 
 /* What `counts` has. */

@@ -10,10 +10,17 @@
 #include <stddef.h>
 
 #define LK_PAGE ((size_t)4096)
+/* A block lies a page behind a multiple of this: that of a huge page, so that the system may use
+ * those. */
+#define LK_PAGES_ALIGNMENT ((size_t)2 << 20)
 
 /* `size` bytes, zero, aligned to LK_PAGE; NULL: no memory. */
 void *lk_pages_alloc(size_t size);
 void lk_pages_free(void *block);
+/* Whether there are so many that others should come from elsewhere: each takes one of the mappings
+ * that a process may have (65,530, if nobody has changed it), and others need some, too. */
+enum { LK_PAGES_MANY = 8192 };
+bool lk_pages_are_many(void);
 /* What the block takes. */
 size_t lk_pages_bytes(const void *block);
 

@@ -93,7 +93,7 @@ typedef struct op_memory {
 
 static void *alloc_output(void *arg, const lk_output_request *request) {
   const op_memory *self = arg;
-  void *data = lk_alloc_aligned(self->allocator, (size_t)request->bytes, LK_DATA_ALIGNMENT);
+  void *data = lk_alloc_pages(self->allocator, (size_t)request->bytes);
   self->data[request->index] = data;
   return data;
 }

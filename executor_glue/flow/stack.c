@@ -14,7 +14,7 @@ static lk_status make_room(const lk_allocator *allocator, lk_flow_stack *self, s
                            lk_error *error) {
   if (bytes <= self->capacity) return LK_OK;
   const size_t doubled = self->capacity * 2, capacity = bytes > doubled ? bytes : doubled;
-  unsigned char *data = lk_alloc_aligned(allocator, capacity, LK_DATA_ALIGNMENT);
+  unsigned char *data = lk_alloc_pages(allocator, capacity);
   if (data == NULL) return lk_fail_memory(error, "a scan output", capacity);
   if (self->bytes > 0) memcpy(data, self->data, self->bytes);
   lk_free(allocator, self->data);

@@ -31,7 +31,7 @@ lk_status lk_flow_value_create(const lk_allocator *allocator, const lk_tensor_de
   int64_t bytes = 0;
   *out = (lk_flow_value){0};
   LK_RETURN_NOT_OK(lk_tensor_size(desc, "a value", NULL, &bytes, error));
-  const lk_tensor tensor = {*desc, lk_alloc_aligned(allocator, (size_t)bytes, LK_DATA_ALIGNMENT)};
+  const lk_tensor tensor = {*desc, lk_alloc_pages(allocator, (size_t)bytes)};
   if (tensor.data == NULL) return lk_fail_memory(error, "a value", (size_t)bytes);
   return lk_flow_value_own(allocator, &tensor, out, error);
 }
@@ -121,7 +121,7 @@ lk_status lk_flow_value_detach(const lk_allocator *allocator, lk_flow_value *val
     return LK_OK;
   }
   const size_t bytes = lk_flow_value_bytes(&value->tensor.desc);
-  out->data = lk_alloc_aligned(allocator, bytes, LK_DATA_ALIGNMENT);
+  out->data = lk_alloc_pages(allocator, bytes);
   if (out->data == NULL) return lk_fail_memory(error, "a copy of a value", bytes);
   if (bytes > 0) memcpy(out->data, value->tensor.data, bytes);
   lk_flow_value_release(allocator, value);

@@ -148,7 +148,8 @@ static void find_parts(const partition *p) {
 }
 
 static void find_levels(const partition *p) {
-  for (size_t d = 0; d <= p->graph->n_nodes; d++) p->levels[d] = (level){.borders = p->rules.is_body};
+  for (size_t d = 0; d <= p->graph->n_nodes; d++)
+    p->levels[d] = (level){.borders = p->rules.is_body};
   for (size_t n = 0; n < p->graph->n_nodes; n++) {
     const place *to = &p->at[n];
     if (to->claimed && p->support[n].works) {

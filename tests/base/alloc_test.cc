@@ -79,7 +79,7 @@ TEST(Alloc, SmallBlocksDoNotHoldWhatLargeOnesLeft) {
 // What is large and comes and goes in changing sizes takes memory only while it is there.
 TEST(Alloc, PagesGoBackToTheSystem) {
   const lk_allocator *allocator = lk_allocator_default();
-  for (size_t bytes : {256 << 10, (1 << 20) + 1, (4 << 20) - 4096, 4 << 20}) {
+  for (size_t bytes : {32 << 10, 256 << 10, (1 << 20) + 1, (4 << 20) - 4096, 4 << 20}) {
     auto *block = static_cast<char *>(lk_alloc_pages(allocator, bytes));
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % LK_PAGE, 0u);
@@ -96,7 +96,7 @@ TEST(Alloc, PagesGoBackToTheSystem) {
 
 TEST(Alloc, SmallPagesAreOrdinaryBlocks) {
   const lk_allocator *allocator = lk_allocator_default();
-  for (size_t bytes : {0, 1, 100, 100000}) {
+  for (size_t bytes : {0, 1, 100, 30000}) {
     void *block = lk_alloc_pages(allocator, bytes);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % LK_DATA_ALIGNMENT, 0u);
     EXPECT_EQ(lk_block_bytes(block), malloc_usable_size(block) + sizeof(size_t));
@@ -104,6 +104,27 @@ TEST(Alloc, SmallPagesAreOrdinaryBlocks) {
   }
   EXPECT_EQ(lk_alloc_pages(allocator, SIZE_MAX), nullptr);
   EXPECT_EQ(lk_alloc_pages(allocator, SIZE_MAX / 2), nullptr);
+}
+
+// A process may have so many mappings and no more: beyond a share of them, blocks are ordinary.
+TEST(Alloc, PagesAreOfSoManyBlocksAlone) {
+  const lk_allocator *allocator = lk_allocator_default();
+  std::vector<void *> blocks;
+  auto is_paged = [&] {
+    blocks.push_back(lk_alloc_pages(allocator, 40 << 10));
+    return blocks.back() != nullptr && lk_pages_may_lie_at(blocks.back());
+  };
+  while (blocks.size() <= LK_PAGES_MANY && is_paged()) {
+  }
+  EXPECT_EQ(blocks.size(), LK_PAGES_MANY + 1u);
+  ASSERT_NE(blocks.back(), nullptr);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(blocks.back()) % LK_DATA_ALIGNMENT, 0u);
+  memset(blocks.back(), 7, 40 << 10);
+  EXPECT_FALSE(is_paged());
+  lk_free(allocator, blocks.front());
+  blocks.front() = nullptr;
+  EXPECT_TRUE(is_paged());
+  for (void *block : blocks) lk_free(allocator, block);
 }
 
 // An address tells blocks with pages of their own from those of the C library: of 40 MiB in small

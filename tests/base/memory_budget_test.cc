@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -53,7 +54,7 @@ TEST_P(MemoryBudget, CountsWhatBlocksTake) {
     }
   }
   blocks.push_back(lk_alloc_pages(&allocator, 300000));
-  taken += GetParam() ? 300000 + LK_PAGE : lk_block_bytes(blocks.back());
+  taken += GetParam() ? 300000 + LK_DATA_ALIGNMENT : lk_block_bytes(blocks.back());
   EXPECT_EQ(bytes(), taken);
   const uint64_t most = bytes();
   for (void *block : blocks) lk_free(&allocator, block);
@@ -168,20 +169,46 @@ TEST_F(Spare, ServesWhoNeedsAboutAsMuch) {
 
 TEST_F(Spare, FewStayAndNoneThatIsVeryLarge) {
   std::vector<char *> blocks;
-  for (int i = 0; i < 2 * LK_MEMORY_SPARE_BLOCKS; i++) blocks.push_back(alloc(1 << 20));
+  for (int i = 0; i < 2 * LK_SPARE_BLOCKS; i++) blocks.push_back(alloc(100 << 10));
   const uint64_t held = bytes();
   for (char *block : blocks) lk_free(&allocator, block);
   EXPECT_EQ(bytes(), held / 2);
   lk_memory_budget_trim(&budget);
   EXPECT_EQ(bytes(), 0u);
-  void *second = alloc(LK_MEMORY_SPARE_BYTES / 2); // with a page more, two are too much
-  lk_free(&allocator, alloc(LK_MEMORY_SPARE_BYTES / 2));
+  void *second = alloc(LK_SPARE_BYTES / 2); // with a page more, two are too much
+  lk_free(&allocator, alloc(LK_SPARE_BYTES / 2));
   const uint64_t of_both = bytes();
   lk_free(&allocator, second);
   EXPECT_EQ(bytes(), of_both / 2);
   lk_memory_budget_trim(&budget);
-  lk_free(&allocator, alloc(LK_MEMORY_SPARE_BYTES));
+  lk_free(&allocator, alloc(LK_SPARE_BYTES));
   EXPECT_EQ(bytes(), 0u);
+}
+
+// As many as a decoder has caches: no run waits for pages that the one before it had.
+TEST_F(Spare, ServeRunsOfManyOutputs) {
+  std::set<char *> first, second;
+  for (std::set<char *> *run : {&first, &second}) {
+    for (int i = 0; i < LK_SPARE_BLOCKS; i++) run->insert(alloc(100 << 10));
+    for (char *block : *run) lk_free(&allocator, block);
+  }
+  EXPECT_EQ(first, second);
+}
+
+// What was kept for other sizes does not stay in the way.
+TEST_F(Spare, OldOnesGoForNewOnes) {
+  for (size_t size : {size_t{100} << 10, size_t{500} << 10, LK_SPARE_BYTES / 4, size_t{40} << 10}) {
+    const size_t count = std::min<size_t>(LK_SPARE_BLOCKS, LK_SPARE_BYTES / (size + 2 * LK_PAGE));
+    std::vector<char *> blocks;
+    for (size_t i = 0; i < count; i++) blocks.push_back(alloc(size));
+    for (char *block : blocks) lk_free(&allocator, block);
+    EXPECT_LE(bytes(), LK_SPARE_BYTES);
+    char *last = blocks.back();
+    bool is_kept = false;
+    for (size_t i = 0; i < count; i++) is_kept |= (blocks[i] = alloc(size)) == last;
+    EXPECT_TRUE(is_kept) << size;
+    for (char *block : blocks) lk_free(&allocator, block);
+  }
 }
 
 TEST_F(Spare, GoBeforeAnybodyIsRefused) {
