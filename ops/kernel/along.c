@@ -45,7 +45,7 @@ static span span_of(const lk_along *self, int64_t turn) {
                 .size = (int64_t)lk_dtype_size(self->dtype)};
 }
 static int64_t wide_of(const lk_along *self) {
-  return lk_element_class_of(self->dtype) == LK_ELEMENT_I64 ? 8 : 4; /* of those that are loaded */
+  return lk_element_class_bytes(lk_element_class_of(self->dtype));
 }
 
 /* Rows from `at` on in memory, and without gaps in a piece. */

@@ -36,11 +36,7 @@ static void to_odd(const lk_element_args *args) {
 
 static void add_conversion(lk_cast *self, const lk_element_loops *loops, lk_element_class from,
                            lk_element_class to) {
-  static const lk_element_op ops[] = {
-      [LK_ELEMENT_F32] = LK_ELEMENT_TO_F32, [LK_ELEMENT_F64] = LK_ELEMENT_TO_F64,
-      [LK_ELEMENT_I32] = LK_ELEMENT_TO_I32, [LK_ELEMENT_I64] = LK_ELEMENT_TO_I64,
-      [LK_ELEMENT_U64] = LK_ELEMENT_TO_U64, [LK_ELEMENT_BOOL] = LK_ELEMENT_TO_BOOL};
-  if (from != to) add(self, loops->ops[ops[to]][from].all, self->from);
+  if (from != to) add(self, loops->ops[lk_element_cast_op(to)][from].all, self->from);
 }
 
 void lk_cast_plan(lk_cast *self, lk_isa isa) {

@@ -31,11 +31,6 @@ typedef struct plan {
 /* Owns a register until the end of a step. */
 enum { TEMPORARY = LK_ELEMENT_VALUES };
 
-static uint8_t class_bytes(uint32_t class_) {
-  return class_ == LK_ELEMENT_BOOL                              ? 1
-         : class_ == LK_ELEMENT_F32 || class_ == LK_ELEMENT_I32 ? 4
-                                                                : 8;
-}
 static uint8_t ref_of_output(const plan *self, uint32_t index) {
   return (uint8_t)(self->program->n_inputs + index);
 }
@@ -106,7 +101,7 @@ static void set_ref(lk_element_call *call, uint32_t which, uint8_t ref, uint8_t 
 static uint8_t load(plan *self, lk_element_value value, uint8_t to) {
   const uint32_t dtype = self->program->input_dtypes[value];
   const uint8_t memory = (uint8_t)lk_dtype_size(dtype), level = self->level[value];
-  const uint8_t bytes = class_bytes(self->program->classes[value]);
+  const uint8_t bytes = lk_element_class_bytes(self->program->classes[value]);
   const uint8_t at = to != NOWHERE ? to : take_register(self, value, bytes, level);
   const bool transposes = self->lies[value].is_along_columns && lk_element_is_of_class(dtype);
   lk_element_call *call =
@@ -120,7 +115,7 @@ static uint8_t load(plan *self, lk_element_value value, uint8_t to) {
 
 /* Input `value`, which has its class, copied to all rows of a register. */
 static uint8_t repeat(plan *self, lk_element_value value) {
-  const uint8_t bytes = class_bytes(self->program->classes[value]);
+  const uint8_t bytes = lk_element_class_bytes(self->program->classes[value]);
   const bool is_once = self->lies[value].is_fixed;
   /* what is copied once has a register to itself, before and behind its uses */
   const uint8_t at = is_once ? add_register(self, value, bytes, LK_ELEMENT_EACH)
@@ -149,7 +144,7 @@ static uint8_t locate(plan *self, lk_element_value value) {
 
 /* A register with the value repeated up to `level`. */
 static uint8_t fill(plan *self, lk_element_value value, uint8_t level) {
-  const uint8_t bytes = class_bytes(self->program->classes[value]);
+  const uint8_t bytes = lk_element_class_bytes(self->program->classes[value]);
   const uint8_t from = locate(self, value);
   const uint8_t to = take_register(self, TEMPORARY, bytes, level);
   lk_element_fn *const *loop = bytes == 1   ? &self->loops->fill8
@@ -251,11 +246,11 @@ static void plan_step(plan *self, uint32_t index, lk_element_value result, float
     const lk_element_value operand = step->operands[i];
     const bool is_filled = fills && !full[i];
     refs[i] = is_filled ? fill(self, operand, level) : locate(self, operand);
-    bytes[i] = full[i] || is_filled ? class_bytes(self->program->classes[operand]) : 0;
+    bytes[i] = full[i] || is_filled ? lk_element_class_bytes(self->program->classes[operand]) : 0;
   }
   free_registers(self, index); /* the result may go where an operand was */
   free_temporaries(self);
-  const uint8_t size = class_bytes(self->program->classes[result]);
+  const uint8_t size = lk_element_class_bytes(self->program->classes[result]);
   const uint8_t at = to != NOWHERE ? to : take_register(self, result, size, level);
   lk_element_call *call = add_call(self, loop, level);
   call->p = p;
@@ -282,7 +277,7 @@ static void store(plan *self, uint32_t output) {
   const lk_element_program *program = self->program;
   const lk_element_value value = program->outputs[output];
   const uint32_t dtype = program->output_dtypes[output];
-  const uint8_t bytes = class_bytes(program->classes[value]);
+  const uint8_t bytes = lk_element_class_bytes(program->classes[value]);
   const uint8_t from = self->level[value] == LK_ELEMENT_EACH ? locate(self, value)
                                                              : fill(self, value, LK_ELEMENT_EACH);
   const uint8_t memory = (uint8_t)lk_dtype_size(dtype);

@@ -42,6 +42,23 @@ lk_element_class lk_element_class_of(uint32_t dtype) {
   }
 }
 
+uint8_t lk_element_class_bytes(lk_element_class class_) {
+  static const uint8_t bytes[] = {
+#define BYTES(symbol, name, type, dtype) sizeof(type),
+      LK_ELEMENT_CLASS_LIST(BYTES)
+#undef BYTES
+  };
+  return bytes[class_];
+}
+
+lk_element_op lk_element_cast_op(lk_element_class to) {
+  static const uint8_t ops[] = {
+      [LK_ELEMENT_F32] = LK_ELEMENT_TO_F32, [LK_ELEMENT_F64] = LK_ELEMENT_TO_F64,
+      [LK_ELEMENT_I32] = LK_ELEMENT_TO_I32, [LK_ELEMENT_I64] = LK_ELEMENT_TO_I64,
+      [LK_ELEMENT_U64] = LK_ELEMENT_TO_U64, [LK_ELEMENT_BOOL] = LK_ELEMENT_TO_BOOL};
+  return (lk_element_op)ops[to];
+}
+
 bool lk_element_is_of_class(uint32_t dtype) {
   return dtype == LK_F32 || dtype == LK_F64 || dtype == LK_I32 || dtype == LK_I64 ||
          dtype == LK_U64 || dtype == LK_BOOL;
@@ -166,13 +183,9 @@ lk_element_value lk_element_ternary(lk_element_program *self, lk_element_op op, 
 }
 
 lk_element_value lk_element_cast(lk_element_program *self, lk_element_value a, uint32_t dtype) {
-  static const lk_element_op to[] = {
-      [LK_ELEMENT_F32] = LK_ELEMENT_TO_F32, [LK_ELEMENT_F64] = LK_ELEMENT_TO_F64,
-      [LK_ELEMENT_I32] = LK_ELEMENT_TO_I32, [LK_ELEMENT_I64] = LK_ELEMENT_TO_I64,
-      [LK_ELEMENT_U64] = LK_ELEMENT_TO_U64, [LK_ELEMENT_BOOL] = LK_ELEMENT_TO_BOOL};
   const lk_element_class class_ = lk_element_class_of(dtype);
   if (is_known(self, a) && self->classes[a] == class_) return a;
-  return lk_element_unary(self, to[class_], a, 0, 0);
+  return lk_element_unary(self, lk_element_cast_op(class_), a, 0, 0);
 }
 
 void lk_element_output(lk_element_program *self, lk_element_value value, uint32_t dtype) {

@@ -44,6 +44,10 @@ typedef struct lk_element_program {
 
 /* The class that an element type is computed in. */
 lk_element_class lk_element_class_of(uint32_t dtype);
+/* Bytes of an element in it. */
+uint8_t lk_element_class_bytes(lk_element_class class_);
+/* The step that casts to it. */
+lk_element_op lk_element_cast_op(lk_element_class to);
 /* Whether its memory is as the class is. */
 bool lk_element_is_of_class(uint32_t dtype);
 /* The loops for an lk_isa. */

@@ -168,7 +168,7 @@ static void add_loaded(const lk_reduce *self, const char *from, lk_reduce_total 
   const int64_t most = self->is_row ? PIECE : PIECE_ROWS;
   for (int64_t i = 0; i < last->size; i += most) {
     const int64_t n = last->size - i < most ? last->size - i : most;
-    const int64_t wide = lk_element_class_of(self->dtype) == LK_ELEMENT_I64 ? 8 : 4;
+    const int64_t wide = lk_element_class_bytes(lk_element_class_of(self->dtype));
     const lk_element_args args = {
         .to = {(char *)piece, columns * wide},
         .a = {(char *)(uintptr_t)from + i * last->from * size, last->from * size},
