@@ -14,8 +14,8 @@ configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit
 
 .DEFAULT_GOAL := build
 .PHONY: help docs fuzz promela setup setup-development setup-benchmarks build development python demo test \
-  test-development test-avx2 test-sse2 test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long lint \
-  format clean soak valgrind build-coverage coverage mutate nightly
+  test-development test-avx2 test-avx512-core test-sse2 test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long \
+  lint format clean soak valgrind build-coverage coverage mutate nightly
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -40,7 +40,7 @@ development: setup-development ## these with tests, benchmarks and examples, in 
 demo: python ## read three lines of text from a picture, and show the cache table
 	@$(PYTHON) examples/read_text.py
 
-test: test-development test-avx2 test-sse2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with AVX2 and SSE2, a cache for each thread, and under the sanitizers
+test: test-development test-avx2 test-avx512-core test-sse2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with other instruction sets, a cache for each thread, and under the sanitizers
 
 fuzz: setup-development python ## libFuzzer on what reads strangers' bytes, and random graphs: SECONDS=60 for each
 	$(call configure,fuzz)
@@ -102,6 +102,10 @@ test-development: development python
 # What kernels do on a machine without AVX-512.
 test-avx2: test-development
 	$(call run_tests,avx2)
+
+# What kernels do on a machine with AVX-512 and without VNNI, bf16 and VBMI.
+test-avx512-core: test-development
+	$(call run_tests,avx512-core)
 
 # What kernels do on a machine without AVX2.
 test-sse2: test-development

@@ -57,10 +57,9 @@ static uint32_t source_of_processors(void) {
   }
 }
 
-/* AMX is no set of kernels of its own, see ops/kernel/isa.h. */
 static void set_isa(lk_option_info *info) {
   const char *text = getenv("LATCHKEY_MAX_ISA");
-  set_word(info, lk_isa_has_amx() ? "amx" : lk_isa_name(lk_isa_get()));
+  set_word(info, lk_isa_in_use());
   info->source = text != NULL && text[0] != '\0' ? LK_FROM_ENVIRONMENT : LK_FROM_MACHINE;
 }
 

@@ -45,11 +45,10 @@ static lk_status read_mode(uint32_t *mode, uint8_t *source, lk_error *error) {
 /* Kernels read the variable by themselves; here it is only refused. */
 static lk_status check_isa(lk_error *error) {
   const char *text = getenv("LATCHKEY_MAX_ISA");
-  lk_isa isa;
-  if (text == NULL || text[0] == '\0' || lk_isa_parse(text, &isa)) return LK_OK;
+  if (text == NULL || text[0] == '\0' || lk_isa_is_name(text)) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
                  "failed to read the environment variable LATCHKEY_MAX_ISA: '%.64s', one of sse2, "
-                 "avx2, avx512, amx",
+                 "avx2, avx512_core, avx512, amx",
                  text);
 }
 

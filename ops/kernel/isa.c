@@ -11,27 +11,41 @@
 #include <cpuid.h>
 #endif
 
-const char *lk_isa_name(lk_isa isa) {
-  static const char *const names[LK_ISA_COUNT] = {
-      [LK_ISA_BASE] = "sse2", [LK_ISA_AVX2] = "avx2", [LK_ISA_AVX512] = "avx512"};
-  return names[isa];
+/* What LATCHKEY_MAX_ISA may say. Beside AVX-512's foundation, kernels use extensions of it where
+ * the processor has them, and AMX's products of bytes. */
+typedef enum level { SSE2, AVX2, AVX512_CORE, AVX512, AMX, LEVELS } level;
+
+static const struct {
+  const char *name;
+  lk_isa isa;
+} levels[LEVELS] = {[SSE2] = {"sse2", LK_ISA_BASE},
+                    [AVX2] = {"avx2", LK_ISA_AVX2},
+                    [AVX512_CORE] = {"avx512_core", LK_ISA_AVX512},
+                    [AVX512] = {"avx512", LK_ISA_AVX512},
+                    [AMX] = {"amx", LK_ISA_AVX512}};
+
+static level find_level(const char *name) {
+  level found = SSE2;
+  while (found < LEVELS && strcasecmp(name, levels[found].name) != 0) found++;
+  return found;
 }
 
-static bool is_amx(const char *name) {
-  return strcasecmp(name, "amx") == 0;
+bool lk_isa_is_name(const char *name) {
+  return find_level(name) < LEVELS;
 }
 
-bool lk_isa_parse(const char *name, lk_isa *out_isa) {
-  if (is_amx(name)) {
-    *out_isa = LK_ISA_AVX512;
-    return true;
+/* The variable is read once: kernels of one plan must not part. */
+static level most_allowed(void) {
+  /* One more than the answer; 0: nobody asked yet. */
+  static atomic_int known;
+  int found = atomic_load_explicit(&known, memory_order_relaxed);
+  if (found == 0) {
+    const char *name = getenv("LATCHKEY_MAX_ISA");
+    const level named = name != NULL ? find_level(name) : LEVELS;
+    found = 1 + (int)(named < LEVELS ? named : AMX);
+    atomic_store_explicit(&known, found, memory_order_relaxed);
   }
-  for (int isa = 0; isa < LK_ISA_COUNT; isa++) {
-    if (strcasecmp(name, lk_isa_name((lk_isa)isa)) != 0) continue;
-    *out_isa = (lk_isa)isa;
-    return true;
-  }
-  return false;
+  return (level)(found - 1);
 }
 
 static lk_isa of_processor(void) {
@@ -48,17 +62,17 @@ static lk_isa of_processor(void) {
 
 bool lk_isa_has_bf16(void) {
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512bf16") != 0;
+  return most_allowed() >= AVX512 && __builtin_cpu_supports("avx512bf16") != 0;
 }
 
 bool lk_isa_has_vbmi(void) {
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512vbmi") != 0;
+  return most_allowed() >= AVX512 && __builtin_cpu_supports("avx512vbmi") != 0;
 }
 
 bool lk_isa_has_vnni(void) {
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512vnni") != 0;
+  return most_allowed() >= AVX512 && __builtin_cpu_supports("avx512vnni") != 0;
 }
 
 #if defined(__x86_64__)
@@ -84,10 +98,7 @@ bool lk_isa_has_amx(void) {
   static atomic_int known;
   int found = atomic_load_explicit(&known, memory_order_relaxed);
   if (found == UNKNOWN) {
-    const char *name = getenv("LATCHKEY_MAX_ISA");
-    lk_isa limit;
-    const bool is_allowed = name == NULL || is_amx(name) || !lk_isa_parse(name, &limit);
-    found = is_allowed && ask_for_amx() ? YES : NO;
+    found = most_allowed() >= AMX && ask_for_amx() ? YES : NO;
     atomic_store_explicit(&known, found, memory_order_relaxed);
   }
   return found == YES;
@@ -98,17 +109,19 @@ bool lk_isa_multiplies_bytes(void) {
 }
 
 lk_isa lk_isa_get(void) {
-  /* One more than the answer; 0: nobody asked yet. The variable is read once: kernels of one plan
-   * must not part. */
-  static atomic_int known;
+  static atomic_int known; /* as above */
   int found = atomic_load_explicit(&known, memory_order_relaxed);
   if (found == 0) {
-    const char *name = getenv("LATCHKEY_MAX_ISA");
-    lk_isa limit = LK_ISA_AVX512;
-    if (name != NULL) (void)lk_isa_parse(name, &limit);
-    const lk_isa own = of_processor();
+    const lk_isa own = of_processor(), limit = levels[most_allowed()].isa;
     found = 1 + (int)(limit < own ? limit : own);
     atomic_store_explicit(&known, found, memory_order_relaxed);
   }
   return (lk_isa)(found - 1);
+}
+
+const char *lk_isa_in_use(void) {
+  const lk_isa isa = lk_isa_get();
+  if (lk_isa_has_amx()) return levels[AMX].name;
+  if (isa == LK_ISA_AVX512) return levels[most_allowed() < AVX512 ? AVX512_CORE : AVX512].name;
+  return levels[isa == LK_ISA_AVX2 ? AVX2 : SSE2].name;
 }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .._text import size_text
 
 PROBLEM, REMARK = "problem", "remark"
-_ISAS = ("sse2", "avx2", "avx512", "amx")
+_ISAS = ("sse2", "avx2", "avx512_core", "avx512", "amx")
 _FAR_BELOW = 0.5  # of what is expected
 _OFTEN_THROTTLED = 0.05
 _OTHERS = 0.25  # processors that others use

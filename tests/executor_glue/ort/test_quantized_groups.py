@@ -100,8 +100,9 @@ def reasons(claims):
     return {left["reason"] for left in claims["left"]}
 
 
-def test_without_instructions_for_bytes_a_group_is_left():
-    claims = claims_with("avx2", "static")
+@pytest.mark.parametrize("isa", ["avx2", "avx512_core"])
+def test_without_instructions_for_bytes_a_group_is_left(isa):
+    claims = claims_with(isa, "static")
     assert claims["claimed"] == 0
     assert reasons(claims) == {SOONER}
 

@@ -1,10 +1,11 @@
 // The instruction set that kernels may use.
 #include <signal.h>
-#include <strings.h>
 #include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "tests/harness/lk_test.h"
@@ -16,33 +17,32 @@ extern "C" {
 namespace {
 
 TEST(Isa, NamesAreReadAsTheyAreGiven) {
-  for (int i = 0; i < LK_ISA_COUNT; i++) {
-    lk_isa found = LK_ISA_COUNT;
-    EXPECT_TRUE(lk_isa_parse(lk_isa_name(static_cast<lk_isa>(i)), &found));
-    EXPECT_EQ(found, i);
+  for (const char *name : {"sse2", "avx2", "AVX2", "avx512_core", "avx512", "amx"}) {
+    EXPECT_TRUE(lk_isa_is_name(name)) << name;
   }
-  lk_isa found = LK_ISA_COUNT;
-  EXPECT_TRUE(lk_isa_parse("AVX2", &found));
-  EXPECT_EQ(found, LK_ISA_AVX2);
-  EXPECT_TRUE(lk_isa_parse("amx", &found));
-  EXPECT_EQ(found, LK_ISA_AVX512);
-  found = LK_ISA_AVX2;
   for (const char *name : {"", "avx", "avx5", "avx512 ", "sse41", "amx8"}) {
-    EXPECT_FALSE(lk_isa_parse(name, &found)) << name;
+    EXPECT_FALSE(lk_isa_is_name(name)) << name;
   }
-  EXPECT_EQ(found, LK_ISA_AVX2) << "unchanged";
+  EXPECT_TRUE(lk_isa_is_name(lk_isa_in_use()));
 }
 
 TEST(Isa, TheEnvironmentIsObeyed) {
+  const std::vector<std::string> names = {"sse2", "avx2", "avx512_core", "avx512", "amx"};
+  auto place = [&](const char *name) {
+    return std::find(names.begin(), names.end(), name) - names.begin();
+  };
   const char *name = std::getenv("LATCHKEY_MAX_ISA");
-  lk_isa limit = LK_ISA_AVX512;
-  if (name != nullptr) {
-    ASSERT_TRUE(lk_isa_parse(name, &limit));
+  const auto limit = name != nullptr ? place(name) : place("amx");
+  ASSERT_LE(limit, place("amx")) << name;
+  EXPECT_LE(place(lk_isa_in_use()), limit);
+  if (limit < place("amx")) {
+    EXPECT_FALSE(lk_isa_has_amx());
   }
-  EXPECT_LE(lk_isa_get(), limit);
-  if (name != nullptr && strcasecmp(name, "amx") != 0) {
-    EXPECT_FALSE(lk_isa_has_amx()) << name;
+  if (limit < place("avx512")) {
+    EXPECT_FALSE(lk_isa_has_vnni() || lk_isa_has_vbmi() || lk_isa_has_bf16());
+    EXPECT_FALSE(lk_isa_multiplies_bytes());
   }
+  EXPECT_LE(int(lk_isa_get()), std::min<int>(int(limit), LK_ISA_AVX512));
 }
 
 // A signal would not fit the alternate stack of a thread that has one too small.
