@@ -44,6 +44,7 @@ static const rule rules[] = {
     {"log_level", WORDS, " off warning info debug ", AT_START},
     {"run_statistics", WORDS, " on off ", AT_START},
     {"statistics_file", ANYTHING, "", AT_START},
+    {"trace_file", ANYTHING, "", AT_START},
     {"cache_action", WORDS, " clear trim ", ANY_TIME},
 };
 
@@ -183,6 +184,12 @@ static void check_refusal(const given *of, size_t refused, when at, const lk_err
   }
 }
 
+static void check_file(const given *of, const char *name, const char *found) {
+  const char *file = last_value(of, name);
+  FUZZ_CHECK((file != NULL) == (found != NULL));
+  if (file != NULL) FUZZ_CHECK(strcmp(file, found) == 0);
+}
+
 static void check_start(const given *of, const lk_ort_options *out) {
   const lk_context_options *context = &out->context;
   FUZZ_CHECK(context->cache_entries == number_given(of, "cache_entries", LK_UNSET));
@@ -197,9 +204,9 @@ static void check_start(const given *of, const lk_ort_options *out) {
   FUZZ_CHECK((context->verbose == LK_LOG_DEBUG) == is_given(of, "log_level", "debug"));
   FUZZ_CHECK(out->claims_all == is_given(of, "claim", "all"));
   FUZZ_CHECK(out->run_statistics == is_given(of, "run_statistics", "on"));
-  const char *file = last_value(of, "statistics_file"), *names = last_value(of, "disabled_passes");
-  FUZZ_CHECK((file != NULL) == (out->statistics_file != NULL));
-  if (file != NULL) FUZZ_CHECK(strcmp(file, out->statistics_file) == 0);
+  check_file(of, "statistics_file", out->statistics_file);
+  check_file(of, "trace_file", out->trace_file);
+  const char *names = last_value(of, "disabled_passes");
   FUZZ_CHECK(out->n_disabled_passes == (names != NULL ? count_names(names) : 0));
   for (uint32_t i = 0; i < out->n_disabled_passes; i++) {
     const char *name = out->disabled_passes[i];
