@@ -111,6 +111,11 @@ def moved(value: numpy.ndarray, rng: numpy.random.Generator) -> numpy.ndarray:
     return other.astype(value.dtype)
 
 
+def _limits(value: numpy.ndarray) -> numpy.ndarray:
+    """Infinities and NaN, and 0 for numbers."""
+    return numpy.where(numpy.isfinite(value), 0, value)
+
+
 def spread(value: numpy.ndarray, others: list[numpy.ndarray]) -> numpy.ndarray | None:
     """How much each element differs at the most; None: by more than a number."""
     largest = numpy.zeros(value.shape)
@@ -121,7 +126,7 @@ def spread(value: numpy.ndarray, others: list[numpy.ndarray]) -> numpy.ndarray |
             if not numpy.array_equal(value, other):
                 return None
             continue
-        if not numpy.array_equal(numpy.isfinite(value), numpy.isfinite(other)):
+        if not numpy.array_equal(_limits(value), _limits(other), equal_nan=True):
             return None
         with numpy.errstate(all="ignore"):
             one = numpy.abs(value.astype(numpy.float64) - other.astype(numpy.float64))
