@@ -19,14 +19,16 @@ static uint64_t bytes_of(uint64_t word) {
   return (word & PAGES_MASK) * LK_PAGE;
 }
 
-/* Puts `word` where `old` was, and takes that. False: it is no more. */
+/* Puts `word` where `old` was, and takes that. False: it is no more. What is there is counted as
+ * long as it is there, and somewhat longer. */
 static bool replace(lk_spare_pages *self, uint32_t i, uint64_t old, uint64_t word) {
-  if (!__atomic_compare_exchange_n(&self->blocks[i], &old, word, false, __ATOMIC_ACQ_REL,
-                                   __ATOMIC_RELAXED)) {
-    return false;
-  }
-  __atomic_fetch_add(&self->bytes, bytes_of(word) - bytes_of(old), __ATOMIC_RELAXED);
-  return true;
+  const uint64_t taken = old;
+  if (word != 0) __atomic_fetch_add(&self->bytes, bytes_of(word), __ATOMIC_RELAXED);
+  const bool done = __atomic_compare_exchange_n(&self->blocks[i], &old, word, false,
+                                                __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  const uint64_t gone = done ? bytes_of(taken) : bytes_of(word);
+  if (gone != 0) __atomic_fetch_sub(&self->bytes, gone, __ATOMIC_RELAXED);
+  return done;
 }
 
 static uint64_t end(uint64_t word) {
@@ -71,7 +73,9 @@ uint64_t lk_spare_pages_keep(lk_spare_pages *self, void *block) {
   }
   const uint64_t word = word_of(block);
   uint64_t freed = put(self, word) ? 0 : put_for_oldest(self, word);
-  while (lk_spare_pages_bytes(self) > LK_SPARE_BYTES) freed += put_for_oldest(self, 0);
+  for (int i = 0; i < LK_SPARE_BLOCKS && lk_spare_pages_bytes(self) > LK_SPARE_BYTES; i++) {
+    freed += put_for_oldest(self, 0);
+  }
   return freed;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -118,6 +119,19 @@ TEST_F(Serve, ItsUserAloneAndRemovesItsFile) {
   }
   EXPECT_EQ(access(path.c_str(), F_OK), -1);
   EXPECT_EQ(ask(path), "nobody");
+}
+
+TEST_F(Serve, OptionsSayWhere) {
+  Context context;
+  LK_ASSERT_OK(create(&context, path));
+  std::map<std::string, std::pair<std::string, uint32_t>> options;
+  lk_option_info info = {};
+  info.struct_size = sizeof info;
+  for (uint32_t i = 0; api()->option_info(context, i, &info, nullptr) == LK_OK; i++) {
+    options[info.name] = {info.text, info.source};
+  }
+  EXPECT_EQ(options["socket"].first, path);
+  EXPECT_EQ(options["socket"].second, uint32_t(LK_FROM_ARGUMENT));
 }
 
 TEST_F(Serve, WhatReportersSay) {

@@ -143,6 +143,8 @@ REPORT = [{
     ("a.c  spare  why\na.c  spare  why", "stands there twice"),
     ("a.c  spare  why\na.c  used  why", "used: is entered now, or is gone"),
     ("a.c  spare  why\na.c  twice  why", "twice: is entered now, or is gone"),
+    ("a.c  spare?  why\na.c  twice?  why", None),
+    ("a.c  spare  why\na.c  gone?  why", "gone: is entered now, or is gone"),
     ("a.c  spare  why\nb.c  spare  why", "there is no such file"),
     ('a.c  spare  why\na.c  "one();"  why', "is reached now"),
     ('a.c  spare  why\na.c  "three();"  why', "no such line"),

@@ -96,11 +96,15 @@ void randomize(Operand &operand, Random &random, bool is_plain) {
   }
 }
 
+// How operands lie: any way, or in rows without gaps, and one of them, if any, is one number.
+enum Form { kAnyForm = -2, kRows = -1, kFirstIsOne = 0, kSecondIsOne = 1 };
+
 struct Case {
   lk_element_program program;
   std::vector<int64_t> dims;
   std::vector<Operand> operands; // inputs, outputs
   uint32_t ulp = 0;              // of f32 results, for steps that are not exact
+  Form form = kAnyForm;
 };
 
 bool is_same(uint32_t dtype, const void *found, const void *expected, double ulp) {
@@ -176,7 +180,8 @@ std::vector<int64_t> random_dims(Random &random) {
 // Memory for all operands of the case's program over dimensions drawn here.
 void draw(Case &test, Random &random, bool is_plain) {
   const lk_element_program &program = test.program;
-  test.dims = random_dims(random);
+  const bool is_any = test.form == kAnyForm;
+  test.dims = is_any ? random_dims(random) : std::vector<int64_t>{3, 37};
   std::vector<size_t> order(test.dims.size());
   for (size_t i = 0; i < order.size(); i++) order[i] = i;
   const std::vector<size_t> plain = order;
@@ -187,10 +192,11 @@ void draw(Case &test, Random &random, bool is_plain) {
     Operand operand;
     operand.dtype =
         is_output ? program.output_dtypes[k - program.n_inputs] : program.input_dtypes[k];
-    const uint32_t broadcast = is_output || pick(random, 0, 1) == 0 ? 0 : uint32_t(random());
-    const bool is_permuted = pick(random, 0, 3) == 0;
+    uint32_t broadcast = is_output || pick(random, 0, 1) == 0 ? 0 : uint32_t(random());
+    if (!is_any) broadcast = int(k) == test.form ? UINT32_MAX : 0;
+    const bool is_permuted = is_any && pick(random, 0, 3) == 0;
     operand.strides = strides_for(test.dims, is_permuted ? order : plain, broadcast,
-                                  pick(random, 0, 5) == 0 ? 2 : 1);
+                                  is_any && pick(random, 0, 5) == 0 ? 2 : 1);
     allocate(operand, test.dims, pick(random, 0, 20));
     randomize(operand, random, is_plain);
     test.operands.push_back(std::move(operand));
@@ -234,6 +240,7 @@ TEST_P(ElementIsa, EveryStepOnEveryClassIsWhatLoopsCompute) {
       if (lk_element_loops_for(GetParam())->ops[info.op][class_].all == nullptr) continue;
       for (int round = 0; round < lk::repeats(12); round++) {
         Case test = {begin(), {}, {}};
+        if (round < 3 && info.operands == 2) test.form = Form(kRows + round);
         Value operands[3] = {};
         for (uint32_t i = 0; i < info.operands; i++) {
           const bool chooses = info.op == LK_ELEMENT_WHERE && i == 0;
