@@ -3,9 +3,6 @@
  * while it is there. */
 #include "ops/kernel/concat.h"
 
-#include <emmintrin.h>
-#include <string.h>
-
 #include "ops/kernel/copy_block.h"
 
 enum {
@@ -13,51 +10,17 @@ enum {
   SHARED_BYTES = 256 * 1024 /* with less to move, waking the threads costs more than they save */
 };
 
-/* ---- pairs ---- */
-
-#define PAIRS(block, bits)                                                                         \
-  static void pairs_of_##block(const char *a, const char *b, int64_t rows, char *to) {             \
-    enum { AT_ONCE = 16 / (block) };                                                               \
-    int64_t i = 0;                                                                                 \
-    for (; i + AT_ONCE <= rows; i += AT_ONCE) {                                                    \
-      const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(a + i * (block)));         \
-      const __m128i y = _mm_loadu_si128((const __m128i *)(const void *)(b + i * (block)));         \
-      __m128i *both = (__m128i *)(void *)(to + 2 * i * (block));                                   \
-      _mm_storeu_si128(both, _mm_unpacklo_epi##bits(x, y));                                        \
-      _mm_storeu_si128(both + 1, _mm_unpackhi_epi##bits(x, y));                                    \
-    }                                                                                              \
-    for (; i < rows; i++) {                                                                        \
-      memcpy(to + 2 * i * (block), a + i * (block), block);                                        \
-      memcpy(to + (2 * i + 1) * (block), b + i * (block), block);                                  \
-    }                                                                                              \
+/* Rows of one element of each source. */
+static lk_interleave_fn *find_interleave(const lk_concat *self) {
+  for (uint32_t i = 1; i < self->count; i++) {
+    if (self->blocks[i] != self->blocks[0]) return NULL;
   }
-PAIRS(1, 8)
-PAIRS(2, 16)
-PAIRS(4, 32)
-PAIRS(8, 64)
-#undef PAIRS
-
-static lk_concat_pairs_fn *find_pairs(const lk_concat *self) {
-  if (self->count != 2 || self->blocks[0] != self->blocks[1]) return NULL;
-  switch (self->blocks[0]) {
-  case 1:
-    return pairs_of_1;
-  case 2:
-    return pairs_of_2;
-  case 4:
-    return pairs_of_4;
-  case 8:
-    return pairs_of_8;
-  default:
-    return NULL;
-  }
+  return lk_interleave_find(self->count, self->blocks[0]);
 }
-
-/* ---- the whole ---- */
 
 void lk_concat_plan(lk_concat *self, lk_isa isa) {
   self->planes = lk_copy_planes_get(isa);
-  self->pairs = find_pairs(self);
+  self->interleave = find_interleave(self);
   self->row = 0;
   for (uint32_t i = 0; i < self->count; i++) self->row += self->blocks[i];
   const size_t row = self->row > 0 ? self->row : 1; /* of nothing: one turn does that */
@@ -87,10 +50,12 @@ static void concat_rows(const lk_concat *self, void *const *pointers, int64_t ro
                          .cols = rows,
                          .to = (char *)pointers[self->count] + (size_t)row * self->row,
                          .to_col = (int64_t)self->row};
-  if (self->pairs != NULL) {
-    const size_t at = (size_t)row * self->blocks[0];
-    const char *a = pointers[0], *b = pointers[1];
-    self->pairs(a + at, b + at, rows, plane.to);
+  if (self->interleave != NULL) {
+    void *from[LK_INTERLEAVE_ARRAYS];
+    for (uint32_t i = 0; i < self->count; i++) {
+      from[i] = (char *)pointers[i] + (size_t)row * self->blocks[i];
+    }
+    self->interleave(from, rows, plane.to);
     return;
   }
   for (uint32_t i = 0; i < self->count; i++) {

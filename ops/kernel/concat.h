@@ -6,12 +6,10 @@
 #include <stdbool.h>
 
 #include "ops/kernel/copy_plane.h"
+#include "ops/kernel/interleave.h"
 #include "ops/kernel/kernel.h"
 
 enum { LK_CONCAT_SOURCES = 60 };
-
-/* Rows of one element of each of two sources, in turns. */
-typedef void lk_concat_pairs_fn(const char *a, const char *b, int64_t rows, char *to);
 
 typedef struct lk_concat {
   int64_t rows; /* places outside the axis */
@@ -19,10 +17,10 @@ typedef struct lk_concat {
   bool shared; /* worth it to wake other threads */
   /* ---- by lk_concat_plan ---- */
   const lk_copy_planes *planes;
-  lk_concat_pairs_fn *pairs; /* NULL: rows are not such */
-  size_t row;                /* bytes of a row of the output */
-  size_t piece;              /* bytes of a row in a turn */
-  int64_t tile;              /* rows in a turn: 1 where it is not a whole one */
+  lk_interleave_fn *interleave; /* rows are of an element of each; NULL: they are not */
+  size_t row;                   /* bytes of a row of the output */
+  size_t piece;                 /* bytes of a row in a turn */
+  int64_t tile;                 /* rows in a turn: 1 where it is not a whole one */
   int64_t turns;
   /* ---- */
   size_t blocks[LK_CONCAT_SOURCES]; /* bytes of each source in a row; those behind `count` may be

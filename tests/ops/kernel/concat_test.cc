@@ -70,13 +70,16 @@ TEST(ConcatKernel, PutsRandomBlocksBehindEachOther) {
 }
 
 // Rows of an element of each: vectors of them, and what is left.
-TEST(ConcatKernel, PutsElementsInPairs) {
+TEST(ConcatKernel, InterleavesElements) {
   std::mt19937 random(6);
-  for (const size_t block : {1, 2, 3, 4, 8, 16}) {
-    for (const int64_t rows : {1, 3, 16, 31, 500, 20000}) {
-      SCOPED_TRACE(std::to_string(rows) + " of " + std::to_string(block));
-      Case made = make(rows, {block, block}, random);
-      ASSERT_NO_FATAL_FAILURE(run(made, lk_isa_get()));
+  for (const size_t sources : {2, 3, 4, 5}) {
+    for (const size_t block : {1, 2, 3, 4, 7, 8, 9, 16}) {
+      for (const int64_t rows : {1, 3, 16, 31, 500, 20000}) {
+        SCOPED_TRACE(std::to_string(rows) + " of " + std::to_string(sources) + " times " +
+                     std::to_string(block));
+        Case made = make(rows, std::vector<size_t>(sources, block), random);
+        ASSERT_NO_FATAL_FAILURE(run(made, lk_isa_get()));
+      }
     }
   }
 }
