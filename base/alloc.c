@@ -15,8 +15,9 @@
  * hardly any rest of a large block is so small. */
 enum { LARGE_BLOCK = 256 * 1024, LARGE_ALIGNMENT = 64 * 1024 };
 
-/* Of these, glibc gives what lies at the end of its heap back to the system as soon as they are
- * freed, and each run would wait for pages again. */
+/* From here on blocks have pages of their own, of which some stay (base/spare_pages.h). glibc gives
+ * the end of its heap back to the system as soon as 128 KiB of it are free: each run would wait for
+ * pages again. */
 enum { LEAST_OF_PAGES = 32 * 1024 };
 
 static void *block_of_malloc(size_t size, size_t alignment) {

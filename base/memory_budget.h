@@ -23,7 +23,7 @@ typedef struct lk_memory_budget {
   uint64_t limit, bytes, peak, refusals;
   uint64_t refused;     /* bytes of the block that was refused last */
   lk_tally counts;      /* LK_MEMORY_ALLOCATIONS */
-  lk_spare_pages spare; /* count; before anything is refused, they go */
+  lk_spare_pages spare; /* held, too; they go before anything is refused */
 } lk_memory_budget;
 
 /* What `counts` has. */
