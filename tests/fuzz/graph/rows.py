@@ -98,9 +98,15 @@ def takes_infinities(op_type: str) -> bool:
 
 
 def leaves_open(op_type: str, inputs: list[numpy.ndarray | None]) -> bool:
-    """Whether ONNX does not say what these values become: what is divided by a scale of 0, and a
-    product of which parts are too large, or too small, for their type."""
+    """Whether ONNX does not say what these values become, or the reference evaluator is no judge of
+    them: what is divided by a scale of 0, a product of which parts are too large, or too small, for
+    their type, numbers of 0 and more beside a slope that is none (it multiplies them by 0), and a
+    range whose size is counted with a number that overflows."""
     first = inputs[0]
+    if op_type == "PRelu":
+        return not numpy.isfinite(inputs[1]).all()
+    if op_type == "Range":
+        return any(numpy.abs(float(value)) > 2**40 for value in inputs)
     if op_type == "ReduceProd" and first is not None and first.dtype.kind == "f":
         sizes = numpy.abs(first.astype(numpy.float64))
         sizes = numpy.log2(sizes[(sizes > 0) & numpy.isfinite(sizes)])
