@@ -1,16 +1,13 @@
 """Models as real exporters write them give what ONNX Runtime's CPU provider gives, at every size
 that their files list, with and without run plans, and again when a size comes back."""
 
-import os
-import subprocess
-import sys
-
 import onnx
 import onnxruntime
 import pytest
 from bounds import check_output
 from exported_models import FOLDER, NAMES, requests_of
 from logits import with_logits
+from other_isa import run_again
 
 import latchkey
 
@@ -48,9 +45,4 @@ def test_agrees_with_onnxruntime(name):
 @pytest.mark.parametrize("isa", ["avx2", "avx512_core"])
 def test_quantized_without_vnni(isa):
     """The same on the kernels for processors without instructions for products of bytes."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k",
-         "agrees and int8"],
-        env={**os.environ, "LATCHKEY_MAX_ISA": isa}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-4000:]
-    assert "skipped" not in done.stdout, done.stdout[-4000:]
+    run_again(__file__, isa, "agrees and int8")

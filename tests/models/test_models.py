@@ -5,10 +5,6 @@ The models: the nine light ones of the onnx wheel with random weights (light_mod
 three of PP-OCRv4 in the rapidocr-onnxruntime wheel, on pictures of text.
 """
 
-import os
-import subprocess
-import sys
-
 import light_models
 import numpy
 import onnxruntime
@@ -16,6 +12,7 @@ import pytest
 from bounds import check_output
 from logits import save_with_logits
 from ocr_models import ANGLE, DETECTION, RECOGNITION, noise
+from other_isa import run_again
 from pictures import picture
 
 import latchkey
@@ -104,9 +101,5 @@ def test_without_avx512():
     """The same on the kernels for a machine with AVX2 only; the models that differ most."""
     if "AVX512" not in latchkey.version().upper().replace("-", "").replace("_", ""):
         pytest.skip(f"this machine has no AVX-512: {latchkey.version()}, as all tests ran already")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k",
-         "recognition or detection or angle or resnet50 or shufflenet or squeezenet"],
-        env={**os.environ, "LATCHKEY_MAX_ISA": "avx2"}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-4000:]
-    assert "skipped" not in done.stdout, done.stdout[-4000:]
+    run_again(__file__, "avx2",
+              "recognition or detection or angle or resnet50 or shufflenet or squeezenet")
