@@ -60,8 +60,12 @@ lk_element_op lk_element_cast_op(lk_element_class to) {
 }
 
 bool lk_element_is_of_class(uint32_t dtype) {
-  return dtype == LK_F32 || dtype == LK_F64 || dtype == LK_I32 || dtype == LK_I64 ||
-         dtype == LK_U64 || dtype == LK_BOOL;
+  static const uint8_t dtypes[] = {
+#define DTYPE(symbol, name, type, of) of,
+      LK_ELEMENT_CLASS_LIST(DTYPE)
+#undef DTYPE
+  };
+  return dtype == dtypes[lk_element_class_of(dtype)];
 }
 
 const lk_element_loops *lk_element_loops_for(uint32_t isa) {
