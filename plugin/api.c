@@ -100,6 +100,7 @@ static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stat
   stats.weights_packed = weights.packed;
   stats.weights_shared = weights.shared;
   stats.weights_capacity_bytes = weights.capacity_bytes;
+  stats.weights_lent_bytes = weights.lent;
   stats.reorders = atomic_load_explicit(&context->env.reorders, memory_order_relaxed);
   const lk_memory_state memory = lk_memory_budget_state(&context->memory);
   stats.allocations = lk_tally_sum(&context->memory.counts, LK_MEMORY_ALLOCATIONS) +

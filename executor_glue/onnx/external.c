@@ -81,6 +81,17 @@ void lk_onnx_external_drop_pages(lk_onnx_external *external) {
   pthread_mutex_unlock(&external->mutex);
 }
 
+lk_status lk_onnx_external_check(lk_onnx_external *external, lk_error *error) {
+  lk_status status = LK_OK;
+  pthread_mutex_lock(&external->mutex);
+  for (size_t i = 0; status == LK_OK && i < external->n_files; i++) {
+    const external_file *file = &external->files[i];
+    status = lk_onnx_map_check(&file->map, file->location, error);
+  }
+  pthread_mutex_unlock(&external->mutex);
+  return status;
+}
+
 /* Whether a relative path has a component "..". */
 static bool climbs(const char *path) {
   for (const char *part = path; part != NULL; part = strchr(part, '/')) {

@@ -20,4 +20,6 @@ void lk_onnx_external_destroy(lk_onnx_external *external); /* NULL is allowed */
  * length that is not `size`. LK_NOT_FOUND, LK_IO; LK_OUT_OF_RANGE: the file is shorter. */
 lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorProto *tensor,
                                 uint64_t size, const uint8_t **out_bytes, lk_error *error);
+/* LK_IO, with its location: one of the files was cut. */
+lk_status lk_onnx_external_check(lk_onnx_external *external, lk_error *error);
 void lk_onnx_external_drop_pages(lk_onnx_external *external);

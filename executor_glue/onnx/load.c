@@ -72,6 +72,7 @@ lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, l
   ProtobufCMessage *message = NULL;
   lk_graph *graph = NULL;
   *out_graph = NULL;
+  LK_TRY(lk_onnx_model_check(model, error));
   LK_TRY(unpack(allocator, &model->source, LK_ONNX_MODEL, &onnx__model_proto__descriptor, &message,
                 error));
   LK_TRY(lk_onnx_graph_build(allocator, &model->source, (const Onnx__ModelProto *)message, &graph,
@@ -152,6 +153,12 @@ lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, s
 
 const char *lk_onnx_model_path(const lk_onnx_model *model) {
   return model->path;
+}
+
+lk_status lk_onnx_model_check(const lk_onnx_model *model, lk_error *error) {
+  LK_RETURN_NOT_OK(lk_onnx_map_check(&model->map, model->path, error));
+  if (model->source.external == NULL) return LK_OK;
+  return lk_onnx_external_check(model->source.external, error);
 }
 
 void lk_onnx_model_drop_pages(lk_onnx_model *model) {

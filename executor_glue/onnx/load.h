@@ -22,9 +22,13 @@ lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, s
 lk_status lk_onnx_load_leniently(const lk_allocator *allocator, const char *path,
                                  const lk_onnx_lenience *lenience, lk_onnx_model **out_model,
                                  lk_graph **out_graph, lk_error *error);
-/* Reads one more graph from what is mapped already, whatever has become of the files. */
+/* Reads one more graph from what is mapped already, whatever has become of the paths. LK_IO as
+ * lk_onnx_model_check. */
 lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error);
 const char *lk_onnx_model_path(const lk_onnx_model *model); /* NULL: it is in memory */
+/* Whether mapped files can still be read; ask before reading constants where they lie. LK_IO: one
+ * was cut, and is named. */
+lk_status lk_onnx_model_check(const lk_onnx_model *model, lk_error *error);
 /* Tells the system that the mapped pages are not needed now: they leave RSS, and come back from the
  * file when they are read again. */
 void lk_onnx_model_drop_pages(lk_onnx_model *model);

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/readable.h"
 #include "base/status.h"
 
 static lk_status fail_errno(const char *verb, const char *path, int code, lk_error *error) {
@@ -75,8 +77,20 @@ lk_status lk_onnx_map_create(const char *path, const lk_allocator *copied, lk_on
   return status;
 }
 
+static bool is_mapped(const lk_onnx_map *map) {
+  return map->bytes != NULL && map->copied == NULL;
+}
+
+lk_status lk_onnx_map_check(const lk_onnx_map *map, const char *path, lk_error *error) {
+  if (!is_mapped(map) || lk_is_readable(map->bytes, map->size)) return LK_OK;
+  return lk_fail(error, LK_IO,
+                 "failed to read '%s': since the model was opened the file was cut, or its disk "
+                 "fails",
+                 path);
+}
+
 void lk_onnx_map_drop_pages(const lk_onnx_map *map) {
-  if (map->bytes == NULL || map->copied != NULL) return;
+  if (!is_mapped(map)) return;
   (void)madvise((void *)(uintptr_t)map->bytes, map->size, MADV_DONTNEED);
 }
 

@@ -62,6 +62,7 @@ static json_t *weights_json(const lk_stats *stats) {
   lk_json_set(&json, "bytes", lk_json_number(stats->weights_bytes));
   lk_json_set(&json, "packed", lk_json_number(stats->weights_packed));
   lk_json_set(&json, "shared", lk_json_number(stats->weights_shared));
+  lk_json_set(&json, "lent_bytes", lk_json_number(stats->weights_lent_bytes));
   lk_json_set(&json, "capacity_bytes", lk_json_number(stats->weights_capacity_bytes));
   return lk_json_end(&json);
 }

@@ -20,6 +20,26 @@ typedef struct lk_session_source {
   lk_onnx_model *model;
 } lk_session_source;
 
+static bool is_lendable(const lk_value *value) {
+  int64_t bytes = 0;
+  return value->constant_kind == LK_CONSTANT_MAPPED &&
+         lk_tensor_size(&value->constant.desc, "a constant", NULL, &bytes, NULL) == LK_OK &&
+         (uint64_t)bytes >= LK_LENT_LEAST_BYTES;
+}
+
+/* Whether operators may read constants of the graph or its bodies where they lie in the file. */
+static bool has_lendable(const lk_graph *graph) {
+  for (size_t i = 0; i < graph->n_values; i++) {
+    if (is_lendable(&graph->values[i])) return true;
+  }
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    for (uint32_t b = 0; b < graph->nodes[n].n_bodies; b++) {
+      if (has_lendable(graph->nodes[n].bodies[b].graph)) return true;
+    }
+  }
+  return false;
+}
+
 /* Counts the constants that the passes left, before the executor hands them over. */
 static void count_constants(lk_session *session) {
   for (size_t i = 0; i < session->graph->n_values; i++) {
@@ -175,6 +195,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
                               &session->executor, error));
   LK_TRY(run_passes(session, &options, error));
   count_constants(session);
+  session->has_lendable = has_lendable(session->graph);
   const lk_graph_executor_options how = executor_options(api, &options);
   LK_TRY(
       lk_flow_create(api, context, session->executor, session->graph, &how, &session->flow, error));

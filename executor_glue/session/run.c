@@ -116,14 +116,18 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
   return status;
 }
 
-/* Packing weights reads pages of the model that are not needed again. Only a run that builds its
- * run plan packs. */
-static void drop_model_pages(lk_session *session) {
+/* A run that builds its run plan packs weights, which reads pages of the model that are not needed
+ * again, and may be the first that reads others in each run. Where no run plans are kept, any run
+ * may be. */
+static void look_at_mapping(lk_session *session) {
   const uint64_t builds = lk_flow_builds(session->flow) + 1;
-  if (atomic_load_explicit(&session->builds_seen, memory_order_relaxed) == builds) return;
+  const bool has_built =
+      atomic_load_explicit(&session->builds_seen, memory_order_relaxed) != builds;
+  if (!has_built && (session->options.run_plans != 0 || !session->has_lendable)) return;
   atomic_store(&session->builds_seen, builds);
   lk_stats stats = {.struct_size = sizeof stats};
   if (session->api->cache_stats(session->context, NULL, &stats, NULL) != LK_OK) return;
+  atomic_store(&session->reads_mapping, session->has_lendable && stats.weights_lent_bytes > 0);
   const uint64_t packings = stats.weights_packed + 1;
   if (atomic_exchange(&session->packings_seen, packings) == packings) return;
   lk_onnx_model_drop_pages(session->model);
@@ -133,7 +137,21 @@ static void drop_model_pages(lk_session *session) {
 static lk_status name_file(const lk_session *session, lk_status status, lk_error *error) {
   const char *path = lk_onnx_model_path(session->model);
   if (status != LK_IO || path == NULL) return status;
-  return lk_error_prefix(error, status, "'%s' or a file of its data was written over", path);
+  return lk_error_prefix(error, status, "'%s' or a file of its data was written over or cut", path);
+}
+
+/* Whether what plans read where it lies in a file is still there. Looking takes a thirtieth of the
+ * time at most, however short runs are and however many files there are. */
+static lk_status check_files(lk_session *session, lk_error *error) {
+  enum { RARITY = 32, MOST_NS = 10 * 1000 * 1000 };
+  if (!atomic_load_explicit(&session->reads_mapping, memory_order_relaxed)) return LK_OK;
+  const uint64_t begin = lk_now_ns();
+  if (begin < atomic_load_explicit(&session->look_again_ns, memory_order_relaxed)) return LK_OK;
+  LK_RETURN_NOT_OK(lk_onnx_model_check(session->model, error));
+  const uint64_t end = lk_now_ns(), pause = (end - begin) * RARITY;
+  atomic_store_explicit(&session->look_again_ns, end + (pause < MOST_NS ? pause : MOST_NS),
+                        memory_order_relaxed);
+  return LK_OK;
 }
 
 static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
@@ -145,6 +163,7 @@ static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_
   LK_TRY(call_create(&call, session, error));
   LK_TRY(sort_inputs(session, inputs, n_inputs, &call, error));
   LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
+  LK_TRY(check_files(session, error));
   const lk_graph_run what = {
       .inputs = call.inputs, .outputs = call.outputs, .wanted = call.wanted, .options = options};
   status = lk_flow_run(session->flow, &what, error);
@@ -152,10 +171,10 @@ static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_
       lk_reclaim_idle(session->api, session->context, options->trace)) {
     status = lk_flow_run(session->flow, &what, error);
   }
+  look_at_mapping(session);
   LK_TRY(name_file(session, status, error));
   status = hand_over(session, &call, outputs, n_outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
-  drop_model_pages(session);
 
 cleanup:
   lk_free(session->allocator, call.memory);

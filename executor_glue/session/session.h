@@ -45,6 +45,9 @@ struct lk_session {
   lk_session_options options;   /* with that list, and the next one */
   lk_fixed_dim *fixed_dims;     /* [n_fixed_dims], with copies of the names */
   uint64_t n_constants, constant_bytes, load_ns;
+  bool has_lendable;         /* constants that operators may read where they lie in the file */
+  atomic_bool reads_mapping; /* and when a run plan was last built, plans of the context did */
+  atomic_uint_least64_t look_again_ns; /* when to look next whether the files are whole */
   /* When pages of the model were last given back: run plan builds, and the context's packings of
    * weights; each + 1, 0: never. */
   _Atomic uint64_t builds_seen, packings_seen;

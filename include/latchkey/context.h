@@ -119,6 +119,9 @@ typedef struct lk_kind_stats {
   uint64_t build_times[LK_TIME_BUCKETS]; /* of builds, failed ones too */
 } lk_kind_stats;
 
+/* Constants of fewer bytes are copied where they are not packed. */
+#define LK_LENT_LEAST_BYTES ((uint64_t)1 << 20)
+
 typedef struct lk_stats {
   size_t struct_size;
   lk_kind_stats kind[LK_KIND_COUNT];
@@ -137,6 +140,9 @@ typedef struct lk_stats {
   /* Of memory_bytes: packed weights, unless they are to be apart; freed blocks that wait for the
    * next run. */
   uint64_t memory_weights_bytes, memory_spare_bytes;
+  /* Constants that plans read where their owner has them, such as a mapped file, and that do not
+   * count: those of LK_LENT_LEAST_BYTES and more which are not packed. */
+  uint64_t weights_lent_bytes;
 } lk_stats;
 
 #ifdef __cplusplus

@@ -59,11 +59,14 @@ typedef struct lk_session_options {
   uint32_t max_runs;
   uint32_t when_busy; /* lk_when_busy */
   /* 0: the model's files are mapped as long as the session and its clones are open. They must not
-   * be written over meanwhile: put a new file in an old one's place by rename. Weights that have
-   * changed when they are packed fail the run with LK_IO; those that operators read where they lie
-   * give other results, and a file that was cut ends the process with SIGBUS. 1: the files are read
-   * into memory when the model is opened, and may go or change. A clone has what its session has,
-   * and a model in memory is never copied. */
+   * be written over meanwhile: put a new file in an old one's place by rename. What a run would
+   * read from a file that was cut, as a copy onto it does first, fails it with LK_IO, and so do
+   * weights that have changed when they are packed. Weights that operators read where they lie, of
+   * LK_LENT_LEAST_BYTES and more, give other results when they change; a file that is cut during
+   * the very run, clone or opening that reads it, or less than 10 ms before such a run, may end the
+   * process with SIGBUS, as does any cut before Linux 5.14. 1: the files are read into memory when
+   * the model is opened, and may go or change. A clone has what its session has, and a model in
+   * memory is never copied. */
   uint32_t copy_model;
   uint32_t n_fixed_dims;
   const lk_fixed_dim *fixed_dims; /* they are copied; a clone has them too */

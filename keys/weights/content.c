@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/readable.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
 
@@ -119,7 +120,9 @@ static void remove_lender(lk_content *content, const void *data) {
   }
   if (lender == NULL || lender->count > 0) return;
   if (content->refs > 1 && !lk_content_readable(content, NULL)) {
-    lk_packed *copy = lk_copy_create_plain(weights, data, content->bytes);
+    lk_packed *copy = lk_is_readable(data, content->bytes)
+                          ? lk_copy_create_plain(weights, data, content->bytes)
+                          : NULL;
     if (copy != NULL && lk_content_check(content, copy->data, NULL) != LK_OK) {
       lk_copy_destroy(&weights->allocator, copy);
       copy = NULL;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/readable.h"
 #include "base/status.h"
 
 void lk_copy_destroy(const lk_allocator *allocator, lk_packed *copy) {
@@ -74,15 +75,20 @@ void lk_copy_link(lk_content *content, lk_packed *copy) {
   copy->content = content;
   copy->serial = ++content->weights->last_serial;
   LK_LIST_ADD(content->copies, copy, next, link);
-  if (copy->kind != LK_COPY_LENT && copy->data != NULL) lk_copy_count(copy);
+  if (copy->kind == LK_COPY_LENT) {
+    content->weights->stats.lent += copy->bytes;
+  } else if (copy->data != NULL) {
+    lk_copy_count(copy);
+  }
 }
 
 static void unlink_copy(lk_packed *copy) {
   lk_content *content = copy->content;
+  lk_weights_stats *stats = &content->weights->stats;
   LK_LIST_REMOVE(copy, next, link);
+  if (copy->kind == LK_COPY_LENT) stats->lent -= copy->bytes;
   if (copy->kind == LK_COPY_LENT || copy->data == NULL) return;
   unlink_use(content->weights, copy);
-  lk_weights_stats *stats = &content->weights->stats;
   stats->entries--;
   stats->bytes -= copy->bytes;
   if (stats->bytes <= stats->capacity_bytes) content->weights->is_full = false;
@@ -191,28 +197,53 @@ static lk_status unpack(lk_content *content, lk_packed *copy, lk_reading *readin
   return LK_OK;
 }
 
-lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk_error *error) {
-  lk_packed *packed = NULL;
-  *out_reading = (lk_reading){0};
-  /* One that is about to leave waits for the readers, and so for this one too. */
-  for (lk_lender *lender = content->lenders; lender != NULL; lender = lender->next) {
-    if (lender->count > 0 || out_reading->bytes == NULL) out_reading->bytes = lender->data;
-    out_reading->is_lent = true;
+/* Bytes that an owner lends; one who is about to leave waits for the readers, and so for this one
+ * too. NULL: nobody does, or they are gone. It is always the first owner where that is possible:
+ * only its pages become resident, and not those of each. */
+static const void *find_lent_bytes(const lk_content *content, bool *out_is_gone) {
+  const lk_lender *first = NULL;
+  for (const lk_lender *lender = content->lenders; lender != NULL; lender = lender->next) {
+    if (lender->count > 0 || first == NULL) first = lender; /* they are listed in front */
   }
+  if (first == NULL || lk_is_readable(first->data, content->bytes)) {
+    return first != NULL ? first->data : NULL;
+  }
+  const lk_lender *lender = content->lenders;
+  while (lender != NULL && !lk_is_readable(lender->data, content->bytes)) lender = lender->next;
+  *out_is_gone = lender == NULL;
+  return lender != NULL ? lender->data : NULL;
+}
+
+lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_packed *packed = NULL;
+  bool is_gone = false;
+  *out_reading = (lk_reading){0};
   for (lk_packed *copy = content->copies; copy != NULL; copy = copy->next) {
     if (copy->data == NULL) continue;
-    if (copy->kind == LK_COPY_PLAIN) *out_reading = (lk_reading){.bytes = copy->data};
+    if (copy->kind == LK_COPY_PLAIN) out_reading->bytes = copy->data;
     if (copy->kind == LK_COPY_PACKED && copy->packer.unpack != NULL) packed = copy;
+  }
+  if (out_reading->bytes == NULL) {
+    out_reading->bytes = find_lent_bytes(content, &is_gone);
+    out_reading->is_lent = out_reading->bytes != NULL;
   }
   content->readers++;
   if (out_reading->bytes != NULL) return LK_OK;
-  const lk_status status =
-      packed != NULL
-          ? unpack(content, packed, out_reading, error)
-          : lk_fail(error, LK_OUT_OF_MEMORY,
-                    "failed to read weights of %zu bytes: their owner is gone, and there was no "
-                    "memory for a copy, or they had changed",
-                    content->bytes);
+  if (packed != NULL) {
+    status = unpack(content, packed, out_reading, error);
+  } else if (is_gone) {
+    status =
+        lk_fail(error, LK_IO,
+                "failed to read weights of %zu bytes: the file in which they lie was cut, or its "
+                "disk fails",
+                content->bytes);
+  } else {
+    status = lk_fail(error, LK_OUT_OF_MEMORY,
+                     "failed to read weights of %zu bytes: their owner is gone, and there was no "
+                     "memory for a copy, or they had changed",
+                     content->bytes);
+  }
   if (status != LK_OK) lk_content_read_end(content, out_reading);
   return status;
 }

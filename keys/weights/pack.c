@@ -1,14 +1,13 @@
 /* Copies of contents that callers use: packed once per layout, or plain. */
+#include <latchkey/context.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/prefetch.h"
+#include "base/readable.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
-
-/* Less is copied rather than lent: not worth the owner's care. */
-#define LEND_BYTES ((size_t)1 << 20)
 
 /* `layout` NULL: the plain one. */
 static lk_packed *find_copy(const lk_content *content, const lk_weights_layout *layout) {
@@ -96,9 +95,12 @@ lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, 
 
 /* Bytes that an owner lends and that are worth lending; NULL: copy them. */
 static const void *find_lendable(const lk_content *content, size_t alignment) {
-  if (content->bytes < LEND_BYTES) return NULL;
+  if (content->bytes < LK_LENT_LEAST_BYTES) return NULL;
   for (const lk_lender *lender = content->lenders; lender != NULL; lender = lender->next) {
-    if (lender->count > 0 && (uintptr_t)lender->data % alignment == 0) return lender->data;
+    if (lender->count > 0 && (uintptr_t)lender->data % alignment == 0 &&
+        lk_is_readable(lender->data, content->bytes)) {
+      return lender->data;
+    }
   }
   return NULL;
 }

@@ -22,6 +22,7 @@ void lk_weights_set_capacity(lk_weights *weights, uint64_t capacity_bytes);
 typedef struct lk_weights_stats {
   uint64_t entries, bytes; /* packed copies, and plain ones that are kept; not lent bytes */
   uint64_t packed, shared; /* packings done; times one was found ready */
+  uint64_t lent;           /* bytes of an owner that are in use */
   uint64_t capacity_bytes;
   uint64_t looks;  /* at copies, for one that may go */
   uint64_t hashed; /* bytes that were read to find a content */
@@ -57,15 +58,15 @@ typedef struct lk_packer {
 } lk_packer;
 
 /* The copy in that layout, of `bytes` bytes: found, or packed now. LK_IO: it was to be packed from
- * lent bytes, and they have changed. Whoever asks while it is being
- * packed waits; when that fails, the packer's status is returned, nothing is left behind, and those
- * who waited try for themselves. */
+ * lent bytes, and they have changed, or the file in which they lie was cut. Whoever asks while it
+ * is being packed waits; when that fails, the packer's status is returned, nothing is left behind,
+ * and those who waited try for themselves. */
 lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, size_t bytes,
                           const lk_packer *packer, lk_packed **out_packed, lk_error *error);
 /* The plain bytes, aligned to `alignment` (a power of two, at most 64): 1 MiB or more that an owner
  * lends, aligned so, are the owner's own, else they are a copy that the store keeps. The owner's
  * bytes are valid until that owner releases its reference, which the caller must see to: whoever
- * lent them ends what uses this copy first. */
+ * lent them ends what uses this copy first. LK_IO: the file in which they lie was cut. */
 lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **out_packed,
                            lk_error *error);
 /* What a copy that was had before is found by, without saying its layout again. It keeps no copy; a

@@ -168,6 +168,7 @@ class Context:
         return Stats({"cache": cache, "weights": {
             "entries": stats.weights_entries, "bytes": stats.weights_bytes,
             "packed": stats.weights_packed, "shared": stats.weights_shared,
+            "lent_bytes": stats.weights_lent_bytes,
             "capacity_bytes": stats.weights_capacity_bytes}, "memory": {
                 name: getattr(stats, f"memory_{name}") for name in (
                     "bytes", "peak_bytes", "limit_bytes", "refusals", "refused_bytes")}})

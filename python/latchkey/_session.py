@@ -65,6 +65,9 @@ class Session:
     :param fixed_dims: sizes for dimensions that the model leaves open, ``{"batch": 1}``: by the
         name that ``inputs`` shows, which means each dimension of that name, or by input and number,
         ``{"x[0]": 1}``. Inputs must have them then, and new sizes have fewer nodes to bind.
+    :param copy_model: True: the model's files are read into memory when it is opened, and may
+        change or go afterwards. False: they are mapped; replace them by renaming, and never write
+        over them.
     :param executor: ``"naive"``: operators in their order, each on the context's threads;
         ``"parallel"``: branches in parallel, each operator on one thread, where that is faster.
     :param inter: threads for branches of the parallel executor; ``None``: as many as processors.
@@ -78,7 +81,7 @@ class Session:
     def __init__(self, model: str | os.PathLike[str] | bytes | bytearray | memoryview, *,
                  context: Context | None = None, disabled_passes: Iterable[str] = (),
                  run_plans: bool | None = None, max_folded_bytes: int | None = None,
-                 fixed_dims: Mapping[str, int] | None = None,
+                 fixed_dims: Mapping[str, int] | None = None, copy_model: bool = False,
                  executor: str = "naive", inter: int | None = None, max_runs: int | None = None,
                  when_busy: str = "wait", **context_options: Any) -> None:
         if context is not None and context_options:
@@ -98,6 +101,7 @@ class Session:
         options = ffi.new("lk_session_options *", {
             "struct_size": ffi.sizeof("lk_session_options"), "disabled_passes": pass_list,
             "n_disabled_passes": len(passes), "fixed_dims": dims, "n_fixed_dims": len(dims),
+            "copy_model": bool(copy_model),
             "run_plans": -1 if run_plans is None else run_plans,
             "max_folded_bytes": _number(max_folded_bytes, "max_folded_bytes", 0, UNLIMITED),
             "executor": _choice(executor, "executor", _EXECUTORS),

@@ -41,6 +41,9 @@ int munmap(void *bytes, size_t size) {
 
 int madvise(void *bytes, size_t size, int advice) {
   FAULT_NEXT(int, madvise, void *, size_t, int);
+  if (advice == MADV_POPULATE_READ) { /* as if the file had been cut */
+    return fault_takes(FAULT_LOOK) ? fault_fail(EFAULT) : next(bytes, size, advice);
+  }
   return fault_takes(FAULT_ADVICE) ? fault_fail(EINVAL) : next(bytes, size, advice);
 }
 

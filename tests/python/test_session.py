@@ -47,6 +47,24 @@ def test_the_bytes_of_a_model_are_not_needed_later(convnet):
     assert_close(session.run({"x": x})["scores"], reference(convnet, {"x": x})["scores"])
 
 
+def test_a_copied_model_needs_its_file_no_more(tmp_path):
+    w, x = random(40, 50, seed=1), random(3, 40)
+    model = make_model([helper.make_node("MatMul", ["x", "w"], ["y"])],
+                       [("x", TensorProto.FLOAT, ["rows", 40])],
+                       [("y", TensorProto.FLOAT, ["rows", 50])], [("w", w)])
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model)
+    # Each in a context of its own: equal weights of one may be read from either's file.
+    mapped, copied = (latchkey.Session(path, copy_model=copies, context=latchkey.Context())
+                      for copies in (False, True))
+    path.write_bytes(b"")
+    with pytest.raises(OSError, match="was cut"):
+        mapped.run({"x": x})
+    assert_close(copied.run({"x": x})["y"], x @ w)
+    path.write_bytes(model)
+    assert_close(mapped.run({"x": x})["y"], x @ w)
+
+
 def test_only_wanted_outputs_are_given(convnet):
     session = latchkey.Session(convnet)
     x = random(1, 3, 8, 8)

@@ -1,7 +1,12 @@
 // The weights store: one content for equal bytes, one copy for each layout, and bytes that can
 // always be had again.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstring>
 
+#include "tests/harness/folder.h"
 #include "tests/keys/weights/weights_util.h"
 
 extern "C" {
@@ -16,7 +21,30 @@ using lk::kUnlimited;
 using lk::Layout;
 using lk::Packed;
 using lk::random_bytes;
+using ::testing::HasSubstr;
 using Weights = lk::WeightsTest;
+
+// Bytes in a file that is mapped.
+class Mapped {
+public:
+  explicit Mapped(const Bytes &bytes) : content(bytes.begin(), bytes.end()) {
+    restore();
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    data = mmap(nullptr, bytes.size(), PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    EXPECT_NE(data, MAP_FAILED);
+  }
+  Mapped(const Mapped &) = delete;
+  ~Mapped() { munmap(data, content.size()); }
+  void cut() const { EXPECT_EQ(truncate(path.c_str(), 0), 0); }
+  void restore() { path = folder.write("w", content); }
+
+  void *data = nullptr;
+
+private:
+  lk::Folder folder;
+  std::string path, content;
+};
 
 TEST_F(Weights, EqualBytesAreOneContent) {
   const Bytes a = random_bytes(1000, 1), same = a, other = random_bytes(1000, 2);
@@ -308,6 +336,72 @@ TEST_F(Weights, SmallPlainBytesAreCopiedLargeOnesLent) {
   z.reset();
   lk_content_release(a, small.data());
   lk_content_release(b, large.data());
+}
+
+// Bytes of a file that is cut: whoever reads them again is told so.
+TEST_F(Weights, BytesThatAreGoneAreNotRead) {
+  const Bytes large = random_bytes(2 << 20, 2);
+  Mapped file(large);
+  lk_content *content = nullptr;
+  LK_ASSERT_OK(lk_weights_intern(weights, file.data, large.size(), false, &content, LK_ERR));
+  Layout one(1, large.size()), two(2, large.size());
+  const lk_packer packer = one.packer();
+  lk_packed *none = nullptr;
+  file.cut();
+  LK_EXPECT_STATUS(LK_IO,
+                   lk_content_pack(content, &one.number, large.size(), &packer, &none, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("was cut"));
+  LK_EXPECT_STATUS(LK_IO, lk_content_plain(content, 1, &none, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("was cut"));
+  EXPECT_EQ(stats().lent, 0u);
+
+  file.restore();
+  Packed lent, packed = pack(content, one);
+  LK_ASSERT_OK(lk_content_plain(content, 1, lent.out(), LK_ERR));
+  EXPECT_EQ(lk_packed_data(lent), file.data);
+  EXPECT_EQ(stats().lent, large.size());
+  lent.reset();
+  EXPECT_EQ(stats().lent, 0u);
+
+  file.cut(); // a copy with a way back serves as well
+  EXPECT_EQ(bytes_of(pack(content, two), large.size()), two.of(large));
+  EXPECT_EQ(one.unpackings, 1);
+  packed.reset();
+  lk_content_release(content, file.data);
+}
+
+TEST_F(Weights, AnyOwnersBytesServeThatAreNotGone) {
+  const Bytes large = random_bytes(2 << 20, 2);
+  const Mapped first(large), second(large);
+  lk_content *content = nullptr, *same = nullptr;
+  for (const Mapped *file : {&first, &second}) {
+    LK_ASSERT_OK(lk_weights_intern(weights, file->data, large.size(), false, &same, LK_ERR));
+    EXPECT_EQ(content == nullptr ? same : content, same);
+    content = same;
+  }
+  Layout one(1, large.size()), two(2, large.size());
+  second.cut();
+  EXPECT_EQ(bytes_of(pack(content, one, false), large.size()), one.of(large));
+  first.cut();
+  lk_packed *none = nullptr;
+  const lk_packer packer = two.packer();
+  LK_EXPECT_STATUS(LK_IO,
+                   lk_content_pack(content, &two.number, large.size(), &packer, &none, LK_ERR));
+  for (const Mapped *file : {&first, &second}) lk_content_release(content, file->data);
+}
+
+TEST_F(Weights, AnOwnerLeavesWithoutACopyOfWhatIsGone) {
+  const Bytes large = random_bytes(2 << 20, 2);
+  const Mapped file(large);
+  lk_content *content = nullptr;
+  LK_ASSERT_OK(lk_weights_intern(weights, file.data, large.size(), false, &content, LK_ERR));
+  ASSERT_EQ(intern(large, true), content); // a reference that lends nothing
+  file.cut();
+  lk_content_release(content, file.data);
+  EXPECT_EQ(stats().entries, 0u);
+  lk_packed *none = nullptr;
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, lk_content_plain(content, 1, &none, LK_ERR));
+  lk_content_release(content, nullptr);
 }
 
 TEST_F(Weights, MisalignedBytesAreNotLent) {
