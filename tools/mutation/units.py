@@ -11,11 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
-# Python tests that drive the libraries and the command of a build. The others test tools, the
-# installed package, examples, or an older ONNX Runtime.
+# Python tests that drive the libraries and the command of a build. The others test tools, pages,
+# the installed package, examples, or an older ONNX Runtime.
 PYTHON = re.compile(
     r"^(cli|rows|python)_|^models_test_(bad_models|onnx_nodes|sequences|flex_attention)$"
-    r"|^ort_test_(attributes|backend|generated_models|shapes)$")
+    r"|^ort_test_(attributes|backend|generated_models|shapes)$|^tools_test_operators$")
 # Nor what a browser shows, which wants more addresses than MEMORY.
 NOT_PYTHON = re.compile(
     r"_test_(wheel|readme|read_text|ort_oldest|onnxruntime_example|interrupt|memory|report_page"
