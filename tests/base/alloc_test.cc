@@ -151,6 +151,30 @@ TEST(Alloc, BlocksOfMallocLieElsewhere) {
   }
 }
 
+// glibc gives a block that was freed last to the next who asks for its size.
+TEST(Alloc, BlocksOfMallocAreGivenBack) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers have an allocator of their own";
+#endif
+  const lk_allocator *allocator = lk_allocator_default();
+  constexpr size_t kBytes = 40;
+  std::vector<void *> blocks;
+  do {
+    blocks.push_back(malloc(kBytes));
+    ASSERT_LT(blocks.size(), 4u << 20);
+  } while (!lk_pages_may_lie_at(blocks.back()));
+  void *const there = blocks.back();
+  free(there);
+  void *const elsewhere = lk_alloc(allocator, kBytes);
+  EXPECT_NE(elsewhere, there);
+  blocks.back() = malloc(kBytes);
+  EXPECT_EQ(blocks.back(), there);
+  lk_free(allocator, elsewhere);
+  blocks.push_back(malloc(malloc_usable_size(elsewhere)));
+  EXPECT_EQ(blocks.back(), elsewhere);
+  for (void *block : blocks) free(block);
+}
+
 TEST(Alloc, CallocZeroesAndRefusesProductsThatOverflow) {
   lk::FailingAllocator allocator;
   auto *bytes = static_cast<unsigned char *>(lk_calloc(allocator.get(), 7, 3));

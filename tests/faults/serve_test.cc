@@ -88,6 +88,10 @@ TEST(ServeFaults, EveryCallFailsOnce) {
   for (fault_kind kind : {FAULT_ACCEPT, FAULT_POLL}) { // it rests, and goes on
     EXPECT_GT(tally.points[kind], 0u) << fault_kind_name(kind);
   }
+  for (fault_kind kind : {FAULT_READ_INTERRUPTED, FAULT_READ_SHORT}) { // it reads on
+    EXPECT_GT(tally.points[kind], 0u) << fault_kind_name(kind);
+    EXPECT_EQ(tally.told[kind], 0u) << fault_kind_name(kind);
+  }
 }
 
 } // namespace

@@ -130,6 +130,24 @@ TEST(EmptyGlobalAveragePool, IsNoNumber) {
   }
 }
 
+// No byte is no number.
+TEST(EmptyGlobalAveragePool, OfBytesIsRefused) {
+  const auto scale = lk::tensor<float>({}, {0.5f});
+  const auto zero = lk::tensor<uint8_t>({}, {3});
+  for (const Dims &dims : {Dims{2, 3, 0, 4}, Dims{2, 3, 0}, Dims{2, 0, 4, 4}, Dims{0, 3, 4, 4}}) {
+    SCOPED_TRACE(lk::text_of(dims));
+    OpTester tester("QLinearGlobalAveragePool", 1);
+    tester.domain("com.microsoft").input(lk::tensor<uint8_t>(dims, {}));
+    for (int i = 0; i < 2; i++) tester.input(scale).input(zero);
+    if (dims[0] * dims[1] > 0) {
+      tester.expect_bind(LK_INVALID_ARGUMENT, "one with elements");
+    } else {
+      tester.expect(lk::tensor<uint8_t>({dims[0], dims[1], 1, 1}, {})).run();
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(EmptyReduceMean, IsZeroOverEverySubsetOfAxes) {
   for (const Dims &dims : {Dims{0}, Dims{0, 3}, Dims{3, 0}, Dims{0, 0}, Dims{2, 0, 3},
                            Dims{2, 3, 0, 4}, Dims{2, 3, 0, 0}, Dims{0, 3, 4, 5}}) {

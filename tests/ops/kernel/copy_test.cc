@@ -1,4 +1,5 @@
 // Strided copies, by random strides against plain loops, and fills.
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
@@ -155,6 +156,10 @@ TEST(Copy, GathersAndRepeatsAlongRowsOfEveryLength) {
         for (int isa = LK_ISA_BASE; isa <= best(); isa++) {
           lk_copy simple = made.copy;
           lk_copy_simplify_for(&simple, lk_isa(isa));
+          if (step == 0 && cols > 1) {
+            const int log_size = int(std::log2(size));
+            ASSERT_EQ(simple.plane, lk_copy_planes_get(lk_isa(isa))->repeat[log_size]);
+          }
           made.to = blank;
           void *const pointers[] = {made.from.data(), made.to.data()};
           LK_ASSERT_OK(lk_copy_kernel(&simple, pointers, LK_ERR));

@@ -199,7 +199,8 @@ TEST(ProductInteger, ScalesToBytes) {
     const Bytes a = random.bytes(rows * k + shift), b = random.bytes(k * columns);
     const Bytes a_zero = random.bytes(1), c_zero = random.bytes(1);
     std::vector<float> scale(static_cast<size_t>(columns));
-    std::vector<int32_t> bias(static_cast<size_t>(columns));
+    const bool by_row = random.between(0, 3) == 0; // the bias, else by column
+    std::vector<int32_t> bias(static_cast<size_t>(by_row ? rows : columns));
     for (float &each : scale) each = float(random.between(1, 64)) / 8192;
     for (int32_t &each : bias) each = int32_t(random.between(-20000, 20000));
     lk_product_integer product = {};
@@ -212,7 +213,8 @@ TEST(ProductInteger, ScalesToBytes) {
     product.rows = rows, product.columns = columns, product.k = k;
     product.a_row = k, product.a_k = 1;
     product.b_inner = k, product.b_matrices = 1, product.b_step = columns, product.b_column = 1;
-    product.scale_step = product.bias_column = 1;
+    product.scale_step = 1;
+    (by_row ? product.bias_row : product.bias_column) = 1;
     product.c_row = columns + shift;
     for (const lk_integer_loops *loops : all_loops()) {
       SCOPED_TRACE(std::to_string(loops->lanes) + " lanes, groups of " +
@@ -237,7 +239,7 @@ TEST(ProductInteger, ScalesToBytes) {
       const int32_t least = c_is_signed ? INT8_MIN : 0, most = c_is_signed ? INT8_MAX : UINT8_MAX;
       for (int64_t r = 0; r < rows; r++) {
         for (int64_t n = 0; n < columns; n++) {
-          int32_t sum = bias[size_t(n)];
+          int32_t sum = bias[size_t(by_row ? r : n)];
           for (int64_t i = 0; i < k; i++) {
             sum += (number(a[size_t(shift + r * k + i)], product.a_is_signed) -
                     number(a_zero[0], product.a_is_signed)) *
