@@ -122,6 +122,22 @@ TEST(Reduce, TakesAnyDimensionsAndLayouts) {
   }
 }
 
+// Around what is summed at once.
+TEST(Reduce, TakesManyColumns) {
+  std::mt19937 random(4);
+  for (const int64_t columns : {496, 511, 512, 513, 1000, 1024, 1040}) {
+    for (int kind = 0; kind < LK_REDUCE_KINDS; kind++) {
+      const int64_t dims[] = {1 + int64_t(random() % 20), columns};
+      Case test;
+      test.from = lk_tensor_desc_make(LK_F32, 2, dims);
+      test.mask = 1;
+      test.kind = lk_reduce_kind(kind);
+      check(test, lk::random_floats(size_t(dims[0] * columns), random));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // The error stays that of a short sum, along rows and down columns.
 TEST(Reduce, IsAsExactForLongSums) {
   std::mt19937 random(2);
