@@ -1,12 +1,8 @@
 // The weights store: one content for equal bytes, one copy for each layout, and bytes that can
 // always be had again.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstring>
 
-#include "tests/harness/folder.h"
+#include "tests/harness/mapped_file.h"
 #include "tests/keys/weights/weights_util.h"
 
 extern "C" {
@@ -19,32 +15,15 @@ using lk::Bytes;
 using lk::bytes_of;
 using lk::kUnlimited;
 using lk::Layout;
+using lk::MappedFile;
 using lk::Packed;
 using lk::random_bytes;
 using ::testing::HasSubstr;
 using Weights = lk::WeightsTest;
 
-// Bytes in a file that is mapped.
-class Mapped {
-public:
-  explicit Mapped(const Bytes &bytes) : content(bytes.begin(), bytes.end()) {
-    restore();
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    data = mmap(nullptr, bytes.size(), PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
-    EXPECT_NE(data, MAP_FAILED);
-  }
-  Mapped(const Mapped &) = delete;
-  ~Mapped() { munmap(data, content.size()); }
-  void cut() const { EXPECT_EQ(truncate(path.c_str(), 0), 0); }
-  void restore() { path = folder.write("w", content); }
-
-  void *data = nullptr;
-
-private:
-  lk::Folder folder;
-  std::string path, content;
-};
+std::string text_of(const Bytes &bytes) {
+  return {bytes.begin(), bytes.end()};
+}
 
 TEST_F(Weights, EqualBytesAreOneContent) {
   const Bytes a = random_bytes(1000, 1), same = a, other = random_bytes(1000, 2);
@@ -341,7 +320,7 @@ TEST_F(Weights, SmallPlainBytesAreCopiedLargeOnesLent) {
 // Bytes of a file that is cut: whoever reads them again is told so.
 TEST_F(Weights, BytesThatAreGoneAreNotRead) {
   const Bytes large = random_bytes(2 << 20, 2);
-  Mapped file(large);
+  MappedFile file(text_of(large));
   lk_content *content = nullptr;
   LK_ASSERT_OK(lk_weights_intern(weights, file.data, large.size(), false, &content, LK_ERR));
   Layout one(1, large.size()), two(2, large.size());
@@ -372,9 +351,9 @@ TEST_F(Weights, BytesThatAreGoneAreNotRead) {
 
 TEST_F(Weights, AnyOwnersBytesServeThatAreNotGone) {
   const Bytes large = random_bytes(2 << 20, 2);
-  const Mapped first(large), second(large);
+  const MappedFile first(text_of(large)), second(text_of(large));
   lk_content *content = nullptr, *same = nullptr;
-  for (const Mapped *file : {&first, &second}) {
+  for (const MappedFile *file : {&first, &second}) {
     LK_ASSERT_OK(lk_weights_intern(weights, file->data, large.size(), false, &same, LK_ERR));
     EXPECT_EQ(content == nullptr ? same : content, same);
     content = same;
@@ -387,12 +366,12 @@ TEST_F(Weights, AnyOwnersBytesServeThatAreNotGone) {
   const lk_packer packer = two.packer();
   LK_EXPECT_STATUS(LK_IO,
                    lk_content_pack(content, &two.number, large.size(), &packer, &none, LK_ERR));
-  for (const Mapped *file : {&first, &second}) lk_content_release(content, file->data);
+  for (const MappedFile *file : {&first, &second}) lk_content_release(content, file->data);
 }
 
 TEST_F(Weights, AnOwnerLeavesWithoutACopyOfWhatIsGone) {
   const Bytes large = random_bytes(2 << 20, 2);
-  const Mapped file(large);
+  const MappedFile file(text_of(large));
   lk_content *content = nullptr;
   LK_ASSERT_OK(lk_weights_intern(weights, file.data, large.size(), false, &content, LK_ERR));
   ASSERT_EQ(intern(large, true), content); // a reference that lends nothing
