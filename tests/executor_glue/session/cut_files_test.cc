@@ -17,12 +17,6 @@ namespace {
 constexpr int64_t kWords = 4096, kWidth = 80; // 1.25 MiB: read where it lies
 constexpr int64_t kOut = 8;
 
-Floats spread(size_t n, float scale) {
-  Floats out(n);
-  for (size_t i = 0; i < n; i++) out[i] = scale * (float(i * 7919 % 1009) / 1009 - 0.41f);
-  return out;
-}
-
 const Floats table = spread(kWords * kWidth, 1), weights = spread(kWidth * kOut, 0.3f);
 
 // y = table[i] w, with the table in a file beside the model, and `others` more files.

@@ -9,26 +9,16 @@
 #include <xmmintrin.h>
 #endif
 
-#include "tests/executor_glue/onnx/proto_writer.h"
-
-using Floats = std::vector<float>;
+#include "tests/executor_glue/session/small_model.h"
 
 namespace {
 
+using lk::small::api;
+using lk::small::Floats;
+using lk::small::level2;
+using lk::small::spread;
+
 constexpr int64_t kRows = 64, kWidth = 256; // enough to use threads
-
-const lk_api *api() {
-  return lk_get_api(LK_API_VERSION);
-}
-const lk_session_api *level2() {
-  return lk_get_session_api(LK_SESSION_API_VERSION);
-}
-
-Floats spread(size_t n, float scale) {
-  Floats out(n);
-  for (size_t i = 0; i < n; i++) out[i] = scale * (float(i * 7919 % 1009) / 1009 - 0.41f);
-  return out;
-}
 
 // y = tenths(x w), where tenths are folded from 1 and 10; d = x w times a number so small that
 // products are denormal; g = rows of y by indices.

@@ -91,6 +91,12 @@ inline Floats numbers(size_t rows, float start) {
   for (size_t i = 0; i < x.size(); i++) x[i] = start + 0.37f * float(i % 11) - float(i % 3);
   return x;
 }
+// From -0.41 to 0.59 of `scale`.
+inline Floats spread(size_t n, float scale) {
+  Floats out(n);
+  for (size_t i = 0; i < n; i++) out[i] = scale * (float(i * 7919 % 1009) / 1009 - 0.41f);
+  return out;
+}
 inline void expect_near(const Floats &got, const Floats &wanted) {
   // Four products of numbers up to 10, which may cancel: half a unit of each is up to 5e-7.
   EXPECT_TRUE(lk::all_close(wanted, got, {1e-5, 4e-6}));
