@@ -117,7 +117,7 @@ private:
   long files_at_the_end() const {
     const bool is_known = fault_.files != LONG_MAX;
     long fewest = open_files();
-    for (int i = 0; i < (is_known ? 2000 : 50) && (!is_known || fewest > fault_.files); i++) {
+    for (int i = 0; i < (is_known ? 60000 : 50) && (!is_known || fewest > fault_.files); i++) {
       usleep(1000);
       fewest = std::min(fewest, open_files());
     }
@@ -137,7 +137,7 @@ inline Outcome run_case(const Scenario &scenario, const Fault &fault) {
   *shared = {};
   const pid_t pid = fork();
   if (pid == 0) {
-    alarm(30); // a case takes milliseconds: one that waits for ever must end
+    alarm(60); // a case takes milliseconds: one that waits for ever must end
     Case it(shared, fault);
     scenario(it);
     it.finish();

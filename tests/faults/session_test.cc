@@ -144,7 +144,7 @@ private:
     if (!has_fork_handlers(at)) return;
     const pid_t child = fork();
     if (child == 0) {
-      alarm(20);
+      alarm(60);
       run(at, "a run in a child", session_, 256);
       run(at, "a run of a new size in a child", session_, 8);
       close(at);
@@ -156,7 +156,7 @@ private:
   void in_child(Case &at) {
     const pid_t child = fork();
     if (child == 0) {
-      alarm(20);
+      alarm(60);
       at.arm();
       use(at);
       close(at);

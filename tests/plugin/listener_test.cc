@@ -149,12 +149,14 @@ TEST_P(Listeners, LeaveWhenTheirCallsAreOver) {
   listener.enter();
   std::thread caller = start_dropping();
   wait_until([&] { return inside.load(); });
+  std::atomic<pid_t> leaving{0};
   std::thread leaver([&] {
+    leaving = gettid();
     listener.leave();
     EXPECT_TRUE(is_over);
     has_left = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  wait_until([&] { return leaving != 0 && lk::is_asleep(leaving); });
   EXPECT_FALSE(has_left);
   go = true;
   leaver.join();

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "tests/harness/wait.h"
 #include "tests/plugin/handles.h"
 
 namespace lk {
@@ -62,11 +63,6 @@ inline void end_ref(lk_ref *ref) {
   api()->ref_release(ref);
 }
 using Ref = Owned<lk_ref, end_ref>;
-
-// Waits until another thread has made something true. The test runner's time limit ends it if not.
-template <typename Condition> void wait_until(Condition condition) {
-  while (!condition()) std::this_thread::yield();
-}
 
 // Values by name in one context, whose builds and ends are counted.
 class NamedValues : public ::testing::TestWithParam<uint32_t> {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/harness/folder.h"
+#include "tests/harness/wait.h"
 #include "tests/plugin/handles.h"
 
 namespace {
@@ -199,7 +200,7 @@ TEST_F(Serve, WhoDoesNotReadDoesNotHoldUpAReporter) {
   api()->reporter_enter(&large.reporter);
   const int deaf = connect_to(path);
   ASSERT_EQ(send(deaf, "statistics 1\n", 13, MSG_NOSIGNAL), 13);
-  while (large.released == 0) usleep(1000);
+  lk::wait_until([&] { return large.released > 0; });
   api()->reporter_leave(&large.reporter); // at once: the answer is in memory of its own
   EXPECT_THAT(ask(path), HasSubstr("\"reports\":[]"));
   close(deaf);

@@ -5,20 +5,19 @@ import contextlib
 import json
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import websocket
+from wait import LONG, until
 
 PROGRAM = shutil.which("chromium")
-_START_SECONDS = 120  # on a machine that does much else
 
 
 class Tab:
     """A page. What it complains of is in `complaints`; what it asks the network for in `asked`."""
 
     def __init__(self, address):
-        self._socket = websocket.create_connection(address, timeout=120, suppress_origin=True)
+        self._socket = websocket.create_connection(address, timeout=LONG, suppress_origin=True)
         self._number = 0
         self.complaints, self.asked = [], []
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -74,11 +73,8 @@ class Tab:
         found = self.call("Performance.getMetrics")["metrics"]
         return {one["name"]: one["value"] for one in found}["TaskDuration"]
 
-    def wait(self, expression, seconds=60):
-        until = time.monotonic() + seconds
-        while not self.ask(expression):
-            assert time.monotonic() < until, expression
-            time.sleep(0.02)
+    def wait(self, expression):
+        until(lambda: self.ask(expression))
 
     def press(self, key, text=None, modifiers=0):
         names = {"/": ("/", "Slash", 191), "Tab": ("Tab", "Tab", 9),
@@ -130,18 +126,18 @@ def tab(folder):
         yield Tab(_address(process, Path(folder) / "DevToolsActivePort"))
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(LONG)
 
 
 def _address(process, file):
     """Of the page, once the browser has written where it listens."""
-    until = time.monotonic() + _START_SECONDS
-    while not (file.is_file() and file.read_text().count("\n") >= 1):
-        assert process.poll() is None and time.monotonic() < until, "chromium did not start"
-        time.sleep(0.05)
+    def has_started():
+        assert process.poll() is None, "chromium did not start"
+        return file.is_file() and "\n" in file.read_text()
+    until(has_started)
     port = file.read_text().splitlines()[0]
     browser = websocket.create_connection(
-        f"ws://127.0.0.1:{port}{file.read_text().splitlines()[1]}", timeout=30,
+        f"ws://127.0.0.1:{port}{file.read_text().splitlines()[1]}", timeout=LONG,
         suppress_origin=True)
     browser.send(json.dumps({"id": 1, "method": "Target.getTargets"}))
     answer = json.loads(browser.recv())

@@ -6,14 +6,14 @@ import gc
 import subprocess
 import sys
 import threading
-import time
 
 import numpy
 import pytest
 from close import assert_close
 from conftest import of_rows, random, reference
-from test_cancel import ENDLESS, LONG, SOON, X
+from test_cancel import ENDLESS, LONG, X, is_running
 from test_fork import in_child
+from wait import until, until_in_loop
 
 import latchkey
 from latchkey import _pool
@@ -21,10 +21,7 @@ from latchkey import _pool
 
 def until_running(session):
     """Waits until a run of the session executes."""
-    async def wait():
-        while session.stats()["session"]["run_plan_builds"] == 0:
-            await asyncio.sleep(0.01)
-    return asyncio.wait_for(wait(), LONG)
+    return until_in_loop(lambda: is_running(session))
 
 
 def pool_threads():
@@ -71,10 +68,8 @@ def test_the_loop_goes_on_during_a_run(endless):
         session = latchkey.Session(endless)
         run = asyncio.ensure_future(session.run_async(ENDLESS, timeout=LONG))
         await until_running(session)
-        start = time.monotonic()
         for _ in range(10):
-            await asyncio.sleep(0.01)
-        assert time.monotonic() - start < 5
+            await asyncio.sleep(0)
         assert not run.done()
         run.cancel()
     asyncio.run(main())
@@ -88,11 +83,9 @@ def test_cancelling_a_task_ends_its_run(endless, attention, within):
     async def main():
         run = asyncio.ensure_future(session.run_async(inputs))
         await until_running(session)
-        start = time.monotonic()
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
-        assert time.monotonic() - start < SOON
     asyncio.run(main())
     assert not _pool._pending, "the run has ended"
     if within == "loop":
@@ -120,11 +113,10 @@ def test_timeouts_of_asyncio(endless, relu):
     session = latchkey.Session(endless)
 
     async def main():
-        start = time.monotonic()
         with pytest.raises(TimeoutError) as info:
             async with asyncio.timeout(0.2):
                 await session.run_async(ENDLESS)
-        assert not isinstance(info.value, latchkey.Error) and time.monotonic() - start < 0.2 + SOON
+        assert not isinstance(info.value, latchkey.Error)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(session.run_async(ENDLESS), 0.2)
         async with asyncio.timeout(LONG):
@@ -140,15 +132,12 @@ def test_a_coroutine_that_is_closed_ends_its_run(endless):
     session = latchkey.Session(endless)
 
     async def main():
-        run = session.run_async(ENDLESS, timeout=LONG)
+        run = session.run_async(ENDLESS)
         run.send(None)
         await until_running(session)
         run.close()
-    start = time.monotonic()
     asyncio.run(main())
-    while _pool._pending:
-        time.sleep(0.01)
-    assert time.monotonic() - start < LONG / 2
+    until(lambda: not _pool._pending)
 
 
 @pytest.mark.parametrize("max_runs", [1, 3, None])
@@ -172,8 +161,7 @@ def test_a_run_too_many_fails_at_once(endless):
 
     async def main():
         runs = [asyncio.ensure_future(session.run_async(ENDLESS, timeout=LONG)) for _ in range(5)]
-        while sum(run.done() for run in runs) < 3:
-            await asyncio.sleep(0.01)
+        await until_in_loop(lambda: sum(run.done() for run in runs) == 3)
         left = [run for run in runs if not run.done()]
         assert len(left) == 2
         for run in set(runs) - set(left):
@@ -192,7 +180,7 @@ def test_a_task_that_waits_for_a_thread_is_cancelled(endless):
         first, second = (asyncio.ensure_future(session.run_async(ENDLESS)) for _ in range(2))
         await until_running(session)
         second.cancel()
-        await asyncio.wait([second], timeout=SOON)
+        await asyncio.wait([second], timeout=LONG)
         assert second.cancelled() and not first.done()
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -259,7 +247,7 @@ def test_threads_end_with_their_session(relu, how):
         del session
         gc.collect()
     for thread in mine:
-        thread.join(10)
+        thread.join(LONG)
     assert not any(thread.is_alive() for thread in mine)
     asyncio.run(clone.run_async({"x": random(2, 3)}))
 
@@ -310,10 +298,9 @@ async def main():
     "loop = asyncio.new_event_loop(); loop.run_until_complete(main()); del session",
 ], ids=["asyncio.run", "left alone", "session dropped"])
 def test_a_program_ends_during_runs(endless, end):
-    start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", PROGRAM + end], input=endless,
                           capture_output=True, timeout=LONG)
     assert done.returncode == 0, done.stderr.decode()
-    assert done.stdout == b"running\n" and time.monotonic() - start < LONG / 2
+    assert done.stdout == b"running\n"
     if end == "asyncio.run(main())":
         assert done.stderr == b""

@@ -8,51 +8,63 @@ import numpy
 import pytest
 from close import assert_close
 from conftest import of_rows, random
+from wait import until
 
 import latchkey
 
 LONG = 60  # seconds: whatever is not cancelled ends with DeadlineError
-SOON = 5  # seconds: 0.05 are promised, and the machine may be busy
 X = numpy.float32(3)
 ENDLESS = {"go": numpy.bool_(True), "x": X}
 
 
-class After:
-    """Sets a flag after 0.1 s, and says how long ago that was."""
+def is_running(session):
+    """Whether a run of the session executes, or has."""
+    return session.stats()["session"]["run_plan_builds"] > 0
 
-    def __init__(self):
-        self.cancel = latchkey.Cancel()
-        threading.Timer(0.1, self._set).start()
 
-    def _set(self):
-        self.when = time.monotonic()
-        self.cancel.set()
+def is_within(session):
+    """A condition: a run of the session on this thread is in the midst of its operator."""
+    clock, begin = time.pthread_getcpuclockid(threading.get_ident()), None
 
-    def seconds(self):
-        return time.monotonic() - self.when
+    def condition():
+        nonlocal begin
+        if begin is None and is_running(session):
+            begin = time.clock_gettime(clock)
+        return begin is not None and time.clock_gettime(clock) > begin + 0.05
+    return condition
+
+
+def cancel_when(condition):
+    """A flag that another thread sets once condition() is true."""
+    cancel = latchkey.Cancel()
+
+    def wait():
+        until(condition)
+        cancel.set()
+    threading.Thread(target=wait).start()
+    return cancel
 
 
 def test_between_operators(endless):
     session = latchkey.Session(endless)
-    after = After()
+    cancel = cancel_when(lambda: is_running(session))
     with pytest.raises(latchkey.CancelledError, match="cancelled") as info:
-        session.run(ENDLESS, timeout=LONG, cancel=after.cancel)
-    assert after.seconds() < SOON and info.value.status == "LK_CANCELLED"
+        session.run(ENDLESS, timeout=LONG, cancel=cancel)
+    assert info.value.status == "LK_CANCELLED"
     assert session.run({"go": numpy.bool_(False), "x": X})["y"] == X
 
 
 def test_within_an_operator(attention):
     session = latchkey.Session(attention)
-    after = After()
-    with pytest.raises(latchkey.CancelledError):
-        session.run(of_rows(24000), cancel=after.cancel)
-    assert after.seconds() < SOON
+    cancel = cancel_when(is_within(session))
+    with pytest.raises(latchkey.CancelledError, match="while it computed"):
+        session.run(of_rows(24000), cancel=cancel)
     assert_close(session.run(of_rows(10))["y"], of_rows(10)["v"])
 
 
 def test_while_another_run_has_the_place(endless):
     session = latchkey.Session(endless, max_runs=1)
-    first, after = latchkey.Cancel(), After()
+    first = latchkey.Cancel()
     ends = []
 
     def run():
@@ -62,11 +74,11 @@ def test_while_another_run_has_the_place(endless):
             ends.append(error)
     thread = threading.Thread(target=run)
     thread.start()
-    while session.stats()["session"]["run_plan_builds"] == 0:
-        time.sleep(0.01)
+    until(lambda: is_running(session))
+    second = cancel_when(lambda: session.stats()["session"]["waits"] == 1)
     with pytest.raises(latchkey.CancelledError):
-        session.run(ENDLESS, timeout=LONG, cancel=after.cancel)
-    assert after.seconds() < SOON and not ends
+        session.run(ENDLESS, timeout=LONG, cancel=second)
+    assert not ends
     first.set()
     thread.join()
     assert isinstance(ends[0], latchkey.CancelledError)
@@ -75,12 +87,12 @@ def test_while_another_run_has_the_place(endless):
 @pytest.mark.parametrize("limit", ["cancel", "timeout"])
 def test_while_another_run_has_the_profile(relu, limit):
     session, profile = latchkey.Session(relu), latchkey.Profile()
-    after = After()
-    limits = {"cancel": after.cancel} if limit == "cancel" else {"timeout": 0.1}
+    cancel = latchkey.Cancel()
+    threading.Timer(0.1, cancel.set).start()
+    limits = {"cancel": cancel} if limit == "cancel" else {"timeout": 0.1}
     error = latchkey.CancelledError if limit == "cancel" else latchkey.DeadlineError
     with profile._lock, pytest.raises(error, match="its turn with the profile"):
         session.run({"x": random(2, 3)}, profile=profile, **limits)
-    assert after.seconds() < SOON if limit == "cancel" else True
     assert len(profile) == 0
     session.run({"x": random(2, 3)}, profile=profile)
     assert len(profile) == 1
@@ -88,11 +100,12 @@ def test_while_another_run_has_the_profile(relu, limit):
 
 def test_one_flag_ends_many_runs_of_many_sessions(endless):
     sessions = [latchkey.Session(endless), latchkey.Session(endless, threads=1)]
-    after, ends = After(), []
+    ends = []
+    cancel = cancel_when(lambda: all(is_running(session) for session in sessions))
 
     def run(session):
         try:
-            session.run(ENDLESS, timeout=LONG, cancel=after.cancel)
+            session.run(ENDLESS, timeout=LONG, cancel=cancel)
         except latchkey.Error as error:
             ends.append(error)
     threads = [threading.Thread(target=run, args=(session,)) for session in 2 * sessions]
@@ -100,7 +113,6 @@ def test_one_flag_ends_many_runs_of_many_sessions(endless):
         thread.start()
     for thread in threads:
         thread.join()
-    assert after.seconds() < SOON
     assert [type(error) for error in ends] == 4 * [latchkey.CancelledError]
 
 

@@ -1,5 +1,6 @@
 """Signals end a run, between operators and within one, and the session works on."""
 
+import contextlib
 import signal
 import threading
 import time
@@ -8,77 +9,98 @@ import numpy
 import pytest
 from close import assert_close
 from conftest import of_rows
+from test_cancel import ENDLESS, LONG, X, is_running, is_within
+from wait import until
 
 import latchkey
 
-LONG = 60  # seconds: whatever is not interrupted ends with DeadlineError
+MAIN = threading.main_thread().ident
 
 
 class Alarm(Exception):
     pass
 
 
+@contextlib.contextmanager
+def handler(handle):
+    """What is called at SIGALRM."""
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 @pytest.fixture
 def alarm():
-    """Raises Alarm on the main thread after 0.1 s."""
+    """SIGALRM raises Alarm."""
 
     def handle(_number, _frame):
         raise Alarm
+    with handler(handle):
+        yield
 
-    before = signal.signal(signal.SIGALRM, handle)
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
+
+@contextlib.contextmanager
+def sent(number, when):
+    """Sends this thread, which is the main one, a signal once `when()` is true."""
+
+    def send():
+        until(when)
+        signal.pthread_kill(MAIN, number)
+    thread = threading.Thread(target=send)
+    thread.start()
     yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+    thread.join()
 
 
 def test_between_operators(endless, alarm):
     session = latchkey.Session(endless)
-    x = numpy.float32(3)
-    with pytest.raises(Alarm):
-        session.run({"go": numpy.bool_(True), "x": x}, timeout=LONG)
-    assert session.run({"go": numpy.bool_(False), "x": x})["y"] == x
+    with sent(signal.SIGALRM, lambda: is_running(session)), pytest.raises(Alarm):
+        session.run(ENDLESS, timeout=LONG)
+    assert session.run({"go": numpy.bool_(False), "x": X})["y"] == X
 
 
-def test_within_an_operator(attention, alarm):
+@pytest.mark.parametrize("number, error", [(signal.SIGALRM, Alarm),
+                                           (signal.SIGINT, KeyboardInterrupt)])
+def test_within_an_operator(attention, alarm, number, error):
     session = latchkey.Session(attention)
-    with pytest.raises(Alarm):
+    with sent(number, is_within(session)), pytest.raises(error):
         session.run(of_rows(24000))
     assert_close(session.run(of_rows(10))["y"], of_rows(10)["v"])
 
 
-def test_control_c(attention):
-    session = latchkey.Session(attention)
-    main = threading.main_thread().ident
-    sender = threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT))
-    sender.start()
-    with pytest.raises(KeyboardInterrupt):
-        session.run(of_rows(24000))
-    sender.join()
-    assert_close(session.run(of_rows(10))["y"], of_rows(10)["v"])
+def test_a_handler_that_raises_nothing_ends_nothing(endless):
+    """The run goes on until it is cancelled, by the handler of the second signal."""
+    session, cancel, heard = latchkey.Session(endless), latchkey.Cancel(), []
 
-
-def test_a_handler_that_raises_nothing_ends_nothing(endless, alarm):
-    heard = []
-    signal.signal(signal.SIGALRM, lambda *_: heard.append(time.monotonic()))
-    with pytest.raises(latchkey.DeadlineError):
-        latchkey.Session(endless).run({"go": numpy.bool_(True), "x": numpy.float32(3)}, timeout=0.5)
-    assert len(heard) == 1 and time.monotonic() - heard[0] > 0.2  # in the run, not behind it
+    def handle(_number, _frame):
+        heard.append(session.stats()["session"]["runs"])
+        if len(heard) == 2:
+            cancel.set()
+    with handler(handle), sent(signal.SIGALRM, lambda: is_running(session)), \
+            sent(signal.SIGALRM, lambda: len(heard) == 1), \
+            pytest.raises(latchkey.CancelledError):
+        session.run(ENDLESS, timeout=LONG, cancel=cancel)
+    assert heard == [0, 0]
 
 
 def test_other_threads_go_on(endless, alarm):
-    session = latchkey.Session(endless)
-    ends = []
+    session, cancel, ends = latchkey.Session(endless), latchkey.Cancel(), []
 
     def run():
         try:
-            session.run({"go": numpy.bool_(True), "x": numpy.float32(3)}, timeout=0.6)
+            session.run(ENDLESS, timeout=LONG, cancel=cancel)
         except latchkey.Error as error:
             ends.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
-    with pytest.raises(Alarm):
+    ready = threading.Event()
+    with sent(signal.SIGALRM, lambda: ready.is_set() and is_running(session)), pytest.raises(Alarm):
+        ready.set()
         time.sleep(LONG)
+    assert not ends
+    cancel.set()
     thread.join()
-    assert isinstance(ends[0], latchkey.DeadlineError)
+    assert isinstance(ends[0], latchkey.CancelledError)

@@ -10,6 +10,7 @@ import time
 import pytest
 from conftest import random
 from test_fork import in_child
+from wait import until
 
 import latchkey
 from latchkey import _log
@@ -30,14 +31,6 @@ def say(context, level, line):
 
 def own(records):
     return [record for record in records if record.name == "latchkey"]
-
-
-def until(condition):
-    for _ in range(1000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not become true")
 
 
 def test_levels(caplog):

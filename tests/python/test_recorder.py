@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy
 import pytest
@@ -189,7 +188,7 @@ def test_a_session_that_is_closed_meanwhile(convnet):
     session = latchkey.Session(convnet)
     with latchkey.Recorder(session, interval=0.001) as recorder:
         session.close()
-        time.sleep(0.02)
+        recorder._thread.join()  # which takes samples
         with pytest.raises(ValueError, match="it is closed"):
             recorder.run(picture(8))
     with pytest.raises(ValueError, match="it is closed"):

@@ -1,13 +1,13 @@
 """One session, many threads; and the interpreter's lock is free during a run."""
 
 import threading
-import time
 
-import numpy
 import pytest
 from close import assert_close
-from conftest import make_model, random, reference
+from conftest import make_model, of_rows, random, reference
 from onnx import TensorProto, helper
+from test_cancel import ENDLESS, LONG, is_running
+from wait import until
 
 import latchkey
 
@@ -88,34 +88,20 @@ def test_a_session_may_be_closed_by_another_thread_during_a_run(convnet):
         run_all(work, 4)
 
 
-def test_the_interpreters_lock_is_free_during_a_run():
-    """While a long run is on, this thread goes on; with the lock held it would stand still."""
-    n = 1024
-    model = make_model([helper.make_node("MatMul", ["x", "w"], ["a"]),
-                        helper.make_node("MatMul", ["a", "w"], ["b"]),
-                        helper.make_node("MatMul", ["b", "w"], ["y"])],
-                       [("x", TensorProto.FLOAT, ["n", n])], [("y", TensorProto.FLOAT, ["n", n])],
-                       [("w", random(n, n) / n)])
-    session = latchkey.Session(model, threads=1)
-    x = numpy.ones((8 * n, n), numpy.float32)
-    session.run({"x": x})
-    shares = []
-    for _ in range(3):  # the machine may be busy with something else at times
-        span = []
+def test_the_interpreters_lock_is_free_during_a_run(endless, attention):
+    """This thread ends a run that would not end by itself; with the lock held it could not."""
+    for model, inputs, limits in ((endless, ENDLESS, {"timeout": LONG}),
+                                  (attention, of_rows(24000), {})):
+        session, cancel, ends = latchkey.Session(model, threads=1), latchkey.Cancel(), []
 
-        def run(span=span):
-            begin = time.perf_counter()
-            session.run({"x": x})
-            span[:] = [begin, time.perf_counter()]
+        def run(session=session, cancel=cancel, inputs=inputs, limits=limits, ends=ends):
+            with pytest.raises(latchkey.Error) as info:
+                session.run(inputs, cancel=cancel, **limits)
+            ends.append(info.value)
         thread = threading.Thread(target=run)
-        ticks = []
         thread.start()
-        while thread.is_alive():
-            ticks.append(time.perf_counter())
-            time.sleep(0.001)
-        inside = [span[0], *(tick for tick in ticks if span[0] <= tick <= span[1]), span[1]]
-        longest = max(after - before for before, after in zip(inside, inside[1:]))
-        shares.append(longest / (span[1] - span[0]))
-        if shares[-1] < 0.5:
-            return
-    pytest.fail(f"stood still for {shares} of the runs")
+        until(lambda session=session: is_running(session))
+        assert not ends
+        cancel.set()
+        thread.join()
+        assert isinstance(ends[0], latchkey.CancelledError)

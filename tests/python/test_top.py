@@ -16,6 +16,7 @@ import time
 
 import numpy
 import pytest
+from wait import LONG
 
 import latchkey
 from latchkey._top import client, view
@@ -169,10 +170,10 @@ def other(tmp_path, relu):
         process.stdin.close()
 
 
-def read_until(primary, text, seconds=60):
-    seen, end = "", time.monotonic() + seconds
+def read_until(primary, text):
+    seen, end = "", time.monotonic() + LONG
     while text not in seen and time.monotonic() < end:
-        if select.select([primary], [], [], 0.2)[0]:
+        if select.select([primary], [], [], 1)[0]:
             try:
                 seen += os.read(primary, 65536).decode()
             except OSError:
@@ -197,7 +198,7 @@ def test_q_quits(other):
         read_until(primary, "q quits")
         os.write(primary, b"xq")
         read_until(primary, "\x1b[?1049l")
-        assert process.wait(60) == 0
+        assert process.wait(LONG) == 0
 
 
 def test_the_end_of_the_process_is_told(other):
@@ -207,7 +208,7 @@ def test_the_end_of_the_process_is_told(other):
         served.stdin.write(b"x")
         served.stdin.flush()
         read_until(primary, "the process has ended")
-        assert process.wait(60) == 0
+        assert process.wait(LONG) == 0
 
 
 def test_the_terminal_is_as_before_after_an_interrupt(other):
@@ -215,7 +216,7 @@ def test_the_terminal_is_as_before_after_an_interrupt(other):
         read_until(primary, "q quits")
         process.send_signal(signal.SIGINT)
         read_until(primary, "\x1b[?1049l")
-        assert process.wait(60) != 0
+        assert process.wait(LONG) != 0
         assert termios.tcgetattr(primary)[3] & termios.ICANON
 
 
@@ -302,7 +303,7 @@ def page(served):
 
 
 def get(port, path="/", host=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LONG)
     connection.request("GET", path, headers={} if host is None else {"Host": host})
     answer = connection.getresponse()
     return answer.status, answer.headers, answer.read().decode()

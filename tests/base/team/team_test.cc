@@ -1,5 +1,4 @@
 // Regions, loans, and what happens to a team's threads.
-#include <dirent.h>
 #include <fenv.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "tests/harness/lk_test.h"
+#include "tests/harness/wait.h"
 
 extern "C" {
 #include "base/stop.h"
@@ -26,27 +26,12 @@ extern "C" {
 
 namespace {
 
+using lk::wait_until;
+using lk::wait_until_others_sleep;
+
 void run(int threads, const std::function<void()> &fn) {
   lk_team_run([](void *arg) { (*static_cast<const std::function<void()> *>(arg))(); },
               const_cast<std::function<void()> *>(&fn), threads);
-}
-
-// Seconds of processors that all threads of the process take in 200 ms from now on, after the time
-// that they look for work: one that never sleeps takes 0.2.
-double used_while_idle() {
-  const auto used = [] {
-    timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
-  };
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const double before = used();
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  return used() - before;
-}
-
-void wait_for(const std::function<bool()> &done) {
-  while (!done()) std::this_thread::yield();
 }
 
 TEST(Team, EveryNumberRunsOnce) {
@@ -71,7 +56,7 @@ TEST(Team, SharesRunAtTheSameTime) {
     std::atomic<int> here{0};
     run(4, [&] {
       here++;
-      wait_for([&] { return here == 4; }); // would never end on fewer threads
+      wait_until([&] { return here == 4; }); // would never end on fewer threads
     });
     EXPECT_EQ(here, 4);
   }
@@ -219,9 +204,7 @@ TEST(Team, MastersDoNotDisturbEachOther) {
 
 size_t threads_of_process() {
   size_t count = 0;
-  DIR *tasks = opendir("/proc/self/task");
-  while (const dirent *entry = readdir(tasks)) count += entry->d_name[0] != '.';
-  closedir(tasks);
+  lk::for_each_thread([&](pid_t) { count++; });
   return count;
 }
 
@@ -238,7 +221,7 @@ TEST(Team, ThreadsSleepBetweenRegionsAndAreWoken) {
   std::atomic<int> runs{0};
   for (int i = 0; i < 20; i++) {
     run(3, [&] { runs++; });
-    std::this_thread::sleep_for(std::chrono::milliseconds(5)); // longer than they look for work
+    wait_until_others_sleep();
   }
   EXPECT_EQ(runs, 60);
 }
@@ -248,7 +231,7 @@ TEST(Team, ThreadsSleepInARunAndAreWoken) {
   std::atomic<int> runs{0};
   const int threads = lk_team_begin(3);
   run(3, [&] { runs++; });
-  EXPECT_LT(used_while_idle(), 0.1);
+  wait_until_others_sleep();
   run(3, [&] { runs++; });
   EXPECT_EQ(runs, 6);
   lk_team_end(threads);
@@ -261,7 +244,7 @@ std::set<std::thread::id> members() {
   std::atomic<int> here{0};
   run(3, [&] {
     here++;
-    wait_for([&] { return here == 3; });
+    wait_until([&] { return here == 3; });
     const std::lock_guard<std::mutex> lock(mutex);
     ids.insert(std::this_thread::get_id());
   });
@@ -278,7 +261,7 @@ TEST(Team, IsHandedOn) {
       EXPECT_EQ(members(), first);
       EXPECT_EQ(threads_of_process(), before + 1);
     }).join();
-    wait_for([&] { return threads_of_process() == before; }); // the host's has ended
+    wait_until([&] { return threads_of_process() == before; }); // the host's has ended
   }
 }
 
@@ -324,14 +307,14 @@ TEST(Team, KeepsFewIdleThreads) {
       const int threads = lk_team_begin(kThreads);
       run(0, [&] { wrong += int(lk_team_size() != kThreads); });
       n_inside++;
-      wait_for([&] { return n_inside == kMasters; });
+      wait_until([&] { return n_inside == kMasters; });
       lk_team_end(threads);
     });
   }
   for (std::thread &t : masters) t.join();
   EXPECT_EQ(wrong, 0);
   const size_t most = before + kThreads - 1 + size_t(lk_budget_processors());
-  wait_for(
+  wait_until(
       [&] { return threads_of_process() <= most; }); // ended, the kernel takes a moment to count
 }
 
@@ -367,7 +350,7 @@ TEST(Team, WorksInAForkedChild) {
               std::atomic<int> runs{0};
               run(3, [&] {
                 runs++;
-                wait_for([&] { return runs == 3; });
+                wait_until([&] { return runs == 3; });
               });
               return runs == 3 ? 0 : 1;
             }),
@@ -442,7 +425,7 @@ TEST(Team, EndsWithTheLastThreadThatHasHadOne) {
         std::thread first([] { run(3, [] {}); }), second([] { run(2, [] {}); });
         first.join();
         second.join();
-        for (int looks = 0; threads_of_process() > 1 && looks < 5000; looks++) usleep(1000);
+        wait_until([] { return threads_of_process() == 1; });
       }
       return int(threads_of_process());
     });
@@ -471,7 +454,7 @@ TEST(Team, ItsThreadsRoundToNearest) {
     std::atomic<int> here{0};
     run(3, [&] {
       here++;
-      wait_for([&] { return here == 3; });
+      wait_until([&] { return here == 3; });
       const bool is_master = std::this_thread::get_id() == master;
       if (fegetround() != (is_master ? FE_UPWARD : FE_TONEAREST)) wrong++;
     });
@@ -486,7 +469,7 @@ TEST(Team, ItsThreadsTakeNoSignals) {
     std::atomic<int> here{0};
     run(3, [&] {
       here++;
-      wait_for([&] { return here == 3; });
+      wait_until([&] { return here == 3; });
       sigset_t blocked;
       pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
       if (std::this_thread::get_id() != master && sigismember(&blocked, SIGUSR1) != 1) open++;
@@ -507,11 +490,11 @@ TEST(Loan, AnAssistantWorksInTheTeamsThreadsPlace) {
   std::thread helper([&] { n_shares = lk_team_assist(&loan); });
   const auto assistant = helper.get_id();
   lk_team_loan_open(&loan, 2);
-  wait_for([&] { // until it has come, the team's own thread does it
+  wait_until([&] { // until it has come, the team's own thread does it
     std::atomic<int> here{0};
     run(2, [&] {
       here++;
-      wait_for([&] { return here == 2; });
+      wait_until([&] { return here == 2; });
       if (lk_team_rank() == 1 && std::this_thread::get_id() == assistant) helped = true;
     });
     return helped.load();
@@ -519,21 +502,21 @@ TEST(Loan, AnAssistantWorksInTheTeamsThreadsPlace) {
   std::atomic<int> others{0};
   const auto master = std::this_thread::get_id();
   for (int i = 0; i < 100; i++) {
-    if (i % 20 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3)); // it sleeps, too
+    if (i % 20 == 0) wait_until_others_sleep(); // the assistant, too
     run(2, [&] {
       const auto me = std::this_thread::get_id();
       if (me != master && me != assistant) others++;
     });
   }
-  EXPECT_LE(others, 1); // one that was awake already when the assistant came
-  EXPECT_LT(used_while_idle(), 0.1) << "the assistant and the thread whose place it has sleep";
+  EXPECT_LE(others, 1);      // one that was awake already when the assistant came
+  wait_until_others_sleep(); // the assistant, and the thread whose place it has
   lk_team_loan_close(&loan);
   helper.join();
   EXPECT_GT(n_shares, 0u);
   std::atomic<int> runs{0};
   run(2, [&] {
     runs++;
-    wait_for([&] { return runs == 2; }); // the team's own thread is back
+    wait_until([&] { return runs == 2; }); // the team's own thread is back
   });
   EXPECT_EQ(runs, 2);
 }
@@ -544,7 +527,7 @@ TEST(Loan, WithoutAssistantsTheTeamsOwnThreadsWork) {
   std::atomic<int> runs{0};
   run(3, [&] {
     runs++;
-    wait_for([&] { return runs == 3; });
+    wait_until([&] { return runs == 3; });
   });
   lk_team_loan_close(&loan);
   EXPECT_EQ(runs, 3);
@@ -562,7 +545,7 @@ TEST(Loan, LateAndTooManyAssistantsGoAgain) {
   }
   std::thread([&] {
     lk_team_loan_open(&loan, 2);
-    wait_for([&] { return gone == 5; });
+    wait_until([&] { return gone == 5; });
     std::atomic<int> runs{0};
     run(2, [&] { runs++; });
     EXPECT_EQ(runs, 2);
@@ -609,7 +592,7 @@ TEST(Loan, IsOverWhenItIsClosed) {
     run(2, [&] {
       if (std::this_thread::get_id() == assistant) wrong++;
       here++;
-      wait_for([&] { return here == 2; });
+      wait_until([&] { return here == 2; });
     });
     EXPECT_EQ(wrong, 0);
     helper.join();
@@ -625,7 +608,7 @@ TEST(Loan, IsNotForAThreadThatHasATeam) {
   std::atomic<int> runs{0};
   run(2, [&] {
     runs++;
-    wait_for([&] { return runs == 2; });
+    wait_until([&] { return runs == 2; });
   });
   lk_team_loan_close(&loan);
   helper.join();
@@ -640,7 +623,7 @@ TEST(Loan, KeepsItsTeamToItself) {
       std::atomic<int> here{0};
       run(2, [&] {
         here++;
-        wait_for([&] { return here == 2; });
+        wait_until([&] { return here == 2; });
       });
     }
   });
@@ -652,7 +635,7 @@ TEST(Loan, KeepsItsTeamToItself) {
       std::atomic<int> here{0};
       run(2, [&] {
         here++;
-        wait_for([&] { return here == 2; });
+        wait_until([&] { return here == 2; });
       });
     }
     lk_team_loan_close(&loan);
@@ -681,11 +664,11 @@ TEST(Loan, FindsAndLeavesItsThreadsAsTheyAre) {
   });
   const auto assistant = helper.get_id();
   lk_team_loan_open(&loan, 2);
-  wait_for([&] {
+  wait_until([&] {
     std::atomic<int> here{0};
     run(2, [&] {
       here++;
-      wait_for([&] { return here == 2; });
+      wait_until([&] { return here == 2; });
       if (std::this_thread::get_id() != assistant) return;
       helped = true;
       if (third() != 1.0 / 3) wrong++;

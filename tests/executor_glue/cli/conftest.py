@@ -1,10 +1,16 @@
 """Fixtures of the command's tests."""
 
+import os
+import signal
+import subprocess
+from pathlib import Path
+
 import numpy
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from wait import LONG, catches, until
 
-from cli_harness import save_model
+from cli_harness import COMMAND, save_model
 
 
 @pytest.fixture
@@ -21,3 +27,41 @@ def classifier(tmp_path):
         [("y", TensorProto.FLOAT, ["rows", 3]), ("hidden/relu:0", TensorProto.FLOAT, ["rows", 3])],
         [numpy_helper.from_array(w, "w")])
     return tmp_path / "classifier.onnx"
+
+
+@pytest.fixture(scope="session")
+def faulty(tmp_path_factory):
+    """An environment with faulty_session.c between the command and the library."""
+    library = tmp_path_factory.mktemp("faulty") / "faulty.so"
+    here = Path(__file__).resolve().parent
+    subprocess.run(["cc", "-shared", "-fPIC", "-D_GNU_SOURCE", here / "faulty_session.c", "-I",
+                    here.parents[2] / "include", "-ldl", "-o", library], check=True)
+
+    def environment(**faults):
+        return {"LD_PRELOAD": str(library),
+                **{f"FAULTY_{name.upper()}": str(value) for name, value in faults.items()}}
+    return environment
+
+
+@pytest.fixture
+def interrupt(faulty, tmp_path):
+    """Runs a command, sends SIGINT once it has begun so many runs, and returns its exit code and
+    what it printed."""
+    log = tmp_path / "runs"
+
+    def is_time(process, runs):
+        if process.poll() is not None:
+            return True
+        return (catches(process.pid, signal.SIGINT) and log.exists()
+                and log.read_text().count("\n") >= runs)
+
+    def run(words, runs):
+        log.unlink(missing_ok=True)
+        with subprocess.Popen([COMMAND, *map(str, words)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, **faulty(log=log)}) as process:
+            until(lambda: is_time(process, runs))
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=LONG)
+        return process.returncode, out, err
+    return run

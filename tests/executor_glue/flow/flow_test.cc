@@ -597,12 +597,13 @@ TEST_F(Flow, EndsAtADeadlineWithinAnOperatorWhoseShapeFollowsFromData) {
   std::vector<lk_named_tensor> inputs = {named("boxes", {1, kBoxes, 4}, boxes.data(), LK_F32),
                                          named("x", {1, 1, kBoxes}, scores.data(), LK_F32)};
   std::vector<lk_named_tensor> outputs = {{"y", {}}};
-  lk_run_options options = lk::run_options(nullptr, lk_now_ns() + 50 * 1000 * 1000);
-  const uint64_t begin = lk_now_ns();
-  LK_EXPECT_STATUS(LK_DEADLINE, level2()->run(session, inputs.data(), uint32_t(inputs.size()),
-                                              outputs.data(), 1, &options, LK_ERR));
-  EXPECT_LT(lk_now_ns() - begin, UINT64_C(5000000000));
-  EXPECT_EQ(outputs[0].tensor.data, nullptr);
+  // On a busy machine a short time may have passed before the operator begins.
+  for (uint64_t ms = 50; LK_MESSAGE.find("while it computed") == std::string::npos; ms *= 2) {
+    lk_run_options options = lk::run_options(nullptr, lk_now_ns() + ms * 1000 * 1000);
+    LK_ASSERT_STATUS(LK_DEADLINE, level2()->run(session, inputs.data(), uint32_t(inputs.size()),
+                                                outputs.data(), 1, &options, LK_ERR));
+    EXPECT_EQ(outputs[0].tensor.data, nullptr);
+  }
   // The next run has the same frame, and no deadline.
   inputs[0] = named("boxes", {1, 2, 4}, boxes.data(), LK_F32);
   inputs[1] = named("x", {1, 1, 2}, scores.data(), LK_F32);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/harness/lk_test.h"
+#include "tests/harness/wait.h"
 
 extern "C" {
 #include "base/alloc.h"
@@ -224,11 +225,6 @@ inline uint64_t entry_overhead() {
                                cache.out(), LK_ERR));
   touch(cache, &probe, Key(0));
   return stats_of(cache).bytes;
-}
-
-// Waits until another thread has made something true. The test runner's time limit ends it if not.
-template <typename Condition> void wait_until(Condition condition) {
-  while (!condition()) std::this_thread::yield();
 }
 
 // A build on a thread of its own that has begun, and ends when it is told to.

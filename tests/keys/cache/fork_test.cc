@@ -30,12 +30,12 @@ using namespace lk;
 #define LK_SKIP_UNDER_ASAN() (void)0
 #endif
 
-// Runs `work` in a child, which has 30 seconds; 0: it returned, and no expectation failed in it.
+// Runs `work` in a child, which has a minute; 0: it returned, and no expectation failed in it.
 // What the child does not free is its own.
 template <typename Work> int in_child(Work work) {
   const pid_t pid = fork();
   if (pid == 0) {
-    alarm(30);
+    alarm(60);
     work();
     _exit(::testing::Test::HasFailure() ? 1 : 0);
   }
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, ThreadForkTest, ::testing::Values(LK_CACHE_THREA
 bool fork_and_wait(int *status) {
   const pid_t pid = fork();
   if (pid == 0) {
-    alarm(30);
+    alarm(60);
     return true;
   }
   EXPECT_EQ(waitpid(pid, status, 0), pid);

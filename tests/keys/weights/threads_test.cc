@@ -1,4 +1,7 @@
 // The weights store under threads, and without memory.
+#include <thread>
+
+#include "tests/harness/wait.h"
 #include "tests/keys/weights/weights_util.h"
 
 namespace {
@@ -14,19 +17,17 @@ TEST_F(WeightsThreads, ThreadsPackOnce) {
   const Bytes a = random_bytes(100000, 1);
   lk_content *content = intern(a, false);
   Layout one(1, a.size());
-  one.delay_ms = 30;
+  one.during = lk::wait_until_others_sleep; // they wait for the packing
+  std::vector<Packed> copies(8);
   std::vector<std::thread> threads;
-  std::atomic<int> ready{0};
   for (int i = 0; i < 8; i++) {
-    threads.emplace_back([&] {
-      ready++;
-      while (ready < 8) std::this_thread::yield();
-      EXPECT_EQ(bytes_of(pack(content, one), a.size()), one.of(a));
-    });
+    threads.emplace_back([&, i] { copies[size_t(i)] = pack(content, one); });
   }
   for (std::thread &thread : threads) thread.join();
   EXPECT_EQ(one.packings, 1);
   EXPECT_EQ(stats().shared, 7u);
+  for (const Packed &copy : copies) EXPECT_EQ(bytes_of(copy, a.size()), one.of(a));
+  copies.clear();
   lk_content_release(content, a.data());
 }
 
@@ -34,13 +35,14 @@ TEST_F(WeightsThreads, ThreadsTryAgainAfterAFailedPacking) {
   const Bytes a = random_bytes(1000, 1);
   lk_content *content = intern(a, false);
   Layout one(1, a.size());
-  one.delay_ms = 10;
+  one.during = lk::wait_until_others_sleep;
   one.failures = 2;
+  std::vector<Packed> copies(6); // whose first one serves those that come later
   std::vector<std::thread> threads;
   std::atomic<int> failed{0};
   for (int i = 0; i < 6; i++) {
-    threads.emplace_back([&] {
-      Packed packed;
+    threads.emplace_back([&, i] {
+      Packed &packed = copies[size_t(i)];
       const lk_packer packer = one.packer();
       const lk_status status =
           lk_content_pack(content, &one.number, 1000, &packer, packed.out(), LK_ERR);
@@ -55,6 +57,7 @@ TEST_F(WeightsThreads, ThreadsTryAgainAfterAFailedPacking) {
   for (std::thread &thread : threads) thread.join();
   EXPECT_EQ(failed, 2);
   EXPECT_EQ(one.packings, 3);
+  copies.clear();
   lk_content_release(content, a.data());
 }
 
@@ -64,7 +67,8 @@ TEST_F(WeightsThreads, ALenderWaitsForThePackingThatReadsIt) {
   lk_content *content = intern(*a, false);
   ASSERT_EQ(intern(*a, true), content); // a reference that lends nothing
   Layout one(1, 1000);
-  one.delay_ms = 50;
+  const pid_t lender = gettid();
+  one.during = [=] { lk::wait_until([=] { return lk::is_asleep(lender); }); };
   std::thread packing([&] { EXPECT_EQ(bytes_of(pack(content, one), 1000), one.of(expected)); });
   while (one.packings == 0) std::this_thread::yield();
   lk_content_release(content, a->data());

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
+#include <functional>
 #include <memory>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "tests/harness/lk_test.h"
@@ -53,9 +52,7 @@ struct Layout {
     self->packings++;
     const int now = ++self->at_once;
     EXPECT_TRUE(now == 1 || self->shared) << "packed by two threads at a time";
-    if (self->delay_ms > 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(self->delay_ms));
-    }
+    if (self->during) self->during();
     turn(params, plain, to);
     self->at_once--;
     if (self->failures > 0) {
@@ -85,7 +82,7 @@ struct Layout {
   uint8_t mark;
   size_t bytes;
   lk_weights_layout number;
-  int delay_ms = 0;
+  std::function<void()> during; // of a packing
   bool fail_unpack = false;
   bool shared = false; // by contents, which may be packed at a time
   std::atomic<int> failures{0}, packings{0}, unpackings{0}, at_once{0};
