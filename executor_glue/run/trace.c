@@ -456,6 +456,24 @@ static bool try_copy(lk_trace *trace, size_t room, lk_trace_copy *out) {
   return fits;
 }
 
+/* By how much CLOCK_REALTIME is ahead. A thread may lose its processor between two looks at clocks,
+ * so the pair counts between whose looks the least has passed. */
+static int64_t realtime_ahead(void) {
+  enum { LOOKS = 16 };
+  uint64_t least = UINT64_MAX;
+  int64_t ahead = 0;
+  for (int i = 0; i < LOOKS; i++) {
+    struct timespec real = {0, 0};
+    const uint64_t before = lk_now_ns();
+    (void)clock_gettime(CLOCK_REALTIME, &real);
+    const uint64_t passed = lk_now_ns() - before;
+    if (passed >= least) continue;
+    least = passed;
+    ahead = (int64_t)((uint64_t)real.tv_sec * LK_SECOND_NS + (uint64_t)real.tv_nsec - before);
+  }
+  return ahead;
+}
+
 lk_status lk_trace_copy_create(lk_trace *trace, lk_trace_copy *out, lk_error *error) {
   lk_status status = LK_OK;
   size_t room = 0;
@@ -465,10 +483,7 @@ lk_status lk_trace_copy_create(lk_trace *trace, lk_trace_copy *out, lk_error *er
     LK_TRY(allocate_copy(trace, out, &room, error));
   } while (!try_copy(trace, room, out));
   qsort(out->events, out->n_events, sizeof *out->events, first_begun_first);
-  struct timespec real = {0, 0};
-  const uint64_t now = lk_now_ns();
-  (void)clock_gettime(CLOCK_REALTIME, &real);
-  out->realtime_ns = (int64_t)((uint64_t)real.tv_sec * LK_SECOND_NS + (uint64_t)real.tv_nsec - now);
+  out->realtime_ns = realtime_ahead();
 cleanup:
   if (status != LK_OK) lk_trace_copy_destroy(out);
   return status;

@@ -3,6 +3,8 @@
 import json
 
 import numpy
+from conftest import make_model
+from onnx import TensorProto, helper
 
 import latchkey
 from latchkey import _report
@@ -28,6 +30,22 @@ def record_two(folder, model, numbers):
                    [(n, 3, 8, width) for n, width in drawn], interval=0.01)
         paths.append(folder / f"{name}.json")
     return paths
+
+
+def record_many_nodes(path):
+    """Writes the recording of a chain of 5,100 nodes with a shortcut around every third one."""
+    nodes, last = [], "x"
+    for i in range(1700):
+        nodes += [helper.make_node("Softmax", [last], [f"s{i}"], name=f"s{i}"),
+                  helper.make_node("CumSum", [f"s{i}", "axis"], [f"c{i}"], name=f"c{i}"),
+                  helper.make_node("Add", [f"c{i}", last], [f"a{i}"], name=f"a{i}")]
+        last = f"a{i}"
+    model = make_model(nodes, [("x", TensorProto.FLOAT, [1, "n"])],
+                       [(last, TensorProto.FLOAT, None)], [("axis", numpy.array(1))])
+    with latchkey.Session(model, context=latchkey.Context(threads=1)) as session:
+        found = record(session, path, model, [(1, 4), (1, 5)], profile_every=1)
+    assert len(found["nodes"]) >= 5000
+    return path
 
 
 def write_page(path, files):

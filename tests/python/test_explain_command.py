@@ -73,12 +73,12 @@ def test_a_dimension_that_is_fixed_is_not_told_of(tmp_path):
 
 def test_says_what_does_not_fit(model):
     found = explained(model, "--shape", "x=1x3x{8,9,10,11}x16", "-n", "40", "--cache-entries", "2")
-    assert found[0]["cause"] == "built_again"
-    assert found[0]["advice"] == (
+    [again] = (each for each in found if each["cause"] == "built_again")
+    assert again["advice"] == (
         "raise cache_entries from 2 to 4 at least: then all sizes that were seen fit")
-    assert found[0]["lost_ns"] > 0
+    assert again["lost_ns"] > 0
     limited = explained(model, "--shape", "x=1x3x{8..40}x16", "--cache-bytes", "16k")
-    assert "raise cache_bytes from 16k" in limited[0]["advice"]
+    assert any("raise cache_bytes from 16k" in each["advice"] for each in limited)
 
 
 def test_says_that_nothing_is_kept(model):

@@ -63,7 +63,7 @@ def test_what_latchkey_did_lies_within_its_nodes(model, tmp_path, threads):
     for node, run, at in zip(nodes, runs, begun):
         assert is_within(run, node)
         assert run["tid"] == node["tid"] and run["pid"] == node["pid"]
-        assert at <= run["ts"] < at + 1e6, "by the clock that the program reads, too"
+        assert at <= run["ts"] < at + 60e6, "by the clock that the program reads, too"
         operators = intervals(events, lambda e: e.get("cat") == "operator" and is_within(e, run))
         assert any(one["name"].startswith("MatMul") for one in operators)
     assert len(intervals(events, lambda e: e["name"] == "model_run")) == 3

@@ -8,7 +8,7 @@ import numpy
 import pytest
 from conftest import BUILD, make_model, random
 from onnx import TensorProto, helper
-from recordings import record, record_two, write_page
+from recordings import record, record_many_nodes, record_two, write_page
 
 import latchkey
 
@@ -16,7 +16,6 @@ HOSTILE = ["</script><script>window.hit = 1</script>", "<img src=x onerror='wind
            "\"'`${window.hit = 1}", "a\x00\x1b[31m\nb", "left\u202egnp.exe\u2069",
            "<!--<script>", "&amp;&lt;", "\u2028\u2029", "名前", "x" * 3000]
 MOST_BYTES = 3_000_000
-MOST_SECONDS = 2
 PAIRS = [*((text, back) for text in ("text", "soft", "accent", "warn")
            for back in ("card", "page")),
          ("accent", "accent-soft"), ("text", "line"),
@@ -111,23 +110,16 @@ def test_is_drawn(tab, page, page_of_two, name, width, height, scheme, phone):
         tab.screenshot(BUILD / f"screenshots/{name}{kind}.png")
 
 
-def until_a_key_is_handled(opened, page, capsys):
-    """The seconds of a processor from the beginning of the navigation to the first key that was
-    handled, the search's. The time on the wall is only printed: it depends on what else runs."""
+def check_answers_keys(opened, page):
+    """How soon is measured by benchmarks/report_page.py."""
     opened.look(1280, 900)
     opened.open(page)
     opened.press("/")
-    seconds = opened.processor_seconds()
-    wall = opened.ask("performance.now()") / 1000
     assert opened.ask("document.activeElement.type") == "search"
-    with capsys.disabled():
-        print(f"\n{page.name}: {page.stat().st_size:,} bytes; a key is handled after {wall:.2f} s, "
-              f"{seconds:.2f} s of a processor")
-    return seconds
 
 
-def test_a_page_of_10_000_requests_answers_keys(tab, page, capsys):
-    assert until_a_key_is_handled(tab, page, capsys) < MOST_SECONDS
+def test_a_page_of_10_000_requests_answers_keys(tab, page):
+    check_answers_keys(tab, page)
     assert page.stat().st_size < MOST_BYTES
 
 
@@ -307,24 +299,12 @@ def test_the_policy_forbids_the_network_and_other_scripts(page):
 @pytest.fixture(scope="module")
 def many(folder):
     """The recording of a chain of 5,100 nodes with a shortcut around every third one."""
-    nodes, last = [], "x"
-    for i in range(1700):
-        nodes += [helper.make_node("Softmax", [last], [f"s{i}"], name=f"s{i}"),
-                  helper.make_node("CumSum", [f"s{i}", "axis"], [f"c{i}"], name=f"c{i}"),
-                  helper.make_node("Add", [f"c{i}", last], [f"a{i}"], name=f"a{i}")]
-        last = f"a{i}"
-    model = make_model(nodes, [("x", TensorProto.FLOAT, [1, "n"])],
-                       [(last, TensorProto.FLOAT, None)], [("axis", numpy.array(1))])
-    path = folder / "many.json"
-    with latchkey.Session(model, context=latchkey.Context(threads=1)) as session:
-        found = record(session, path, model, [(1, 4), (1, 5)], profile_every=1)
-    assert len(found["nodes"]) >= 5000
-    return path
+    return record_many_nodes(folder / "many.json")
 
 
-def test_a_graph_of_5_000_nodes(tab, folder, many, capsys):
+def test_a_graph_of_5_000_nodes(tab, folder, many):
     page = write_page(folder / "many.html", [many])
-    assert until_a_key_is_handled(tab, page, capsys) < 2 * MOST_SECONDS, "drawing is a part of it"
+    check_answers_keys(tab, page)
     assert page.stat().st_size < MOST_BYTES
     tab.wait("document.querySelectorAll('.node').length >= 5000")
     tab.type("c1699")
