@@ -48,8 +48,7 @@ def relu():
                       [("y", TensorProto.FLOAT, ["rows", 3])], metadata={"author": "näme\nline 2"})
 
 
-@pytest.fixture(scope="session")
-def convnet():
+def make_convnet():
     """Two convolutions and a classifier over pictures of any size, two outputs."""
     nodes = [
         helper.make_node("Conv", ["x", "w1", "b1"], ["c1"], pads=[1, 1, 1, 1]),
@@ -66,6 +65,11 @@ def convnet():
     return make_model(nodes, [("x", TensorProto.FLOAT, ["n", 3, "h", "w"])],
                       [("scores", TensorProto.FLOAT, ["n", 10]),
                        ("features", TensorProto.FLOAT, ["n", 24, None, None])], constants)
+
+
+@pytest.fixture(scope="session")
+def convnet():
+    return make_convnet()
 
 
 @pytest.fixture(scope="session")
