@@ -43,7 +43,7 @@ bool recycles(uint64_t round) {
 int usage(const char *wrong) {
   std::fprintf(stderr,
                "%sRuns random actions on many models and threads, and compares every output.\n"
-               "  --seconds N   rounds begin until then (LK_STRESS_SECONDS, 60)\n"
+               "  --seconds N   rounds begin until then (LK_STRESS_SECONDS, 20)\n"
                "  --seed N      the same actions again (from the clock)\n"
                "  --threads N   together (4); with 1, a round can be repeated\n"
                "  --round N     begin with this one (0)\n"

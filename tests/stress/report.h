@@ -8,7 +8,7 @@ namespace stress {
 
 struct Options {
   uint64_t seed = 0; // 0: from the clock
-  double seconds = 60;
+  double seconds = 20;
   unsigned threads = 4;
   uint64_t first_round = 0;
   std::string cache = "all"; // off, thread, shared, both: thread and shared; all
