@@ -19,7 +19,7 @@ struct lk_resizing {
   const void *found; /* what `infer` has left */
   lk_step *step;
   const lk_step_arg *args; /* of the step */
-  void *params;            /* of the step; a chain behind them stays as it is */
+  void *params;            /* of the step, and what lies behind them */
 };
 
 /* From a plan of `node` for these inputs. NULL: it is not the kind of plan that has a pattern. The

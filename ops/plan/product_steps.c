@@ -17,7 +17,7 @@
 
 /* A step while it is put together. */
 typedef struct product_step {
-  const lk_product_output *output;
+  lk_product_ends_of of;
   lk_product_ends ends;
   lk_operand operands[5 + LK_PRODUCT_CHAIN_OPERANDS];
   uint32_t n_operands;
@@ -37,7 +37,7 @@ static lk_status add_chain(lk_planner *planner, product_step *step, lk_error *er
   for (uint32_t i = 0; i < chain->n_operands; i++) {
     const bool is_full = chain->row_step[i] != 0 && chain->column_step[i] != 0;
     LK_RETURN_NOT_OK(add_input(planner, step, (int32_t)step->ends.chain_inputs[i],
-                               is_full ? step->output->layout : LK_LAYOUT_PLAIN, error));
+                               is_full ? step->of.output.layout : LK_LAYOUT_PLAIN, error));
   }
   return LK_OK;
 }
@@ -92,68 +92,106 @@ static lk_status emit(lk_planner *planner, product_step *step, const product_ker
   return lk_plan_post_ops(planner, step->ends.count, &step->operands[2], error);
 }
 
-/* A step on channels-last tensors, but for its weights, operand 1, and the input in `layout`. */
-static lk_status begin_conv(lk_planner *planner, const lk_product_output *output, lk_layout layout,
-                            product_step *step, lk_error *error) {
-  step->output = output;
+/* What follows the sums; `output`: the rows and columns of the product. */
+static lk_status begin_step(lk_planner *planner, lk_product_output output, product_step *step,
+                            lk_error *error) {
+  step->of = (lk_product_ends_of){planner->node, planner->inputs, &planner->outputs[0], output};
   step->n_operands = 3;
-  LK_RETURN_NOT_OK(lk_product_ends_find(planner, output, &step->ends, error));
+  lk_product_ends_find(&step->of, &step->ends);
+  return lk_product_ends_plan(&step->of, &step->ends, error);
+}
+
+/* A step on tensors in the layout of `output`, but for its weights, operand 1, and the input in
+ * `layout`. */
+static lk_status begin_conv(lk_planner *planner, lk_product_output output, lk_layout layout,
+                            product_step *step, lk_error *error) {
+  LK_RETURN_NOT_OK(begin_step(planner, output, step, error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &step->operands[0], error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, output->layout, &step->operands[2], error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, output.layout, &step->operands[2], error));
   const int32_t bias = lk_op_has(planner->node, 2) ? 2 : -1;
   LK_RETURN_NOT_OK(add_input(planner, step, bias, LK_LAYOUT_PLAIN, error));
-  LK_RETURN_NOT_OK(add_input(planner, step, step->ends.residual, output->layout, error));
+  LK_RETURN_NOT_OK(add_input(planner, step, step->ends.residual, output.layout, error));
   return add_chain(planner, step, error);
 }
 
-static lk_product_output conv_output(const lk_conv_shape *shape) {
+/* ---- convolutions: what is true of the first plan, and of those for further sizes ---- */
+
+static lk_product_output channels_last(const lk_conv_shape *shape) {
   return (lk_product_output){.layout = LK_LAYOUT_CHANNELS_LAST,
                              .column_dim = 1,
                              .row_step = shape->groups * shape->out_channels};
 }
 
+/* Of lk_depthwise_kernel: each channel has sums of its own, and no registers are left. */
+static lk_product_output depthwise_output(const lk_conv_shape *shape) {
+  lk_product_output output = channels_last(shape);
+  output.chains_residual = true;
+  return output;
+}
+
+/* Lines are the rows, columns of the image the columns. */
+static lk_product_output planes_output(const lk_conv_shape *shape, const lk_tensor_desc *to) {
+  return (lk_product_output){.layout = LK_LAYOUT_PLAIN,
+                             .column_dim = (int32_t)to->rank - 1,
+                             .row_step = shape->out[2],
+                             .chains_residual = true};
+}
+
+/* Each sets what depends on sizes, and returns the operations of a run. */
+static double size_conv(lk_conv *conv, const lk_conv_shape *shape) {
+  conv->shape = *shape;
+  lk_conv_plan(conv);
+  return lk_product_operations(&conv->product, shape->groups);
+}
+static double size_depthwise(lk_depthwise *conv, const lk_conv_shape *shape) {
+  conv->shape = *shape;
+  lk_depthwise_plan(conv, lk_isa_get());
+  return lk_depthwise_operations(conv);
+}
+static double size_planes(lk_depthwise_planes *conv, const lk_conv_shape *shape) {
+  conv->shape = *shape;
+  lk_depthwise_planes_plan(conv, lk_isa_get());
+  return lk_depthwise_planes_operations(conv);
+}
+
 static lk_status plan_conv(lk_planner *planner, const lk_conv_shape *shape,
-                           const lk_product_output *output, bool weights_are_last,
-                           lk_error *error) {
-  const bool has_planes = output->layout == LK_LAYOUT_CHANNELS_LAST &&
+                           lk_product_output output, bool weights_are_last, lk_error *error) {
+  const bool has_planes = output.layout == LK_LAYOUT_CHANNELS_LAST &&
                           planner->inputs[0].desc.layout == LK_LAYOUT_PLAIN &&
                           lk_conv_takes_planes(shape);
-  const lk_layout layout = has_planes ? LK_LAYOUT_PLAIN : output->layout;
+  const lk_layout layout = has_planes ? LK_LAYOUT_PLAIN : output.layout;
   product_step step;
   LK_RETURN_NOT_OK(begin_conv(planner, output, layout, &step, error));
-  lk_conv conv = {.shape = *shape,
-                  .has_planes = has_planes,
+  lk_conv conv = {.has_planes = has_planes,
                   .weights_are_last = weights_are_last,
                   .isa = lk_isa_get(),
                   .product = {.low = step.ends.low, .high = step.ends.high},
                   .has_bias = lk_op_has(planner->node, 2),
                   .has_residual = step.ends.residual >= 0,
                   .has_chain = step.ends.has_chain};
-  lk_conv_plan(&conv);
+  const double operations = size_conv(&conv, shape);
   LK_RETURN_NOT_OK(lk_conv_weights(planner, &conv, &step.operands[1], error));
-  const product_kernel kernel = {lk_conv_kernel, "convolution", &conv, sizeof conv,
-                                 lk_product_operations(&conv.product, shape->groups)};
+  const product_kernel kernel = {lk_conv_kernel, "convolution", &conv, sizeof conv, operations};
   return emit(planner, &step, &kernel, error);
 }
 
 lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error *error) {
-  const lk_product_output output = conv_output(shape);
-  return plan_conv(planner, shape, &output, false, error);
+  return plan_conv(planner, shape, channels_last(shape), false, error);
 }
 
 lk_status lk_plan_conv_last(lk_planner *planner, const lk_conv_shape *shape, bool weights_are_last,
                             lk_error *error) {
-  lk_product_output output = conv_output(shape);
+  lk_product_output output = channels_last(shape);
   output.layout = LK_LAYOUT_PLAIN;
   output.column_dim = (int32_t)planner->outputs[0].rank - 1;
-  return plan_conv(planner, shape, &output, weights_are_last, error);
+  return plan_conv(planner, shape, output, weights_are_last, error);
 }
 
 lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shape,
                                   lk_error *error) {
-  const lk_product_output output = conv_output(shape);
+  const lk_product_output output = channels_last(shape);
   product_step step;
-  LK_RETURN_NOT_OK(begin_conv(planner, &output, output.layout, &step, error));
+  LK_RETURN_NOT_OK(begin_conv(planner, output, output.layout, &step, error));
   lk_conv_transposed conv = {.shape = *shape,
                              .isa = lk_isa_get(),
                              .low = step.ends.low,
@@ -169,24 +207,19 @@ lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shap
   return emit(planner, &step, &kernel, error);
 }
 
-/* Lines are the rows, columns of the image the columns. */
 static lk_status plan_depthwise_planes(lk_planner *planner, const lk_conv_shape *shape,
                                        lk_error *error) {
-  const lk_product_output output = {.layout = LK_LAYOUT_PLAIN,
-                                    .column_dim = (int32_t)planner->outputs[0].rank - 1,
-                                    .row_step = shape->out[2],
-                                    .chains_residual = true};
+  const lk_product_output output = planes_output(shape, &planner->outputs[0]);
   product_step step;
-  LK_RETURN_NOT_OK(begin_conv(planner, &output, output.layout, &step, error));
+  LK_RETURN_NOT_OK(begin_conv(planner, output, output.layout, &step, error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &step.operands[1], error));
-  lk_depthwise_planes conv = {.shape = *shape,
-                              .has_bias = lk_op_has(planner->node, 2),
+  lk_depthwise_planes conv = {.has_bias = lk_op_has(planner->node, 2),
                               .has_chain = step.ends.has_chain,
                               .low = step.ends.low,
                               .high = step.ends.high};
-  lk_depthwise_planes_plan(&conv, lk_isa_get());
+  const double operations = size_planes(&conv, shape);
   const product_kernel kernel = {lk_depthwise_planes_kernel, "convolution", &conv, sizeof conv,
-                                 lk_depthwise_planes_operations(&conv)};
+                                 operations};
   return emit(planner, &step, &kernel, error);
 }
 
@@ -201,45 +234,54 @@ lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, boo
   if (!is_transposed && wants_planes(planner) && lk_depthwise_planes_takes(shape)) {
     return plan_depthwise_planes(planner, shape, error);
   }
-  lk_product_output output = conv_output(shape);
-  output.chains_residual = true;
+  const lk_product_output output = depthwise_output(shape);
   product_step step;
-  LK_RETURN_NOT_OK(begin_conv(planner, &output, output.layout, &step, error));
-  lk_depthwise conv = {.shape = *shape,
-                       .is_transposed = is_transposed,
+  LK_RETURN_NOT_OK(begin_conv(planner, output, output.layout, &step, error));
+  lk_depthwise conv = {.is_transposed = is_transposed,
                        .low = step.ends.low,
                        .high = step.ends.high,
                        .has_bias = lk_op_has(planner->node, 2),
                        .has_chain = step.ends.has_chain};
-  lk_depthwise_plan(&conv, lk_isa_get());
+  const double operations = size_depthwise(&conv, shape);
   LK_RETURN_NOT_OK(lk_depthwise_weights(planner, &conv, &step.operands[1], error));
   const product_kernel kernel = {lk_depthwise_kernel,
                                  is_transposed ? "deconvolution" : "convolution", &conv,
-                                 sizeof conv, lk_depthwise_operations(&conv)};
+                                 sizeof conv, operations};
   return emit(planner, &step, &kernel, error);
 }
 
+/* Which kernel it is depends on no size: the groups, channels and kernel are those of the first
+ * plan, and so are the layouts. */
 bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape) {
   lk_step *step = self->step;
+  lk_product_ends_of of = {.node = self->node, .inputs = self->inputs, .to = self->output};
+  double operations = 0;
+  size_t size = 0; /* of the params, behind which the chain lies */
+  bool has_chain = false;
   if (step->kernel == lk_conv_kernel) {
     lk_conv *conv = self->params;
-    conv->shape = *shape;
-    lk_conv_plan(conv);
-    step->flops = (float)lk_product_operations(&conv->product, shape->groups);
+    operations = size_conv(conv, shape);
+    size = sizeof *conv;
+    has_chain = conv->has_chain;
+    of.output = channels_last(shape);
   } else if (step->kernel == lk_depthwise_planes_kernel) {
     lk_depthwise_planes *conv = self->params;
-    conv->shape = *shape;
-    lk_depthwise_planes_plan(conv, lk_isa_get());
-    step->flops = (float)lk_depthwise_planes_operations(conv);
+    operations = size_planes(conv, shape);
+    size = sizeof *conv;
+    has_chain = conv->has_chain;
+    of.output = planes_output(shape, self->output);
   } else if (step->kernel == lk_depthwise_kernel) {
     lk_depthwise *conv = self->params;
-    conv->shape = *shape;
-    lk_depthwise_plan(conv, conv->isa);
-    step->flops = (float)lk_depthwise_operations(conv);
+    operations = size_depthwise(conv, shape);
+    size = sizeof *conv;
+    has_chain = conv->has_chain;
+    of.output = depthwise_output(shape);
   } else {
     return false;
   }
-  return true;
+  step->flops = (float)operations;
+  void *chain = (unsigned char *)self->params + size;
+  return lk_product_ends_resize(&of, has_chain ? chain : NULL);
 }
 
 /* Where the right operand is packed in each run, behind the other operands. */
@@ -318,10 +360,8 @@ lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_col
                                     .row_step = matmul->columns,
                                     .bias_is_post_op = has_columns};
   product_step step;
-  step.output = &output;
-  step.n_operands = 3;
   lk_operand *operands = step.operands;
-  LK_RETURN_NOT_OK(lk_product_ends_find(planner, &output, &step.ends, error));
+  LK_RETURN_NOT_OK(begin_step(planner, output, &step, error));
   matmul->isa = lk_isa_get();
   matmul->has_bias = step.ends.bias >= 0;
   matmul->has_residual = step.ends.residual >= 0;

@@ -32,6 +32,30 @@ const Case CASES[] = {
     {"of groups", {32, 16, 3, 3}, 2, 1, 1, 1},
     {"depthwise", {40, 1, 5, 5}, 40, 1, 1, 2, false, false, {LK_POST_RELU}},
     {"depthwise, chained", {16, 1, 3, 3}, 16, 2, 1, 1, true, false, {LK_POST_MUL}, "NC"},
+    {"depthwise, plain, plus a tensor",
+     {16, 1, 3, 3},
+     16,
+     1,
+     1,
+     1,
+     true,
+     false,
+     {LK_POST_ADD},
+     "NCHW",
+     LK_LAYOUT_PLAIN,
+     LK_LAYOUT_PLAIN},
+    {"depthwise, plain, times planes",
+     {16, 1, 5, 5},
+     16,
+     2,
+     1,
+     2,
+     false,
+     false,
+     {LK_POST_RELU, LK_POST_MUL},
+     "HW",
+     LK_LAYOUT_PLAIN,
+     LK_LAYOUT_PLAIN},
     {"plus a tensor", {8, 8, 1, 1}, 1, 1, 1, 0, true, false, {LK_POST_ADD}, "NCHW"},
     {"times channels", {8, 8, 3, 3}, 1, 1, 1, 1, true, false, {LK_POST_MUL}, "C"},
     {"plus pixels", {8, 8, 3, 3}, 1, 1, 1, 1, true, false, {LK_POST_SIGMOID, LK_POST_ADD}, "NHW"},
@@ -39,6 +63,14 @@ const Case CASES[] = {
     {"plain", {24, 8, 3, 3}, 1, 1, 1, 1, true, false, {}, "", LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN},
     {"of planes", {16, 3, 7, 7}, 1, 2, 1, 3, true, false, {LK_POST_RELU}, "", LK_LAYOUT_PLAIN},
 };
+
+const Case &case_of(const std::string &text) {
+  for (const Case &c : CASES) {
+    if (c.text == text) return c;
+  }
+  ADD_FAILURE() << "no case " << text;
+  return CASES[0];
+}
 
 // Batch, height and width. Some are 1, one has no pixels, some are smaller than a window.
 const std::vector<Dims> SIZES = {{1, 9, 9},  {1, 12, 31}, {1, 40, 17}, {3, 9, 9}, {1, 1, 1},
@@ -348,8 +380,7 @@ TEST(ResizedPlan, OfOpsThatWereExpected) {
 TEST(ResizedPlan, OfAnOperandThatDoesNotFitIsRefused) {
   lk::Context context = lk::open();
   lk::Executor executor = lk::executor_in(context);
-  const Case &plus = CASES[10];
-  ASSERT_STREQ(plus.text, "plus pixels");
+  const Case &plus = case_of("plus pixels");
   const Node node(executor, plus);
   for (const Dims &size : {SIZES[0], SIZES[1], SIZES[2]}) { // from the second on by a pattern
     Plan plan;
@@ -383,7 +414,7 @@ TEST(ResizedPlan, IsBuiltWhereItsWeightsAreGone) {
 TEST(ResizedPlan, OfManyThreads) {
   lk::Context context = lk::open();
   lk::Executor executor = lk::executor_in(context);
-  const Node node(executor, CASES[8]);
+  const Node node(executor, case_of("plus a tensor"));
   std::vector<std::vector<uint8_t>> expected;
   for (const Dims &size : {SIZES[0], SIZES[1], SIZES[2]}) {
     Plan built;
@@ -412,7 +443,7 @@ TEST(ResizedPlanFaults, LeaveNothingBehind) {
       lk::Executor executor;
       status = api()->executor_create(context, "own", executor.out(), LK_ERR);
       if (status == LK_OK) {
-        const Node node(executor, CASES[9]);
+        const Node node(executor, case_of("times channels"));
         status = node.status();
         for (size_t i = 0; status == LK_OK && i < 4; i++) {
           Plan plan;
