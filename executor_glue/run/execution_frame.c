@@ -25,6 +25,11 @@ void lk_execution_frame_count_runs(lk_execution_frame *frame) {
   frame->runs = 0;
 }
 
+void lk_execution_frame_leave_size(lk_execution_frame *frame) {
+  lk_execution_frame_count_runs(frame);
+  frame->size = NULL;
+}
+
 void lk_execution_frame_destroy(const lk_program *program, lk_execution_frame *frame) {
   if (frame == NULL) return;
   lk_execution_frame_count_runs(frame);
@@ -68,8 +73,7 @@ lk_status lk_execution_frame_attach(lk_execution_frame *frame, const lk_run_plan
 }
 
 void lk_execution_frame_detach(const lk_program *program, lk_execution_frame *frame) {
-  lk_execution_frame_count_runs(frame);
-  frame->size = NULL;
+  lk_execution_frame_leave_size(frame);
   program->api->frame_reset(frame->frame);
   lk_ready_queue_destroy(frame->ready_queue);
   frame->ready_queue = NULL;

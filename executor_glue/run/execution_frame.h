@@ -34,6 +34,9 @@ void lk_execution_frame_detach(const lk_program *program, lk_execution_frame *fr
 
 /* Hands over the runs to the record of their size. By who has the frame. */
 void lk_execution_frame_count_runs(lk_execution_frame *frame);
+/* The same, and it has no such record from now on. While the frame has one, so must its run plan's
+ * entry, which keeps the record. */
+void lk_execution_frame_leave_size(lk_execution_frame *frame);
 /* Counts a run. What one thread after the other writes to is handed over now and then only. */
 static inline void lk_execution_frame_add_run(lk_execution_frame *frame) {
   if (++frame->runs == LK_RUNS_TOGETHER) lk_execution_frame_count_runs(frame);

@@ -294,7 +294,9 @@ void lk_frame_pool_count_runs(lk_frame_pool *pool) {
 /* ---- leases ---- */
 
 /* An idle frame of the entry that was given one the longest time ago, so that frames do not grow in
- * number with the shapes; NULL: there is none to spare. It is still attached. With the mutex. */
+ * number with the shapes; NULL: there is none to spare. It is still attached to the steps, whose
+ * plans it keeps alive. What else it had of the entry it loses here: once the mutex is given back,
+ * the entry may end, and the record of its size with it. With the mutex. */
 static lk_execution_frame *take_from_another(lk_frame_pool *pool) {
   const uint64_t alive = atomic_load_explicit(&pool->n_frames_alive, memory_order_relaxed);
   if (alive < pool->max_idle) return NULL;
@@ -304,6 +306,7 @@ static lk_execution_frame *take_from_another(lk_frame_pool *pool) {
   if (frame == NULL) return NULL;
   entry->idle = frame->next;
   frame->next = NULL;
+  lk_execution_frame_leave_size(frame);
   uncount_frame(entry);
   return frame;
 }
