@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "executor_glue/ort/dynamic.h"
 #include "executor_glue/ort/report.h"
+#include "executor_glue/ort/run_stops.h"
 #include "executor_glue/run/trace_text.h"
 
 /* An entry of a run's options: a file that the statistics of now are written to. Up to 15
@@ -28,10 +29,6 @@ typedef struct provider {
   lk_reporter reporter;       /* entered by the first run, when all of the above is made */
   atomic_bool is_reported;
 } provider;
-
-/* Whether the run that is on in this thread is to end. A run of ONNX Runtime begins and ends on one
- * thread; operators that it hands to others can be ended between fused nodes only. */
-static _Thread_local const volatile uint8_t *stop_of_run;
 
 static lk_status write_report(const provider *self, const char *path, lk_error *error) {
   return lk_ort_report_write(self->context, &self->claims, self->subgraphs, path, error);
@@ -79,7 +76,7 @@ static OrtStatus *compute(OrtNodeComputeInfo *self, void *state, OrtKernelContex
   (void)state;
   lk_ort_subgraph *subgraph = (lk_ort_subgraph *)self;
   lk_error error;
-  const lk_status status = lk_ort_compute(subgraph, context, stop_of_run, &error);
+  const lk_status status = lk_ort_compute(subgraph, context, lk_ort_run_stop(), &error);
   return lk_ort_status(subgraph->context->ort, status, &error);
 }
 
@@ -159,13 +156,13 @@ static OrtStatus *on_run_start(OrtEp *ep, const OrtRunOptions *options) {
   const char *path = ort_GetRunConfigEntry(ort->api)(options, LK_ORT_RUN_STATISTICS);
   if (path != NULL) status = write_run_report(self, path, &error);
   /* A run that has not begun does not end either. */
-  if (status == LK_OK) stop_of_run = lk_ort_run_terminate(&ort->offsets, options);
+  if (status == LK_OK) lk_ort_run_enter(lk_ort_run_terminate(&ort->offsets, options));
   return lk_ort_status(ort, status, &error);
 }
 
 static OrtStatus *on_run_end(OrtEp *ep, const OrtRunOptions *options, bool sync_stream) {
   (void)ep, (void)options, (void)sync_stream;
-  stop_of_run = NULL;
+  lk_ort_run_leave();
   return NULL;
 }
 
