@@ -47,3 +47,8 @@ LK_VEC_FN veci vec_to_int(vec x) {
   return (veci)_mm_cvtps_epi32((__m128)x);
 #endif
 }
+/* The same, held between two whole numbers that have an i32, as every number then has; NaN is the
+ * lower one. Clipped first: that makes no difference for whole limits. */
+LK_VEC_FN veci vec_to_int_between(vec x, vec low, vec high) {
+  return vec_to_int(vec_min_or_second(vec_max_or_second(x, low), high));
+}

@@ -1,6 +1,7 @@
 // What tests of kernels on bytes share: the loops of every instruction set that is here, and bytes.
 #pragma once
 
+#include <cmath>
 #include <random>
 
 #include "tests/harness/lk_test.h"
@@ -50,6 +51,19 @@ inline Memory copy(const Bytes &bytes) {
 
 inline int32_t number(uint8_t byte, bool is_signed) {
   return is_signed ? int8_t(byte) : byte;
+}
+
+// A number that is no finite one in each tenth place: what scales of a model may be, too.
+inline float any_scale(Random &random, float usual) {
+  static const float others[] = {NAN, INFINITY, -INFINITY, 1e30F, -1e30F, 1e-40F, 0.0F, -0.001F};
+  return random.between(0, 9) == 0 ? others[random.between(0, 7)] : usual;
+}
+
+// What a number becomes as a byte: rounded, saturated; NaN is the least one.
+inline int32_t as_byte(float real, int32_t zero, bool is_signed) {
+  const auto least = float((is_signed ? INT8_MIN : 0) - zero);
+  const float held = real > least ? std::fmin(real, least + float(UINT8_MAX)) : least;
+  return int32_t(std::nearbyint(held)) + zero;
 }
 
 } // namespace lk::integer_case
