@@ -219,7 +219,7 @@ static lk_status plan_quantize(lk_planner *planner, lk_error *error) {
     y = lk_element_binary(program, LK_ELEMENT_ADD, y, lk_element_cast(program, zero, LK_F32));
   }
   lk_quantized_range(chain.to.desc.dtype, &least, &largest);
-  y = lk_element_unary(program, LK_ELEMENT_CLIP, y, least, largest);
+  y = lk_element_unary(program, LK_ELEMENT_SATURATE, y, least, largest);
   chain.value = lk_element_cast(program, y, chain.to.desc.dtype);
   return lk_chain_end(&chain, error);
 }

@@ -62,6 +62,7 @@ typedef enum lk_element_class {
   X(LK_ELEMENT_SHRINK,      1, "shrink")       /* x < -p ? x + q : x > p ? x - q : 0; NaN: 0 */    \
   X(LK_ELEMENT_ELU,         1, "elu")          /* x < 0 ? p (e^(q x) - 1) : x; q > 0 */            \
   X(LK_ELEMENT_CLIP,        1, "clip")         /* min(max(x, p), q) */                             \
+  X(LK_ELEMENT_SATURATE,    1, "saturate")     /* the same, but NaN is p */                        \
   X(LK_ELEMENT_HARDSIGMOID, 1, "hard_sigmoid") /* min(max(p x + q, 0), 1) */                       \
   X(LK_ELEMENT_HARDSWISH,   1, "hard_swish")   /* x min(max(p x + q, 0), 1) */                     \
   X(LK_ELEMENT_SWISH,       1, "swish")        /* x sigmoid(p x) */                                \

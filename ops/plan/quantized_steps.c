@@ -62,7 +62,7 @@ static lk_element_value quantize(lk_chain *self, lk_element_value x, lk_element_
   lk_element_value y = lk_element_binary(program, LK_ELEMENT_DIV, x, scale);
   y = lk_element_unary(program, LK_ELEMENT_ROUND, y, 0, 0);
   if (zero != NULL) y = lk_element_binary(program, LK_ELEMENT_ADD, y, *zero);
-  y = lk_element_unary(program, LK_ELEMENT_CLIP, y, least, largest);
+  y = lk_element_unary(program, LK_ELEMENT_SATURATE, y, least, largest);
   return lk_element_cast(program, y, self->to.desc.dtype);
 }
 

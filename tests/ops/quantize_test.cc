@@ -73,4 +73,40 @@ TEST(Quantize, RefusesTypesThatAreNone) {
   }
 }
 
+// NaN is the least number of the type, whichever kernel quantizes, and infinities the ends.
+TEST(Quantize, OfWhatIsNoFiniteNumber) {
+  const std::vector<double> some = {1, NAN, INFINITY, -INFINITY, -7, 60000, NAN, -60000};
+  struct Type {
+    uint32_t dtype;
+    double least, most;
+  };
+  for (const Type &type : {Type{LK_U8, 0, 255}, Type{LK_I8, -128, 127}, Type{LK_U16, 0, 65535},
+                           Type{LK_I16, -32768, 32767}}) {
+    for (const uint32_t real : {uint32_t(LK_F32), uint32_t(LK_F16)}) {
+      for (const int64_t row : {1, 3, 37, 64}) { // short ones go another way than long ones
+        for (const bool by_channel : {false, true}) {
+          std::vector<double> x, y, zeros, scales;
+          for (int64_t i = 0; i < 4 * row; i++) {
+            const double value = some[size_t(i * 5) % some.size()];
+            x.push_back(value);
+            // NaN is less than nothing
+            y.push_back(value > type.least - 3 ? std::min(value + 3, type.most) : type.least);
+          }
+          const int64_t channels = by_channel ? 4 : 1;
+          for (int64_t i = 0; i < channels; i++) scales.push_back(1), zeros.push_back(3);
+          SCOPED_TRACE("type " + std::to_string(type.dtype) + " of " + std::to_string(real) +
+                       ", rows of " + std::to_string(row));
+          OpTester("QuantizeLinear", 21)
+              .attr("axis", 0)
+              .input(numbers(real, {4, row}, x))
+              .input(numbers(real, {channels}, scales))
+              .input(numbers(type.dtype, {channels}, zeros))
+              .expect(numbers(type.dtype, {4, row}, y))
+              .run();
+        }
+      }
+    }
+  }
+}
+
 } // namespace

@@ -110,6 +110,8 @@ inline double element_function(uint32_t op, double x, double p, double q) {
     return x < 0 ? p * std::expm1(q * x) : x;
   case LK_ELEMENT_CLIP:
     return clip(x, p, q);
+  case LK_ELEMENT_SATURATE:
+    return std::isnan(x) ? p : clip(x, p, q);
   case LK_ELEMENT_HARDSIGMOID:
     return clip(p * x + q, 0, 1);
   case LK_ELEMENT_HARDSWISH:
@@ -166,6 +168,7 @@ constexpr FunctionOfOne FUNCTIONS[] = {
     {"shrink", LK_ELEMENT_SHRINK, 0.5F, 0.25F, 0.5, 0.5},
     {"elu", LK_ELEMENT_ELU, 1, 1, 2, 2.5},
     {"clip", LK_ELEMENT_CLIP, -1, 6, 0, 0},
+    {"saturate", LK_ELEMENT_SATURATE, -1, 6, 0, 0},
     {"hard_sigmoid", LK_ELEMENT_HARDSIGMOID, 0.2F, 0.5F, 0.5, 1e9},
     {"hard_swish", LK_ELEMENT_HARDSWISH, 1.0F / 6, 0.5F, 1.5, 1e9},
     {"swish", LK_ELEMENT_SWISH, 1, 0, 3.5, 4},
