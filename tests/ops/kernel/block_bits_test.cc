@@ -278,6 +278,40 @@ TEST(BlockBits, AreMultipliedByBytesOnAnyThreads) {
   }
 }
 
+// Each table says how many bits its loop takes: pairs of products may not saturate.
+TEST(BlockBits, TheLargestNumbersAreMultipliedExactly) {
+  std::vector<const lk_integer_loops *> all = lk::integer_case::all_loops();
+  if (lk_isa_get() >= LK_ISA_AVX2) all.push_back(lk_integer_loops_small(LK_ISA_AVX2));
+  for (const lk_integer_loops *loops : all) {
+    for (const uint32_t bits : {2U, 4U, 8U}) {
+      if (bits > loops->byte_bits) continue;
+      for (const int64_t rows : {int64_t{1}, int64_t{LK_INTEGER_BITS_ROWS}}) {
+        for (const int byte : {127, -127, -128}) {
+          const int64_t groups = 8, words = groups * 8 / bits, k = 4 * words;
+          const std::vector<int32_t> numbers(size_t(groups * loops->lanes), -1);
+          const auto word = int32_t(0x01010101U * uint8_t(byte));
+          const std::vector<int32_t> bytes(size_t(rows * words), word);
+          const std::vector<lk_integer_bits_left> left(size_t(rows), {1, float(k * byte)});
+          const std::vector<float> scales(size_t(loops->lanes), 1);
+          std::vector<float> to(size_t(rows * loops->lanes));
+          lk_integer_bits_product product = {};
+          product.numbers = numbers.data();
+          product.bytes = bytes.data(), product.bytes_step = words;
+          product.left = left.data(), product.left_step = 1;
+          product.rows = rows, product.block = k, product.groups = groups, product.blocks = 1;
+          product.columns = loops->lanes, product.bits = bits;
+          product.scaling.scales = scales.data();
+          product.to = to.data();
+          loops->multiply_bits(&product);
+          const float right = float(((1 << bits) - 1) * byte * k);
+          EXPECT_EQ(to, std::vector<float>(to.size(), right))
+              << loops->lanes << " lanes, groups of " << loops->group << ", " << bits << " bits";
+        }
+      }
+    }
+  }
+}
+
 TEST(BlockBits, AreNoNumberByBytesOfWhatIsNotFinite) {
   for (const lk_isa isa : lk::instruction_sets()) {
     std::mt19937 floats(1);
