@@ -11,6 +11,8 @@
 #include <cpuid.h>
 #endif
 
+#include "ops/kernel/isa_features.h"
+
 /* What LATCHKEY_MAX_ISA may say. Beside AVX-512's foundation, kernels use extensions of it where
  * the processor has them, and AMX's products of bytes. */
 typedef enum level { SSE2, AVX2, AVX512_CORE, AVX512, AMX, LEVELS } level;
@@ -48,31 +50,58 @@ static level most_allowed(void) {
   return (level)(found - 1);
 }
 
+/* Its registers are those of AVX, which the system keeps where there is AVX2. */
+static bool has_f16c(void) {
+#if defined(__x86_64__)
+  enum { F16C = 1 << 29 };
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & F16C) != 0;
+#else
+  return false;
+#endif
+}
+
+_Static_assert(LK_ISA_BASE == 0 && LK_ISA_AVX2 == 1 && LK_ISA_AVX512 == 2, "lk_isa_best");
+
 static lk_isa of_processor(void) {
   __builtin_cpu_init();
-  /* F16C is older than these two, and in every processor that has them */
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
-    return LK_ISA_BASE;
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return (lk_isa)lk_isa_best((lk_isa_features){.avx2 = __builtin_cpu_supports("avx2") != 0,
+                                               .fma = __builtin_cpu_supports("fma") != 0,
+                                               .f16c = has_f16c(),
+                                               .avx512 = avx512});
+}
+
+/* Extensions of AVX-512: bits, as they were found. Loops ask, so the processor is asked once. */
+enum { BF16 = 1, VBMI = 2, VNNI = 4, ASKED = 8 };
+
+static bool has(int extension) {
+  static atomic_int known;
+  int found = atomic_load_explicit(&known, memory_order_relaxed);
+  if (found == 0) {
+    __builtin_cpu_init();
+    found = ASKED;
+    if (most_allowed() >= AVX512 && lk_isa_get() == LK_ISA_AVX512) {
+      if (__builtin_cpu_supports("avx512bf16")) found |= BF16;
+      if (__builtin_cpu_supports("avx512vbmi")) found |= VBMI;
+      if (__builtin_cpu_supports("avx512vnni")) found |= VNNI;
+    }
+    atomic_store_explicit(&known, found, memory_order_relaxed);
   }
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-             ? LK_ISA_AVX512
-             : LK_ISA_AVX2;
+  return (found & extension) != 0;
 }
 
 bool lk_isa_has_bf16(void) {
-  __builtin_cpu_init();
-  return most_allowed() >= AVX512 && __builtin_cpu_supports("avx512bf16") != 0;
+  return has(BF16);
 }
 
 bool lk_isa_has_vbmi(void) {
-  __builtin_cpu_init();
-  return most_allowed() >= AVX512 && __builtin_cpu_supports("avx512vbmi") != 0;
+  return has(VBMI);
 }
 
 bool lk_isa_has_vnni(void) {
-  __builtin_cpu_init();
-  return most_allowed() >= AVX512 && __builtin_cpu_supports("avx512vnni") != 0;
+  return has(VNNI);
 }
 
 #if defined(__x86_64__)
@@ -98,14 +127,14 @@ bool lk_isa_has_amx(void) {
   static atomic_int known;
   int found = atomic_load_explicit(&known, memory_order_relaxed);
   if (found == UNKNOWN) {
-    found = most_allowed() >= AMX && ask_for_amx() ? YES : NO;
+    found = most_allowed() >= AMX && lk_isa_get() == LK_ISA_AVX512 && ask_for_amx() ? YES : NO;
     atomic_store_explicit(&known, found, memory_order_relaxed);
   }
   return found == YES;
 }
 
 bool lk_isa_multiplies_bytes(void) {
-  return lk_isa_get() == LK_ISA_AVX512 && lk_isa_has_vnni();
+  return lk_isa_has_vnni();
 }
 
 lk_isa lk_isa_get(void) {

@@ -12,6 +12,7 @@
 
 extern "C" {
 #include "ops/kernel/isa.h"
+#include "ops/kernel/isa_features.h"
 }
 
 namespace {
@@ -43,6 +44,19 @@ TEST(Isa, TheEnvironmentIsObeyed) {
     EXPECT_FALSE(lk_isa_multiplies_bytes());
   }
   EXPECT_LE(int(lk_isa_get()), std::min<int>(int(limit), LK_ISA_AVX512));
+}
+
+// Whatever a virtual machine hides.
+TEST(Isa, NeedsAllThatItsLoopsAreCompiledFor) {
+  for (int bits = 0; bits < 16; bits++) {
+    const lk_isa_features has = {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0,
+                                 (bits & 8) != 0};
+    const lk_isa expected = (bits & 7) != 7   ? LK_ISA_BASE
+                            : (bits & 8) == 0 ? LK_ISA_AVX2
+                                              : LK_ISA_AVX512;
+    EXPECT_EQ(lk_isa_best(has), int(expected)) << bits;
+  }
+  EXPECT_LE(int(lk_isa_get()), lk_isa_best({true, true, true, true}));
 }
 
 // A signal would not fit the alternate stack of a thread that has one too small.
