@@ -61,7 +61,7 @@ struct lk_op {
   bool has_shape_inputs;
   atomic_bool was_bound; /* with LK_BIND_OWN */
   /* From the second such bind on: one size alone needs none. NULL: none yet. */
-  _Atomic(lk_pattern *) pattern;
+  lk_pattern *_Atomic pattern;
 };
 
 /* Whether the operator must know input `index` by value when shapes are bound. */
@@ -81,7 +81,8 @@ static inline lk_plan *lk_plan_of_body(lk_plan_body *body) {
   return (lk_plan *)((uintptr_t)body | 1);
 }
 static inline const lk_plan_body *lk_plan_get_body(const lk_plan *plan) {
-  return lk_plan_is_own(plan) ? lk_plan_own_body(plan) : lk_ref_value((const lk_ref *)plan);
+  if (lk_plan_is_own(plan)) return lk_plan_own_body(plan);
+  return (const lk_plan_body *)lk_ref_value((const lk_ref *)plan);
 }
 
 /* A plan that only says what is certain before the values are known: no steps. Its mark is a layout

@@ -40,6 +40,7 @@ static lk_plan_body *body_of(const lk_pattern *pattern) {
 static bool has_pattern(const lk_op_node *node, const lk_plan_body *body) {
   if (node->class_->resize == NULL || node->class_->found_size > FOUND_BYTES) return false;
   if (node->n_inputs > MOST_INPUTS || node->n_outputs != 1) return false;
+  if (body->n_blocks > 0 || body->n_reorders > 0 || body->alias_input >= 0) return false;
   return body->n_steps == 1 && body->n_temps == 0 && body->n_packed <= MOST_PACKED;
 }
 
@@ -125,19 +126,17 @@ void lk_pattern_destroy(lk_pattern *pattern) {
 
 /* ---- further plans ---- */
 
-/* And no larger than a tensor may be (lk_tensor_size). */
+/* And what lk_plan_build takes: no larger than a tensor may be. */
 static bool is_like(const lk_tensor_desc *pattern, const lk_tensor_desc *desc) {
   if (desc->dtype != pattern->dtype || desc->layout != pattern->layout ||
       desc->rank != pattern->rank) {
     return false;
   }
-  int64_t bytes = (int64_t)lk_dtype_size(desc->dtype);
   for (uint32_t i = 0; i < desc->rank; i++) {
     const bool is_one = pattern->dims[i] == 1;
     if (is_one ? desc->dims[i] != 1 : desc->dims[i] < 2 || pattern->dims[i] < 2) return false;
-    if (__builtin_mul_overflow(bytes, desc->dims[i], &bytes)) return false;
   }
-  return true;
+  return lk_tensor_size(desc, "a tensor", NULL, NULL, NULL) == LK_OK;
 }
 
 /* The operand of a post-op is broadcast to the output. */
@@ -250,8 +249,12 @@ lk_status lk_pattern_resize(const lk_pattern *pattern, const lk_op_node *node,
   }
   const lk_tensor_desc former = lk_plan_body_output(former_body, 0);
   lk_tensor_desc output = {.dtype = former.dtype, .rank = LK_RANK_UNKNOWN};
-  const lk_inference inference = {
-      .node = node, .inputs = all, .outputs = &output, .found = found, .copy_of = -1};
+  const lk_inference inference = {.node = node,
+                                  .inputs = all,
+                                  .outputs = &output,
+                                  .found = found,
+                                  .bounds = true,
+                                  .copy_of = -1};
   lk_inference inferred = inference;
   if (node->class_->infer(&inferred, NULL) != LK_OK) return LK_OK; /* refused with a sentence */
   output.layout = former.layout;

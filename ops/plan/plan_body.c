@@ -142,7 +142,6 @@ lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
   lk_plan_body *body = lk_alloc(from->env->allocator, from->bytes);
   if (body == NULL) return lk_fail_memory(error, "a plan", from->bytes);
   lk_plan_body_copy_to(from, body);
-  body->n_blocks = 0;
   atomic_init(&body->refs, 1);
   memcpy((lk_packed **)(uintptr_t)lk_plan_packed(body), packed, body->n_packed * sizeof *packed);
   put_outputs(body, output);

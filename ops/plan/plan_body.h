@@ -122,7 +122,7 @@ lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *a
 /* The same block at another place, with room for it: it refers to nothing within the old one. */
 void lk_plan_body_copy_to(const lk_plan_body *from, lk_plan_body *to);
 /* A copy of a body that nobody compares, with other constants and another output of the same rank,
- * the only one; it has no blocks. Takes over the references of `packed` [n_packed]; on failure they
+ * the only one. Takes over the references of `packed` [n_packed]; on failure they
  * are still the caller's. */
 lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
                             const lk_tensor_desc *output, lk_plan_body **out_body, lk_error *error);

@@ -393,6 +393,32 @@ TEST(ResizedPlan, OfAnOperandThatDoesNotFitIsRefused) {
   }
 }
 
+// Limits hold whether the plan is built or resized: nothing is larger than 2^47 bytes.
+TEST(ResizedPlan, OfTensorsThatAreTooLargeIsRefused) {
+  constexpr int64_t kSide = int64_t{1} << 24;
+  lk::Context context = lk::open();
+  lk::Executor executor = lk::executor_in(context);
+  for (const LightCase &c : LIGHT_CASES) {
+    SCOPED_TRACE(c.text);
+    const LightNode node(executor, c);
+    LK_ASSERT_OK(node.status());
+    for (const Dims &size : {Dims{2, 9, 9}, Dims{2, 12, 31}, Dims{2, 40, 17}}) {
+      Plan plan;
+      LK_ASSERT_OK(node.bind(size, LK_BIND_OWN, &plan, LK_ERR));
+    }
+    for (const Dims &size : {Dims{2, kSide, kSide}, Dims{1 << 21, 1 << 12, 1 << 12},
+                             Dims{2, int64_t{1} << 45, 9}, Dims{2, int64_t{1} << 46, 2}}) {
+      SCOPED_TRACE(::testing::PrintToString(size));
+      Plan own, built;
+      lk_error own_error = {}, built_error = {};
+      const lk_status status = node.bind(size, LK_BIND_OWN, &own, &own_error);
+      EXPECT_EQ(status, node.bind(size, 0, &built, &built_error));
+      if (status == LK_OK) continue; // an operator of which no tensor is as large
+      EXPECT_STREQ(own_error.message, built_error.message);
+    }
+  }
+}
+
 TEST(ResizedPlan, IsBuiltWhereItsWeightsAreGone) {
   lk::Context context = lk::open();
   lk::Executor executor = lk::executor_in(context);
