@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/team/team.h"
+#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 enum {
@@ -52,11 +53,12 @@ void lk_attend_plan(lk_attend *self) {
   /* a panel that is not whole would be read beyond its rows */
   self->reads_v = rows <= ROWS_OF_V && self->v_size % self->values.panel == 0;
   self->chunks = 1;
-  if (!self->is_few && heads < TASKS) {
-    const int64_t wanted = lk_min(lk_div_up(TASKS, heads), rows / LEAST_ROWS);
+  const int64_t tasks = lk_sharing_tasks(TASKS);
+  if (!self->is_few && heads < tasks) {
+    const int64_t wanted = lk_min(lk_div_up(tasks, heads), rows / LEAST_ROWS);
     self->chunks = lk_max(1, lk_min(wanted, blocks_of(self)));
   }
-  self->slots = lk_min(heads * self->chunks, MAX_SLOTS);
+  self->slots = lk_min(heads * self->chunks, lk_sharing_slots(MAX_SLOTS));
 }
 
 /* Rows whose largest scores and sums a task keeps. */

@@ -9,6 +9,7 @@
 #include "ops/kernel/bits_panels.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/row_loops.h"
+#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 /* So few rows read the right operand sooner than it is packed: by its rows, by its columns. */
@@ -80,7 +81,7 @@ void lk_matmul_unpack(const lk_matmul *self, const float *packed, float *b) {
 }
 
 static int64_t slots(const lk_matmul *self) {
-  return lk_min(self->product.panels, MAX_SLOTS);
+  return lk_min(self->product.panels, lk_sharing_slots(MAX_SLOTS));
 }
 
 /* Elements of scratch memory of a slot, and of the left operand as bytes before them. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 /* How much of A is kept in the second-level cache beside B; the rest of it is for what streams
@@ -74,8 +75,8 @@ static int64_t row_block(const lk_product *self, int64_t rows) {
 /* Equal blocks of at most as many panels as fit: so many blocks that threads can share them. */
 static int64_t panel_block(const lk_product *self) {
   const int64_t row_blocks = lk_div_up(lk_max(1, self->rows), self->row_block);
-  const int64_t blocks =
-      lk_max(lk_div_up(self->panels, self->panel_block), lk_div_up(FEW_TASKS, row_blocks));
+  const int64_t blocks = lk_max(lk_div_up(self->panels, self->panel_block),
+                                lk_div_up(lk_sharing_tasks(FEW_TASKS), row_blocks));
   return lk_div_up(self->panels, lk_min(blocks, self->panels));
 }
 
@@ -95,14 +96,14 @@ void lk_product_plan(lk_product *self, int64_t row_bytes) {
   if (panel_bytes * self->panels <= LK_PRODUCT_B_BYTES) {
     self->panel_block = self->panels;
     const int64_t of_row = 2 * lk_max(1, self->groups * self->columns * self->taps * self->k);
-    rows = lk_max(lk_div_up(self->rows, ROW_BLOCKS), TASK_OPERATIONS / of_row);
+    rows = lk_max(lk_div_up(self->rows, lk_sharing_tasks(ROW_BLOCKS)), TASK_OPERATIONS / of_row);
     rows = lk_max(2 * tile, rows);
   } else {
     const int64_t block = self->tap_block * self->k_block * self->panel * ELEMENT;
     self->panel_block = lk_max(1, LK_PRODUCT_B_BYTES / block);
     /* a row that lies nowhere, since it is the only one, has no bytes */
     rows = lk_min(A_BYTES / lk_max(row_bytes, 1),
-                  lk_div_up(self->rows, lk_div_up(MANY_TASKS, self->panels)));
+                  lk_div_up(self->rows, lk_div_up(lk_sharing_tasks(MANY_TASKS), self->panels)));
     rows = lk_max(LEAST_ROWS, rows);
   }
   self->row_block = row_block(self, rows);

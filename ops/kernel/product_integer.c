@@ -5,6 +5,7 @@
 
 #include "base/team/team.h"
 #include "base/tensor.h"
+#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 enum {
@@ -43,9 +44,10 @@ void lk_product_integer_plan(lk_product_integer *self) {
   self->blocks = lk_div_up(self->rows, self->block_rows);
   self->panel = panel_of(self);
   self->panels = lk_div_up(self->columns, self->panel);
-  self->chunks = lk_max(
-      1, lk_min(self->panels, lk_div_up(MANY_TURNS, lk_max(1, self->batches * self->blocks))));
-  self->slots = lk_min(MOST_SLOTS, self->batches * self->blocks * self->chunks);
+  const int64_t blocks = lk_max(1, self->batches * self->blocks);
+  const int64_t chunks = lk_div_up(lk_sharing_tasks(MANY_TURNS), blocks);
+  self->chunks = lk_max(1, lk_min(self->panels, chunks));
+  self->slots = lk_min(lk_sharing_slots(MOST_SLOTS), self->batches * self->blocks * self->chunks);
   self->b_size = vector_columns(self) * (self->groups + 1);
 }
 
