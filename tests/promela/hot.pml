@@ -7,6 +7,9 @@
  *   executor_glue/run/frame_pool.c  lk_lease_acquire, take_idle_lease, lk_lease_release, take_idle,
  *                                   take_from_another, lk_plan_entry_destroy,
  *                                   lk_frame_pool_destroy, release_pool
+ *   executor_glue/run/execution_frame.c lk_execution_frame_leave_size,
+ *                                   lk_execution_frame_count_runs, lk_execution_frame_detach
+ *   executor_glue/run/size_log.c    lk_size_log_release, enter
  *   executor_glue/run/hot_slots.h   lk_hot_take, lk_hot_take_any, lk_hot_give
  * Runners have found one entry in the cache and run it; the cache drops it at any time, and whoever
  * has the last reference destroys it; the executor closes the pool when no run is on, and then ends
@@ -14,7 +17,9 @@
  *
  * Shown: a frame has one runner at a time, who sees all that those before him wrote there (see
  * sync.inc); none is leaked or freed twice; plan, entry and pool are freed once, the plan before
- * the program that it is of.
+ * the program that it is of; no frame hands its runs to the record of the entry's size after that
+ * has left the log. The record is freed as soon as the entry has released it: in the log, a build
+ * of any other size may free it from then on.
  *
  * Left out: arenas, memory that fails, what another entry does with a frame, and an entry that is
  * not cached, whose frames are recycled under the mutex.
@@ -50,6 +55,7 @@ byte hot[SLOTS] = NONE;
 bool mutex, in_use[FRAMES], is_there[FRAMES]; /* of frames */
 byte idle; /* a set */
 byte n_alive, n_frames;
+bool has_record[FRAMES], record_freed; /* the frame counts its runs in the record of the size */
 bool linked = true, entry_alive = true, plan = true, plan_freed, pool_alive = true, program_ended;
 byte ending, pool_references = 2, entry_references = THREADS; /* the runners' and the cache's */
 byte n_running = RUNNERS + 1;
@@ -61,6 +67,7 @@ cond is_idle;
 inline free_frame(p, f) {
   d_step {
     assert(is_there[f] && !in_use[f]);
+    assert(!has_record[f] || !record_freed); /* counts its last runs */
     KNOWS(p, OF(f));
     is_there[f] = false;
     n_alive--
@@ -117,6 +124,10 @@ inline free_plan() {
   d_step { assert(!plan_freed && !program_ended); plan_freed = true }
 }
 
+inline release_record() {
+  d_step { assert(!record_freed); record_freed = true }
+}
+
 inline release_pool(p) {
   LOCK_BY(p, mutex, MUTEX);
   d_step {
@@ -146,6 +157,7 @@ inline destroy_entry(p) {
   if
   :: mine ->
      free_frames(p, frames);
+     release_record();
      free_plan();
      LOCK_BY(p, mutex, MUTEX);
      d_step {
@@ -208,6 +220,7 @@ proctype runner(byte p) {
              f = n_frames;
              n_frames++;
              is_there[f] = true;
+             has_record[f] = true;
              n_alive++;
              ACCESS(p, f)
           :: else
@@ -264,7 +277,14 @@ proctype thief(byte p) {
     :: else
     fi;
     if
-    :: frames != 0 -> choose(one, frames); frames = frames & ~OF(one); idle = frames
+    :: frames != 0 ->
+       choose(one, frames);
+       frames = frames & ~OF(one);
+       idle = frames;
+#ifndef BROKEN_RECORD_LEFT_LATE
+       assert(!record_freed);
+       has_record[one] = false
+#endif
     :: else -> one = NONE
     fi
   };
@@ -307,6 +327,7 @@ init {
      };
      UNLOCK_BY(CLOSER, mutex, MUTEX);
      free_frames(CLOSER, frames);
+     release_record();
      free_plan();
      LOCK_BY(CLOSER, mutex, MUTEX)
   :: else
