@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/owner.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/float_state.h"
@@ -16,9 +17,29 @@
 
 static _Atomic uint64_t next_serial = 1;
 
+/* Takes a reference to the owner of the memory that constant `index` lies in, if somebody says who
+ * it is. */
+static lk_status hold_owner(const lk_node_desc *desc, uint32_t index, lk_owner *out,
+                            lk_error *error) {
+  lk_owner owner = {0};
+  const lk_owner *given = desc->owners != NULL ? desc->owners[index] : NULL;
+  if (given == NULL) return LK_OK;
+  LK_RETURN_NOT_OK(lk_struct_read(&owner, sizeof owner, given, "an owner", error));
+  if ((owner.retain == NULL) != (owner.release == NULL)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read the owner of constant input %u: it has %s, both or neither are "
+                   "allowed",
+                   index, owner.retain != NULL ? "retain alone" : "release alone");
+  }
+  lk_owner_retain(&owner);
+  *out = owner;
+  return LK_OK;
+}
+
 /* One constant input: into the weights store, and small ones also kept at hand. */
-static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *input,
+static lk_status add_constant(lk_op *op, const lk_node_desc *desc, uint32_t index,
                               lk_node_constant *out, lk_error *error) {
+  const lk_node_input *input = &desc->inputs[index];
   const lk_ops_env *env = &op->executor->context->env;
   const lk_tensor *tensor = input->constant;
   int64_t bytes = 0;
@@ -29,9 +50,10 @@ static lk_status add_constant(lk_op *op, uint32_t index, const lk_node_input *in
                    op->node.class_->row.op_type, op->node.output_name, index);
   }
   const bool copy = (input->flags & LK_INPUT_COPY) != 0;
+  if (!copy) LK_RETURN_NOT_OK(hold_owner(desc, index, &out->lent.owner, error));
   LK_RETURN_NOT_OK(
       lk_weights_intern(env->weights, tensor->data, (size_t)bytes, copy, &out->content, error));
-  out->lent = copy ? NULL : tensor->data;
+  out->lent.data = copy ? NULL : tensor->data;
   out->tensor.desc = tensor->desc;
   if (lk_op_is_shape_input(op, index) || bytes <= KEPT_CONSTANT_BYTES) {
     out->tensor.data = lk_alloc_aligned(env->allocator, (size_t)bytes, LK_DATA_ALIGNMENT);
@@ -55,7 +77,7 @@ static lk_status add_inputs(lk_op *op, const lk_node_desc *desc, lk_error *error
     op->comes_at_run[i] = !absent && input->constant == NULL;
     if (op->comes_at_run[i] && lk_op_is_shape_input(op, i)) op->has_shape_inputs = true;
     if (absent || input->constant == NULL) continue;
-    LK_RETURN_NOT_OK(add_constant(op, i, input, &constants[i], error));
+    LK_RETURN_NOT_OK(add_constant(op, desc, i, &constants[i], error));
   }
   return LK_OK;
 }
@@ -221,7 +243,8 @@ void lk_op_destroy(lk_op *op) {
   const lk_allocator *allocator = &op->executor->context->allocator;
   for (uint32_t i = 0; op->node.constants != NULL && i < op->node.n_inputs; i++) {
     const lk_node_constant *constant = &op->node.constants[i];
-    if (constant->content != NULL) lk_content_release(constant->content, constant->lent);
+    if (constant->content != NULL) lk_content_release(constant->content, constant->lent.data);
+    lk_owner_release(&constant->lent.owner);
     lk_free(allocator, constant->tensor.data);
   }
   lk_free(allocator, (void *)(uintptr_t)op->node.constants);

@@ -34,6 +34,7 @@ static void find_readers(const builder *b) {
 /* A constant stays where it is, until the part's ops have been made. */
 static void lend_constant(const lk_value *from, lk_value *to) {
   to->constant = from->constant;
+  to->owner = from->owner;
   to->constant_kind =
       from->constant_kind == LK_CONSTANT_MAPPED ? LK_CONSTANT_MAPPED : LK_CONSTANT_BORROWED;
 }

@@ -51,6 +51,7 @@ typedef struct lk_value {
   const lk_declaration *declared;
   lk_constant_kind constant_kind;
   lk_tensor constant; /* when constant_kind is not NONE; may lie unaligned when MAPPED */
+  const lk_owner *owner; /* of the bytes when MAPPED, there as long as they are; else NULL */
   int32_t producer;   /* node, or LK_NO_NODE */
   uint32_t n_uses;    /* input slots of live nodes, and one more for a graph output */
   bool is_input, is_output;

@@ -144,6 +144,7 @@ static void set_constant(lk_graph *graph, int32_t value_number, lk_constant_kind
   value->constant_kind = kind;
   value->constant.desc = *desc;
   value->constant.data = data;
+  value->owner = NULL;
   value->declared = NULL;
 }
 

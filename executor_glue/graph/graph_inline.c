@@ -58,6 +58,7 @@ static lk_status move_values(mover *m) {
     to->declared = from->declared;
     to->constant = from->constant;
     to->constant_kind = from->constant_kind;
+    to->owner = from->owner;
     from->constant_kind = LK_CONSTANT_NONE;
   }
   return LK_OK;

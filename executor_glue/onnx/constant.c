@@ -18,6 +18,7 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
     /* Nobody writes to a MAPPED constant; lk_tensor has no const data. */
     target->constant = (lk_tensor){tensor.desc, (void *)(uintptr_t)tensor.direct};
     target->constant_kind = LK_CONSTANT_MAPPED;
+    target->owner = tensor.owner;
   } else {
     LK_RETURN_NOT_OK(lk_onnx_source_charge(source, tensor.n_bytes, target->name, error));
     void *data = lk_alloc_aligned(graph->allocator, tensor.n_bytes, LK_DATA_ALIGNMENT);

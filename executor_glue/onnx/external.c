@@ -148,7 +148,7 @@ static lk_status find_file(lk_onnx_external *external, const char *location, lk_
                    location, MAX_FILES);
   }
   LK_RETURN_NOT_OK(resolve(external, location, resolved, error));
-  LK_RETURN_NOT_OK(lk_onnx_map_create(resolved, external->copies ? allocator : NULL, &map, error));
+  LK_RETURN_NOT_OK(lk_onnx_map_create(allocator, resolved, external->copies, &map, error));
   char *copy = lk_strdup(allocator, location);
   if (copy == NULL || !LK_GROW(allocator, external->files, external->n_files, external->capacity)) {
     LK_TRY(lk_fail_memory(error, "the list of external files", sizeof *external->files));
@@ -165,7 +165,8 @@ cleanup:
 }
 
 lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorProto *tensor,
-                                uint64_t size, const uint8_t **out_bytes, lk_error *error) {
+                                uint64_t size, const uint8_t **out_bytes,
+                                const lk_owner **out_owner, lk_error *error) {
   const char *location = NULL;
   uint64_t offset = 0, length = size;
   *out_bytes = NULL;
@@ -202,5 +203,6 @@ lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorPr
                    location, size, offset, map.size);
   }
   *out_bytes = map.bytes + offset;
+  *out_owner = map.owner;
   return LK_OK;
 }

@@ -63,6 +63,9 @@ static void unpacked_destroy(const lk_allocator *allocator, ProtobufCMessage *me
   if (message != NULL) protobuf_c_message_free_unpacked(message, &hooks);
 }
 
+/* The caller's memory outlives the sessions of the model, and so the runs that read it. */
+static const lk_owner caller_of_memory = {.struct_size = sizeof caller_of_memory};
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 /* Frees the unpacked message before it links the graph: the message is most of the peak memory. */
@@ -111,13 +114,15 @@ static lk_status load(const lk_allocator *allocator, const wanted *from, lk_onnx
   if (model == NULL) return lk_fail_memory(error, "a model", sizeof *model);
   model->allocator = allocator;
   atomic_init(&model->users, 1);
-  model->source = (lk_onnx_source){.bytes = from->data, .size = from->size};
+  model->source =
+      (lk_onnx_source){.bytes = from->data, .size = from->size, .owner = &caller_of_memory};
   if (from->path != NULL) {
     const char *path = from->path;
     model->path = lk_strdup(allocator, path);
     if (model->path == NULL) LK_TRY(lk_fail_memory(error, "the path of a model", strlen(path) + 1));
-    LK_TRY(lk_onnx_map_create(path, from->copies ? allocator : NULL, &model->map, error));
-    model->source = (lk_onnx_source){.bytes = model->map.bytes, .size = model->map.size};
+    LK_TRY(lk_onnx_map_create(allocator, path, from->copies, &model->map, error));
+    model->source = (lk_onnx_source){
+        .bytes = model->map.bytes, .size = model->map.size, .owner = model->map.owner};
     LK_TRY(lk_onnx_external_create(allocator, path, from->copies, &model->source.external, error));
   } else if (from->data == NULL || from->size == 0) {
     LK_TRY(lk_fail(error, LK_INVALID_ARGUMENT, "failed to load a model from memory: it is empty"));
@@ -192,7 +197,7 @@ lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, l
   *out = (lk_tensor){0};
   if (out_name != NULL) *out_name = NULL;
 
-  LK_TRY(lk_onnx_map_create(path, NULL, &map, error));
+  LK_TRY(lk_onnx_map_create(allocator, path, false, &map, error));
   source = (lk_onnx_source){.bytes = map.bytes, .size = map.size};
   LK_TRY(lk_onnx_external_create(allocator, path, false, &source.external, error));
   LK_TRY(

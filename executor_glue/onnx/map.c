@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/owner.h"
 #include "base/readable.h"
 #include "base/status.h"
 
@@ -19,19 +20,44 @@ static lk_status fail_errno(const char *verb, const char *path, int code, lk_err
                  "failed to %s '%s': %s", verb, path, strerror_r(code, buffer, sizeof buffer));
 }
 
-static lk_status map_file(const char *path, int file, size_t size, lk_onnx_map *out,
-                          lk_error *error) {
-  void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+/* What is counted. */
+typedef struct mapping {
+  lk_owner owner;
+  const lk_allocator *allocator;
+  atomic_uint_least32_t users;
+  void *bytes;
+  size_t size;
+  bool is_copy;
+} mapping;
+
+static void retain(void *object) {
+  mapping *self = object;
+  atomic_fetch_add_explicit(&self->users, 1, memory_order_relaxed);
+}
+
+static void release(void *object) {
+  mapping *self = object;
+  if (atomic_fetch_sub_explicit(&self->users, 1, memory_order_acq_rel) != 1) return;
+  if (self->is_copy) {
+    lk_free(self->allocator, self->bytes);
+  } else if (self->bytes != NULL) {
+    (void)munmap(self->bytes, self->size);
+  }
+  lk_free(self->allocator, self);
+}
+
+static lk_status map_file(const char *path, int file, mapping *out, lk_error *error) {
+  void *bytes = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, file, 0);
   if (bytes == MAP_FAILED) return fail_errno("map", path, errno, error);
-  *out = (lk_onnx_map){.bytes = bytes, .size = size};
+  out->bytes = bytes;
   return LK_OK;
 }
 
-static lk_status copy_file(const char *path, int file, size_t size, const lk_allocator *allocator,
-                           lk_onnx_map *out, lk_error *error) {
+static lk_status copy_file(const char *path, int file, mapping *out, lk_error *error) {
   lk_status status = LK_OK;
   size_t done = 0;
-  uint8_t *bytes = lk_alloc_aligned(allocator, size, LK_DATA_ALIGNMENT);
+  const size_t size = out->size;
+  uint8_t *bytes = lk_alloc_aligned(out->allocator, size, LK_DATA_ALIGNMENT);
   if (bytes == NULL) return lk_fail_memory(error, "a copy of a model's file", size);
   while (done < size) {
     const ssize_t got = read(file, bytes + done, size - done);
@@ -43,16 +69,45 @@ static lk_status copy_file(const char *path, int file, size_t size, const lk_all
     }
     done += (size_t)got;
   }
-  *out = (lk_onnx_map){.bytes = bytes, .size = size, .copied = allocator};
+  out->bytes = bytes;
   bytes = NULL;
 
 cleanup:
-  lk_free(allocator, bytes);
+  lk_free(out->allocator, bytes);
   return status;
 }
 
-lk_status lk_onnx_map_create(const char *path, const lk_allocator *copied, lk_onnx_map *out,
-                             lk_error *error) {
+/* The bytes of a regular file that is not empty. */
+static lk_status make_mapping(const lk_allocator *allocator, const char *path, int file,
+                              const struct stat *info, bool copies, lk_onnx_map *out,
+                              lk_error *error) {
+  lk_status status = LK_OK;
+  mapping *made = lk_calloc(allocator, 1, sizeof *made);
+  if (made == NULL) return lk_fail_memory(error, "a mapped file", sizeof *made);
+  atomic_init(&made->users, 1);
+  made->allocator = allocator;
+  made->size = (size_t)info->st_size;
+  made->is_copy = copies;
+  made->owner = (lk_owner){
+      .struct_size = sizeof made->owner, .object = made, .retain = retain, .release = release};
+  if (copies) {
+    LK_TRY(copy_file(path, file, made, error));
+  } else {
+    LK_TRY(map_file(path, file, made, error));
+    made->owner.origin[0] = info->st_dev;
+    made->owner.origin[1] = info->st_ino;
+  }
+  *out = (lk_onnx_map){
+      .bytes = made->bytes, .size = made->size, .is_copy = copies, .owner = &made->owner};
+  made = NULL;
+
+cleanup:
+  if (made != NULL) release(made);
+  return status;
+}
+
+lk_status lk_onnx_map_create(const lk_allocator *allocator, const char *path, bool copies,
+                             lk_onnx_map *out, lk_error *error) {
   lk_status status = LK_OK;
   struct stat info;
   *out = (lk_onnx_map){0};
@@ -68,17 +123,15 @@ lk_status lk_onnx_map_create(const char *path, const lk_allocator *copied, lk_on
     status = lk_fail(error, LK_IO, "failed to open '%s': it is not a regular file", path);
   } else if (info.st_size == 0) {
     status = lk_fail(error, LK_MALFORMED, "failed to read '%s': the file is empty", path);
-  } else if (copied != NULL) {
-    status = copy_file(path, file, (size_t)info.st_size, copied, out, error);
   } else {
-    status = map_file(path, file, (size_t)info.st_size, out, error);
+    status = make_mapping(allocator, path, file, &info, copies, out, error);
   }
   (void)close(file);
   return status;
 }
 
 static bool is_mapped(const lk_onnx_map *map) {
-  return map->bytes != NULL && map->copied == NULL;
+  return map->bytes != NULL && !map->is_copy;
 }
 
 lk_status lk_onnx_map_check(const lk_onnx_map *map, const char *path, lk_error *error) {
@@ -95,11 +148,6 @@ void lk_onnx_map_drop_pages(const lk_onnx_map *map) {
 }
 
 void lk_onnx_map_destroy(lk_onnx_map *map) {
-  void *bytes = (void *)(uintptr_t)map->bytes;
-  if (map->copied != NULL) {
-    lk_free(map->copied, bytes);
-  } else if (bytes != NULL) {
-    (void)munmap(bytes, map->size);
-  }
+  if (map->owner != NULL) lk_owner_release(map->owner);
   *map = (lk_onnx_map){0};
 }

@@ -176,8 +176,8 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
                      name);
     }
     if (n_bytes == 0) return LK_OK;
-    const lk_status status =
-        lk_onnx_external_find(source->external, proto, (uint64_t)n_bytes, &out->direct, error);
+    const lk_status status = lk_onnx_external_find(source->external, proto, (uint64_t)n_bytes,
+                                                   &out->direct, &out->owner, error);
     return status == LK_OK ? LK_OK : lk_error_prefix(error, status, "tensor '%s'", name);
   }
 
@@ -190,6 +190,7 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
     return lk_fail(error, LK_INTERNAL, "failed to read tensor '%s': its place leaves the file",
                    name);
   }
+  out->owner = source->owner;
   out->message = source->bytes + place.offset;
   out->message_size = (size_t)place.length;
   return find_payload(out, name, error);

@@ -10,6 +10,7 @@
 typedef struct lk_onnx_source {
   const uint8_t *bytes;
   size_t size;
+  const lk_owner *owner;      /* of the bytes */
   lk_onnx_external *external; /* NULL: a model in memory, which has no folder */
   /* Bytes that the graph which is being read may still copy out of the files: a file may say in a
    * few of them that many are wanted. NULL: no limit. */
@@ -36,6 +37,7 @@ typedef struct lk_onnx_tensor {
   /* The elements as they are in the file, little-endian and dense, maybe unaligned; NULL: there are
    * none, or they are coded and lk_onnx_tensor_copy must decode them. */
   const uint8_t *direct;
+  const lk_owner *owner;  /* of the bytes at `direct` */
   const uint8_t *message; /* the TensorProto in the file */
   size_t message_size;
   uint32_t field; /* of the elements in `message` */

@@ -11,6 +11,7 @@ static lk_status give_constant(const lk_value *from, lk_graph *body, int32_t to,
   if (from->constant_kind == LK_CONSTANT_MAPPED) {
     body->values[to].constant = from->constant;
     body->values[to].constant_kind = LK_CONSTANT_MAPPED;
+    body->values[to].owner = from->owner;
     return LK_OK;
   }
   return lk_value_copy_constant(body, to, &from->constant, error);

@@ -39,7 +39,8 @@ static uint32_t chain_position(const lk_api *api, const lk_graph *graph, const u
   return may_run_in_place(api, &graph->nodes[producer]) ? positions[producer] + 1 : 0;
 }
 
-static void describe_input(const lk_program *program, int32_t value, lk_node_input *out) {
+static void describe_input(const lk_program *program, int32_t value, lk_node_input *out,
+                           const lk_owner **out_owner) {
   if (value == LK_NO_VALUE) {
     out->flags = LK_INPUT_ABSENT;
     return;
@@ -49,6 +50,7 @@ static void describe_input(const lk_program *program, int32_t value, lk_node_inp
   out->constant = &constant->constant;
   /* The mapped model stays; others go as soon as the ops have been made. */
   if (constant->constant_kind != LK_CONSTANT_MAPPED) out->flags = LK_INPUT_COPY;
+  *out_owner = constant->owner;
 }
 
 static lk_status create_op(lk_program *program, size_t node_index, uint32_t position,
@@ -57,20 +59,23 @@ static lk_status create_op(lk_program *program, size_t node_index, uint32_t posi
   const lk_api *api = program->api;
   const lk_node *node = &program->graph->nodes[node_index];
   lk_node_input *inputs = lk_calloc(program->allocator, node->n_inputs, sizeof *inputs);
-  if (inputs == NULL) {
+  const lk_owner **owners = lk_calloc(program->allocator, node->n_inputs, sizeof *owners);
+  if (inputs == NULL || owners == NULL) {
     status = lk_fail_memory(error, "a node's inputs", node->n_inputs * sizeof *inputs);
     goto cleanup;
   }
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    describe_input(program, node->inputs[i], &inputs[i]);
+    describe_input(program, node->inputs[i], &inputs[i], &owners[i]);
   }
   lk_node_desc desc = lk_node_describe(program->graph, node, inputs);
   desc.position = position;
+  desc.owners = owners;
   LK_TRY(api->op_create(program->executor, &desc, &program->ops[node_index], error));
   program->infos[node_index].struct_size = sizeof program->infos[node_index];
   LK_TRY(api->op_info(program->ops[node_index], &program->infos[node_index], error));
 
 cleanup:
+  lk_free(program->allocator, owners);
   lk_free(program->allocator, inputs);
   if (status != LK_OK) status = lk_program_name_node(program->graph, node, status, error);
   return status;

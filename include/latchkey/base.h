@@ -87,6 +87,22 @@ typedef struct lk_allocator {
   void (*free)(void *user, void *pointer);
 } lk_allocator;
 
+/* Who has memory that is lent to the library, such as a mapped file: it stays valid and unchanged
+ * while somebody holds a reference. The library copies the struct, and calls `retain` and `release`
+ * from any thread, several at once, with no lock of its own held; neither may fail or call the
+ * library. NULL for both: the memory stays until nothing is run any more that was made with it,
+ * which the host sees to by itself. */
+typedef struct lk_owner {
+  size_t struct_size;
+  void *object;
+  void (*retain)(void *object);
+  void (*release)(void *object);
+  /* Which bytes these are, when several owners have the same ones and see the same changes of
+   * them: mappings of one file have the numbers of its device and of itself. Who may read those
+   * of one owner may read those of the others. 0 and 0: nobody else has them. */
+  uint64_t origin[2];
+} lk_owner;
+
 /* Element types; values are those of ONNX TensorProto.DataType. X(symbol, value, bytes, name) */
 // clang-format off
 #define LK_DTYPE_LIST(X)       \

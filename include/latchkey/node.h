@@ -64,8 +64,8 @@ typedef struct lk_post_op {
 
 typedef enum lk_input_flags {
   LK_INPUT_ABSENT = 1, /* an optional input that is not there */
-  LK_INPUT_COPY = 2    /* `constant` is copied now; without it, its memory must stay valid and
-                          unchanged until the op is destroyed. It need not be aligned */
+  LK_INPUT_COPY = 2    /* `constant` is copied now; without it, it is lent: its memory must stay
+                          valid and unchanged until the op is destroyed. It need not be aligned */
 } lk_input_flags;
 
 typedef struct lk_node_input {
@@ -89,6 +89,12 @@ typedef struct lk_node_desc {
   const lk_node_input *inputs;
   const lk_attr *attrs;
   const lk_post_op *post_ops;
+  /* [n_inputs]: who has the memory of each constant that is lent; NULL: nobody says, as where
+   * `owners` is NULL. The op holds a reference until it is destroyed, and each plan that reads the
+   * constant where it lies has one of its own, so that such plans may outlive the op. That is only
+   * done where an owner is given, with LK_LENT_LEAST_BYTES and more, aligned to 64 bytes; of all
+   * other constants plans read copies. */
+  const lk_owner *const *owners;
 } lk_node_desc;
 
 /* ---- operators that exist ------------------------------------------------------------------ */

@@ -103,34 +103,56 @@ static void destroy_lender(lk_content *content, lk_lender *lender) {
   LK_LIST_REMOVE(lender, next, link);
   LK_LIST_REMOVE(lender, next_by_data, data_link);
   content->weights->n_lenders--;
-  lk_content_stop_lending(content, lender->data);
   lk_free(&content->weights->allocator, lender);
 }
 
-/* Gives up the lock while somebody reads. Meanwhile the same bytes may be lent anew, or another
- * thread may remove the lender, so the lender is looked up each time. */
+/* Whether the bytes are lost to others when the last lender leaves. */
+static bool needs_copy(const lk_content *content) {
+  return content->refs > 1 && !lk_content_readable(content, NULL);
+}
+
+/* Keeps a copy of the bytes of a lender that leaves, if there is memory and they are still those.
+ * Gives up the lock meanwhile: the caller has a reference, and its bytes. */
+static void keep_copy(lk_content *content, const void *data) {
+  lk_weights *weights = content->weights;
+  pthread_mutex_unlock(&weights->mutex);
+  lk_packed *copy = lk_is_readable(data, content->bytes)
+                        ? lk_copy_create_plain(weights, data, content->bytes)
+                        : NULL;
+  if (copy != NULL && lk_content_check(content, copy->data, NULL) != LK_OK) {
+    lk_copy_destroy(&weights->allocator, copy);
+    copy = NULL;
+  }
+  pthread_mutex_lock(&weights->mutex);
+  if (copy == NULL) return;
+  if (!needs_copy(content)) { /* meanwhile somebody lends them, or has made a copy */
+    lk_copy_destroy(&weights->allocator, copy);
+    return;
+  }
+  lk_copy_link(content, copy);
+  lk_content_shrink(content);
+}
+
+/* Gives up the lock while somebody reads, and to copy. Meanwhile the same bytes may be lent anew,
+ * or another thread may remove the lender, so the lender is looked up each time. */
 static void remove_lender(lk_content *content, const void *data) {
   lk_weights *weights = content->weights;
   lk_lender *lender = find_lender(content, data);
+  bool has_tried = false;
   if (lender == NULL) return;
   lender->count--;
-  while (lender != NULL && lender->count == 0 && content->readers > 0) {
-    pthread_cond_wait(&weights->changed, &weights->mutex);
+  while (lender != NULL && lender->count == 0) {
+    if (content->readers > 0) {
+      pthread_cond_wait(&weights->changed, &weights->mutex);
+    } else if (needs_copy(content) && !has_tried) {
+      keep_copy(content, data);
+      has_tried = true;
+    } else {
+      destroy_lender(content, lender);
+      return;
+    }
     lender = find_lender(content, data);
   }
-  if (lender == NULL || lender->count > 0) return;
-  if (content->refs > 1 && !lk_content_readable(content, NULL)) {
-    lk_packed *copy = lk_is_readable(data, content->bytes)
-                          ? lk_copy_create_plain(weights, data, content->bytes)
-                          : NULL;
-    if (copy != NULL && lk_content_check(content, copy->data, NULL) != LK_OK) {
-      lk_copy_destroy(&weights->allocator, copy);
-      copy = NULL;
-    }
-    if (copy != NULL) lk_copy_link(content, copy);
-    if (copy != NULL) lk_content_shrink(content);
-  }
-  destroy_lender(content, lender);
 }
 
 /* ---- contents ---- */

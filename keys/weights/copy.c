@@ -163,12 +163,6 @@ void lk_content_drop_spare_plain(lk_content *content) {
     lk_copy_drop(plain);
 }
 
-void lk_content_stop_lending(lk_content *content, const void *data) {
-  for (lk_packed *copy = content->copies; copy != NULL; copy = copy->next) {
-    if (copy->kind == LK_COPY_LENT && copy->data == data) copy->is_withdrawn = true;
-  }
-}
-
 void lk_content_destroy_unused(lk_content *content) {
   if (content->refs > 0 || content->copies != NULL) return;
   lk_free(&content->weights->allocator, content);

@@ -27,8 +27,6 @@ bool lk_content_readable(const lk_content *content, const lk_packed *copy);
  * bytes. */
 void lk_content_drop_copies(lk_content *content);
 void lk_content_drop_spare_plain(lk_content *content);
-/* An owner lends `data` no longer: copies that are these bytes are not handed out again. */
-void lk_content_stop_lending(lk_content *content, const void *data);
 /* Drops copies that nobody uses while the store is over capacity, those first that were used first.
  * Whoever adds a copy or a lender to a content, or ends the use of a copy or the reading, calls
  * the second one for it: all others were looked at when they had changed. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/owner.h"
 #include "base/prefetch.h"
 #include "base/readable.h"
 #include "base/status.h"
@@ -93,56 +94,69 @@ lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, 
   return status;
 }
 
-/* Bytes that an owner lends and that are worth lending; NULL: copy them. */
-static const void *find_lendable(const lk_content *content, size_t alignment) {
-  if (content->bytes < LK_LENT_LEAST_BYTES) return NULL;
-  for (const lk_lender *lender = content->lenders; lender != NULL; lender = lender->next) {
-    if (lender->count > 0 && (uintptr_t)lender->data % alignment == 0 &&
-        lk_is_readable(lender->data, content->bytes)) {
-      return lender->data;
-    }
+/* A lent copy that the plans of who lends `lent` may read, and whose bytes are there; NULL: none.
+ * Its users hold the owner, so it does not matter whether that still lends. */
+static lk_packed *find_lent(const lk_content *content, const lk_lent *lent, size_t alignment) {
+  lk_packed *copy = content->copies;
+  for (; copy != NULL; copy = copy->next) {
+    if (copy->kind != LK_COPY_LENT || (uintptr_t)copy->data % alignment != 0) continue;
+    if (copy->data != lent->data && !lk_owner_is_same_origin(&copy->owner, &lent->owner)) continue;
+    if (lk_is_readable(copy->data, content->bytes)) break;
   }
-  return NULL;
+  return copy;
 }
 
-/* Lent bytes as a copy: one for each owner whose bytes are in use. */
-static lk_status lend(lk_content *content, const void *data, lk_packed **out_copy,
-                      lk_error *error) {
-  lk_packed *copy = content->copies;
-  while (copy != NULL && (copy->kind != LK_COPY_LENT || copy->is_withdrawn || copy->data != data)) {
-    copy = copy->next;
-  }
-  if (copy == NULL) {
-    copy = lk_calloc(&content->weights->allocator, 1, sizeof *copy);
+static lk_packed *create_lent(lk_content *content, const lk_lent *lent) {
+  lk_packed *copy = lk_calloc(&content->weights->allocator, 1, sizeof *copy);
+  if (copy == NULL) return NULL;
+  copy->kind = LK_COPY_LENT;
+  copy->bytes = content->bytes;
+  copy->data = lent->data;
+  copy->owner = lent->owner;
+  lk_copy_link(content, copy);
+  return copy;
+}
+
+/* Lent bytes as a copy: one for each origin whose bytes are in use. NULL: make a copy of them. With
+ * a reference to the owner, which a copy that is made takes over. */
+static lk_status lend(lk_content *content, const lk_lent *lent, size_t alignment, bool *inout_held,
+                      lk_packed **out_copy, lk_error *error) {
+  lk_packed *copy = find_lent(content, lent, alignment);
+  if (copy == NULL && (uintptr_t)lent->data % alignment == 0 &&
+      lk_is_readable(lent->data, content->bytes)) {
+    copy = create_lent(content, lent);
     if (copy == NULL) return lk_fail_memory(error, "lent weights", sizeof *copy);
-    copy->kind = LK_COPY_LENT;
-    copy->bytes = content->bytes;
-    copy->data = data;
-    lk_copy_link(content, copy);
+    *inout_held = false;
   }
-  copy->refs++;
+  if (copy != NULL) copy->refs++;
   *out_copy = copy;
   return LK_OK;
 }
 
-lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **out_packed,
-                           lk_error *error) {
+lk_status lk_content_plain(lk_content *content, const lk_lent *lent, size_t alignment,
+                           lk_packed **out_packed, lk_error *error) {
   lk_weights *weights = content->weights;
   lk_status status = LK_OK;
+  bool is_held =
+      lent != NULL && lent->owner.struct_size > 0 && content->bytes >= LK_LENT_LEAST_BYTES;
   *out_packed = NULL;
   if (alignment == 0 || alignment > LK_DATA_ALIGNMENT || (alignment & (alignment - 1)) != 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to get plain weights: alignment %zu, a power of two up to %zu",
                    alignment, LK_DATA_ALIGNMENT);
   }
+  const bool may_lend = is_held;
+  if (is_held) lk_owner_retain(&lent->owner);
   pthread_mutex_lock(&weights->mutex);
   *out_packed = take_copy(content, NULL);
-  if (*out_packed == NULL) {
-    const void *data = find_lendable(content, alignment);
-    status = data != NULL ? lend(content, data, out_packed, error)
-                          : make_and_fill(content, NULL, content->bytes, NULL, out_packed, error);
+  if (*out_packed == NULL && may_lend) {
+    status = lend(content, lent, alignment, &is_held, out_packed, error);
+  }
+  if (*out_packed == NULL && status == LK_OK) {
+    status = make_and_fill(content, NULL, content->bytes, NULL, out_packed, error);
   }
   pthread_mutex_unlock(&weights->mutex);
+  if (is_held) lk_owner_release(&lent->owner);
   return status;
 }
 
@@ -162,7 +176,6 @@ lk_packed *lk_packed_by_name(const lk_packed_name *name) {
   pthread_mutex_lock(&weights->mutex);
   lk_packed *copy = name->content->copies;
   while (copy != NULL && copy->serial != name->serial) copy = copy->next;
-  if (copy != NULL && copy->is_withdrawn) copy = NULL;
   if (copy != NULL) {
     copy->refs++;
     if (copy->kind == LK_COPY_PACKED) weights->stats.shared++;
@@ -183,12 +196,15 @@ void lk_packed_release(lk_packed *packed) {
   if (packed == NULL) return;
   lk_content *content = packed->content;
   lk_weights *weights = content->weights;
+  lk_owner owner = {0}; /* of a lent one that goes */
   pthread_mutex_lock(&weights->mutex);
   if (--packed->refs == 0) {
+    if (packed->kind == LK_COPY_LENT) owner = packed->owner;
     lk_copy_touch(packed);
     if (packed->kind == LK_COPY_LENT || content->refs == 0) lk_copy_drop(packed);
     lk_content_shrink(content);
     lk_content_destroy_unused(content);
   }
   pthread_mutex_unlock(&weights->mutex);
+  lk_owner_release(&owner);
 }

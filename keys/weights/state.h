@@ -14,7 +14,7 @@
 typedef enum lk_copy_kind {
   LK_COPY_PACKED, /* in a layout */
   LK_COPY_PLAIN,  /* kept plain bytes */
-  LK_COPY_LENT    /* an owner's bytes; not counted */
+  LK_COPY_LENT    /* an owner's bytes, which are read where they lie; not counted */
 } lk_copy_kind;
 
 struct lk_packed {
@@ -27,7 +27,7 @@ struct lk_packed {
   const void *data; /* NULL while it is being packed */
   uint64_t serial;  /* of all copies: never reused */
   lk_copy_kind kind;
-  bool is_withdrawn; /* a lent one whose owner lends no longer: not handed out again */
+  lk_owner owner; /* of a lent one, which holds a reference; it is linked while it is used */
   /* Of a packed one; its params lie behind this struct. */
   lk_weights_layout layout;
   lk_packer packer;

@@ -3,6 +3,13 @@
  * Content is found by a 128-bit hash and then compared byte by byte. A content keeps no plain copy
  * of its own where the bytes can be had again: lent bytes are read from their owner; copied bytes
  * are dropped after the first packing, and unpacked when another layout is wanted. Any thread.
+ *
+ * Lent bytes are read in two ways. For a while, to compare or pack them: by whoever has the
+ * content, from any lender, who waits for the readers before it leaves. And by plans, where they
+ * lie, for as long as a plan lives: only those bytes that the plan's own node lends, or others of
+ * the same origin, and only while the plan holds a reference to their owner (lk_owner). So memory
+ * of one session is never read for another that has another file, whatever becomes of that memory,
+ * and it stays until the last plan that reads it has gone, whoever opens and closes in which order.
  */
 #pragma once
 
@@ -63,12 +70,16 @@ typedef struct lk_packer {
  * and those who waited try for themselves. */
 lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, size_t bytes,
                           const lk_packer *packer, lk_packed **out_packed, lk_error *error);
-/* The plain bytes, aligned to `alignment` (a power of two, at most 64): 1 MiB or more that an owner
- * lends, aligned so, are the owner's own, else they are a copy that the store keeps. The owner's
- * bytes are valid until that owner releases its reference, which the caller must see to: whoever
- * lent them ends what uses this copy first. LK_IO: the file in which they lie was cut. */
-lk_status lk_content_plain(lk_content *content, size_t alignment, lk_packed **out_packed,
-                           lk_error *error);
+/* The plain bytes, aligned to `alignment` (a power of two, at most 64). `lent`: where the caller
+ * lends them, and who has that memory; NULL where nobody says. 1 MiB or more that lie aligned so
+ * are read there, or where another owner of the same origin has them; else they are a copy that the
+ * store keeps. LK_IO: the file in which they lie was cut. */
+typedef struct lk_lent {
+  const void *data;
+  lk_owner owner; /* struct_size 0: nobody says */
+} lk_lent;
+lk_status lk_content_plain(lk_content *content, const lk_lent *lent, size_t alignment,
+                           lk_packed **out_packed, lk_error *error);
 /* What a copy that was had before is found by, without saying its layout again. It keeps no copy; a
  * caller keeps the content. */
 typedef struct lk_packed_name {

@@ -109,16 +109,22 @@ lk_status lk_planner_temp(lk_planner *planner, const lk_tensor_desc *desc, lk_op
   return LK_OK;
 }
 
-/* `content`, whose plain bytes lie as `from` says, in the layout of `to`, as an operand. */
-static lk_status pack_operand(lk_planner *planner, lk_content *content, const lk_tensor_desc *from,
-                              const lk_tensor_desc *to, lk_operand *out_operand, lk_error *error) {
+static lk_status get_plain(const lk_node_constant *constant, lk_packed **out_plain,
+                           lk_error *error) {
+  return lk_content_plain(constant->content, &constant->lent, LK_DATA_ALIGNMENT, out_plain, error);
+}
+
+/* The constant, whose plain bytes lie as `from` says, in the layout of `to`, as an operand. */
+static lk_status pack_operand(lk_planner *planner, const lk_node_constant *constant,
+                              const lk_tensor_desc *from, const lk_tensor_desc *to,
+                              lk_operand *out_operand, lk_error *error) {
   lk_plan_body *body = planner->body;
   /* makes room first, so that the packed copy has an owner as soon as it exists */
   LK_RETURN_NOT_OK(GROW(planner, packed, error));
   lk_packed **packed = &planner->arrays.packed[body->n_packed];
   LK_RETURN_NOT_OK(from->layout == to->layout
-                       ? lk_content_plain(content, LK_DATA_ALIGNMENT, packed, error)
-                       : lk_pack_layout(content, from, to, packed, error));
+                       ? get_plain(constant, packed, error)
+                       : lk_pack_layout(constant->content, from, to, packed, error));
   *out_operand = (lk_operand){LK_PLACE_PACKED, body->n_packed++, *to};
   return LK_OK;
 }
@@ -184,11 +190,11 @@ lk_status lk_planner_narrow(lk_planner *planner, lk_error *error) {
 
 lk_status lk_planner_constant(lk_planner *planner, uint32_t index, lk_packed **out_plain,
                               lk_error *error) {
-  lk_content *content = planner->node->constants[index].content;
+  const lk_node_constant *constant = &planner->node->constants[index];
   const lk_wide_tensor *wide = wide_input(planner, index);
   const int64_t count = lk_elements(&planner->inputs[index].desc);
-  return wide != NULL ? lk_pack_wide(content, wide->dtype, count, out_plain, error)
-                      : lk_content_plain(content, LK_DATA_ALIGNMENT, out_plain, error);
+  return wide != NULL ? lk_pack_wide(constant->content, wide->dtype, count, out_plain, error)
+                      : get_plain(constant, out_plain, error);
 }
 
 /* The input as it lies, but of f32; constants lie plain. */
@@ -254,7 +260,8 @@ lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout
   const bool is_as_wanted = lk_layout_same_bytes(&wanted, from.desc.layout, wanted.layout);
   if (content != NULL) {
     const lk_tensor_desc *to = is_as_wanted ? &from.desc : &wanted;
-    LK_RETURN_NOT_OK(pack_operand(planner, content, &from.desc, to, &from, error));
+    const lk_node_constant *constant = &planner->node->constants[index];
+    LK_RETURN_NOT_OK(pack_operand(planner, constant, &from.desc, to, &from, error));
   } else if (!is_as_wanted) {
     return reorder_to(planner, &from, &wanted, out_operand, error);
   }

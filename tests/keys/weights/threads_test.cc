@@ -108,7 +108,7 @@ TEST_F(WeightsThreads, ThreadsComeAndGo) {
         LK_EXPECT_OK(lk_content_pack(content, &layout.number, size, &packer, packed.out(), LK_ERR));
         EXPECT_EQ(bytes_of(packed, size), layout.of(expected));
         if (random() % 2) {
-          LK_EXPECT_OK(lk_content_plain(content, 64, plain.out(), LK_ERR));
+          LK_EXPECT_OK(lk_content_plain(content, nullptr, 64, plain.out(), LK_ERR));
           EXPECT_EQ(bytes_of(plain, size), expected);
         }
         if (random() % 8 == 0) lk_weights_set_capacity(weights, random() % (6 * size));
@@ -148,7 +148,7 @@ TEST(WeightsMemory, TellsOfEachFailedAllocation) {
           const lk_packer packer = layout.packer();
           status = lk_content_pack(content, &layout.number, 200, &packer, &copy, LK_ERR);
         } else {
-          status = lk_content_plain(content, 64, &copy, LK_ERR);
+          status = lk_content_plain(content, nullptr, 64, &copy, LK_ERR);
         }
         EXPECT_EQ(copy == nullptr, status != LK_OK);
         if (copy != nullptr) copies.push_back(copy);

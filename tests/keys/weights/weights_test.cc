@@ -15,6 +15,7 @@ using lk::Bytes;
 using lk::bytes_of;
 using lk::kUnlimited;
 using lk::Layout;
+using lk::Lender;
 using lk::MappedFile;
 using lk::Packed;
 using lk::random_bytes;
@@ -110,7 +111,7 @@ TEST_F(Weights, NoBytesAreContentToo) {
   lk_content *a = intern(empty, false), *b = intern(empty, true);
   EXPECT_EQ(a, b);
   Packed plain;
-  LK_EXPECT_OK(lk_content_plain(a, 64, plain.out(), LK_ERR));
+  LK_EXPECT_OK(lk_content_plain(a, nullptr, 64, plain.out(), LK_ERR));
   EXPECT_NE(lk_packed_data(plain), nullptr);
   plain.reset();
   Layout layout(1, 0);
@@ -161,7 +162,7 @@ TEST_F(Weights, CopiedBytesAreDroppedAfterPackingAndUnpackedAgain) {
   EXPECT_EQ(one.unpackings + two.unpackings, 1);
   EXPECT_EQ(bytes_of(y, 1000), two.of(a));
   Packed plain;
-  LK_EXPECT_OK(lk_content_plain(content, 64, plain.out(), LK_ERR));
+  LK_EXPECT_OK(lk_content_plain(content, nullptr, 64, plain.out(), LK_ERR));
   EXPECT_EQ(bytes_of(plain, 1000), a);
   lk_content *again = intern(Bytes(a), true); // compared with unpacked or plain bytes
   EXPECT_EQ(again, content);
@@ -197,7 +198,7 @@ TEST_F(Weights, PlainBytesInUseAreNotDroppedByPacking) {
   const Bytes a = random_bytes(1000, 1);
   lk_content *content = intern(a, true);
   Packed plain;
-  LK_ASSERT_OK(lk_content_plain(content, 64, plain.out(), LK_ERR));
+  LK_ASSERT_OK(lk_content_plain(content, nullptr, 64, plain.out(), LK_ERR));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(lk_packed_data(plain)) % 64, 0u);
   Layout one(1, 1000);
   pack(content, one).reset();
@@ -261,7 +262,7 @@ TEST_F(Weights, LentBytesThatHaveChangedAreNotPacked) {
   LK_EXPECT_STATUS(LK_IO,
                    lk_content_pack(content, &two.number, 1000, &packer, packed.out(), LK_ERR));
   EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("1000 bytes: they have changed"));
-  LK_EXPECT_STATUS(LK_IO, lk_content_plain(content, 64, packed.out(), LK_ERR));
+  LK_EXPECT_STATUS(LK_IO, lk_content_plain(content, nullptr, 64, packed.out(), LK_ERR));
   EXPECT_EQ(stats().entries, 1u) << "nothing of it is kept";
   lk_content *again = nullptr; // by another owner, of the bytes as they were
   Bytes was = a;
@@ -298,21 +299,26 @@ TEST_F(Weights, SmallPlainBytesAreCopiedLargeOnesLent) {
   const Bytes small = random_bytes(1000, 1), large = random_bytes((1 << 20) + 1, 2);
   lk_content *a = intern(small, false), *b = intern(large, false);
   Packed x, y, z;
-  LK_ASSERT_OK(lk_content_plain(a, 1, x.out(), LK_ERR));
+  Lender lends_small(small.data()), lends_large(large.data());
+  LK_ASSERT_OK(lk_content_plain(a, &lends_small.lent, 1, x.out(), LK_ERR));
   EXPECT_NE(lk_packed_data(x), small.data());
   EXPECT_EQ(bytes_of(x, small.size()), small);
-  LK_ASSERT_OK(lk_content_plain(b, 4, y.out(), LK_ERR));
-  LK_ASSERT_OK(lk_content_plain(b, 4, z.out(), LK_ERR));
+  LK_ASSERT_OK(lk_content_plain(b, &lends_large.lent, 4, y.out(), LK_ERR));
+  LK_ASSERT_OK(lk_content_plain(b, &lends_large.lent, 4, z.out(), LK_ERR));
   EXPECT_EQ(lk_packed_data(y), large.data());
   EXPECT_EQ(y.get(), z.get());
+  EXPECT_EQ(lends_large.held, 1);
   EXPECT_EQ(stats().bytes, small.size());
   lk_packed *none = nullptr;
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_content_plain(a, 3, &none, LK_ERR));
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_content_plain(a, 128, &none, LK_ERR));
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_content_plain(a, 0, &none, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_content_plain(a, nullptr, 3, &none, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_content_plain(a, nullptr, 128, &none, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_content_plain(a, nullptr, 0, &none, LK_ERR));
   x.reset();
   y.reset();
+  EXPECT_EQ(lends_large.held, 1);
   z.reset();
+  EXPECT_EQ(lends_large.held, 0);
+  EXPECT_EQ(lends_small.retained, 0);
   lk_content_release(a, small.data());
   lk_content_release(b, large.data());
 }
@@ -330,13 +336,14 @@ TEST_F(Weights, BytesThatAreGoneAreNotRead) {
   LK_EXPECT_STATUS(LK_IO,
                    lk_content_pack(content, &one.number, large.size(), &packer, &none, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("was cut"));
-  LK_EXPECT_STATUS(LK_IO, lk_content_plain(content, 1, &none, LK_ERR));
+  LK_EXPECT_STATUS(LK_IO, lk_content_plain(content, nullptr, 1, &none, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("was cut"));
   EXPECT_EQ(stats().lent, 0u);
 
   file.restore();
   Packed lent, packed = pack(content, one);
-  LK_ASSERT_OK(lk_content_plain(content, 1, lent.out(), LK_ERR));
+  Lender lender(file.data);
+  LK_ASSERT_OK(lk_content_plain(content, &lender.lent, 1, lent.out(), LK_ERR));
   EXPECT_EQ(lk_packed_data(lent), file.data);
   EXPECT_EQ(stats().lent, large.size());
   lent.reset();
@@ -379,7 +386,7 @@ TEST_F(Weights, AnOwnerLeavesWithoutACopyOfWhatIsGone) {
   lk_content_release(content, file.data);
   EXPECT_EQ(stats().entries, 0u);
   lk_packed *none = nullptr;
-  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, lk_content_plain(content, 1, &none, LK_ERR));
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, lk_content_plain(content, nullptr, 1, &none, LK_ERR));
   lk_content_release(content, nullptr);
 }
 
@@ -391,29 +398,85 @@ TEST_F(Weights, MisalignedBytesAreNotLent) {
   lk_content *content = nullptr;
   LK_ASSERT_OK(lk_weights_intern(weights, large.data() + odd, size, false, &content, LK_ERR));
   Packed plain;
-  LK_ASSERT_OK(lk_content_plain(content, 4, plain.out(), LK_ERR));
+  Lender lender(large.data() + odd);
+  LK_ASSERT_OK(lk_content_plain(content, &lender.lent, 4, plain.out(), LK_ERR));
   EXPECT_NE(lk_packed_data(plain), large.data() + odd);
   EXPECT_EQ(memcmp(lk_packed_data(plain), large.data() + odd, size), 0);
+  EXPECT_EQ(lender.held, 0);
   plain.reset();
   lk_content_release(content, large.data() + odd);
 }
 
-TEST_F(Weights, AnOwnersBytesAreNotHandedOutAfterItLeft) {
+TEST_F(Weights, BytesOfNobodyWhoSaysSoAreCopied) {
+  const Bytes large = random_bytes(2 << 20, 2);
+  lk_content *content = intern(large, false);
+  Packed plain;
+  const lk_lent nobody = {large.data(), {}};
+  LK_ASSERT_OK(lk_content_plain(content, &nobody, 1, plain.out(), LK_ERR));
+  EXPECT_NE(lk_packed_data(plain), large.data());
+  EXPECT_EQ(bytes_of(plain, large.size()), large);
+  EXPECT_EQ(stats().lent, 0u);
+  plain.reset();
+  lk_content_release(content, large.data());
+}
+
+// Who has left lends no longer, but its bytes stay for those who read them, and for those who
+// lend them too.
+TEST_F(Weights, AnOwnersBytesStayWhileTheyAreRead) {
   auto a = std::make_unique<Bytes>(random_bytes(2 << 20, 2));
   const Bytes same = *a;
   lk_content *content = intern(*a, false);
   ASSERT_EQ(intern(*a, true), content); // a reference that lends nothing
-  Packed lent, later;
-  LK_ASSERT_OK(lk_content_plain(content, 1, lent.out(), LK_ERR));
+  Packed lent, again, later;
+  Lender lender(a->data());
+  LK_ASSERT_OK(lk_content_plain(content, &lender.lent, 1, lent.out(), LK_ERR));
   EXPECT_EQ(lk_packed_data(lent), a->data());
   lk_content_release(content, a->data());
-  LK_ASSERT_OK(lk_content_plain(content, 1, later.out(), LK_ERR));
+  EXPECT_EQ(lender.held, 1);
+  EXPECT_EQ(bytes_of(lent, same.size()), same);
+  const lk_packed_name name = lk_packed_get_name(lent);
+  again.reset(lk_packed_by_name(&name));
+  EXPECT_EQ(again.get(), lent.get());
+  LK_ASSERT_OK(lk_content_plain(content, nullptr, 1, later.out(), LK_ERR));
   EXPECT_NE(lk_packed_data(later), a->data());
-  a.reset();
-  EXPECT_EQ(bytes_of(later, same.size()), same);
   lent.reset();
+  EXPECT_EQ(lender.held, 1);
+  again.reset();
+  EXPECT_EQ(lender.held, 0);
+  a.reset();
+  EXPECT_EQ(lk_packed_by_name(&name), nullptr);
+  EXPECT_EQ(bytes_of(later, same.size()), same);
   later.reset();
   lk_content_release(content, nullptr);
+}
+
+// Equal bytes of different files are read each where its own node lends them: one of the files may
+// be written over when nobody has it any more who lends it.
+TEST_F(Weights, BytesOfAnotherOriginAreNotRead) {
+  const Bytes a = random_bytes(2 << 20, 2), b = a, c = a;
+  lk_content *content = intern(a, false);
+  ASSERT_EQ(intern(b, false), content);
+  ASSERT_EQ(intern(c, false), content);
+  Lender of_a(a.data(), 1), of_b(b.data(), 1), of_c(c.data(), 2), of_d(c.data());
+  Packed x, y, z, w;
+  LK_ASSERT_OK(lk_content_plain(content, &of_a.lent, 1, x.out(), LK_ERR));
+  LK_ASSERT_OK(lk_content_plain(content, &of_b.lent, 1, y.out(), LK_ERR));
+  LK_ASSERT_OK(lk_content_plain(content, &of_c.lent, 1, z.out(), LK_ERR));
+  LK_ASSERT_OK(lk_content_plain(content, &of_d.lent, 1, w.out(), LK_ERR));
+  EXPECT_EQ(x.get(), y.get()) << "one file, mapped twice";
+  EXPECT_EQ(lk_packed_data(x), a.data());
+  EXPECT_EQ(lk_packed_data(z), c.data());
+  EXPECT_EQ(w.get(), z.get()) << "the very same bytes";
+  EXPECT_EQ(stats().lent, 2 * a.size());
+  EXPECT_EQ(of_a.held + of_b.held + of_c.held + of_d.held, 2);
+  lk_content_release(content, a.data());
+  x.reset();
+  EXPECT_EQ(of_a.held, 1) << "the plan of b reads them";
+  EXPECT_EQ(bytes_of(y, a.size()), a);
+  for (Packed *packed : {&y, &z, &w}) packed->reset();
+  EXPECT_EQ(of_a.held + of_b.held + of_c.held + of_d.held, 0);
+  lk_content_release(content, b.data());
+  lk_content_release(content, c.data());
 }
 
 TEST_F(Weights, CapacityDropsWhatIsNotUsedOldestFirst) {

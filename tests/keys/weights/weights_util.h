@@ -88,6 +88,21 @@ struct Layout {
   std::atomic<int> failures{0}, packings{0}, unpackings{0}, at_once{0};
 };
 
+// Who has bytes that are lent, and counts who holds them.
+struct Lender {
+  explicit Lender(const void *data, uint64_t origin = 0)
+      : lent{data, {sizeof(lk_owner), this, retain, release, {origin, 0}}} {}
+  Lender(const Lender &) = delete;
+  static void retain(void *object) {
+    static_cast<Lender *>(object)->held++;
+    static_cast<Lender *>(object)->retained++;
+  }
+  static void release(void *object) { static_cast<Lender *>(object)->held--; }
+
+  const lk_lent lent;
+  std::atomic<int> held{0}, retained{0};
+};
+
 inline Bytes bytes_of(const lk_packed *packed, size_t size) {
   const auto *data = static_cast<const uint8_t *>(lk_packed_data(packed));
   return Bytes(data, data + size);
