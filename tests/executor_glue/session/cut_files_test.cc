@@ -1,5 +1,5 @@
 // Files of a model that are cut while it is open, as by a copy onto them: a sentence, and no end of
-// the process; once they are back, the session works on.
+// the process; once they are back, the session works on. And files that several sessions read.
 #include <unistd.h>
 
 #include <chrono>
@@ -203,6 +203,74 @@ TEST_F(CutFiles, OfOneOfTwoThatAreEqual) {
   level2()->close(session);
   session = second;
   check_embedding(second, {5});
+}
+
+// Sessions of one file, which read it where it lies: one mapping serves both while it is needed,
+// and goes with the last plan that reads it.
+class TwoSessions : public CutFiles {
+protected:
+  lk_session *open_another(uint32_t copies = 0) {
+    lk_session *another = nullptr;
+    lk_session_options options = LK_SESSION_OPTIONS_INIT;
+    options.copy_model = copies;
+    LK_EXPECT_OK(level2()->open(context, model.c_str(), &options, &another, LK_ERR));
+    return another;
+  }
+  static constexpr uint64_t kTable = uint64_t(kWords * kWidth) * 4;
+};
+
+TEST_F(TwoSessions, OfOneFileReadOneMapping) {
+  open_embedding();
+  lk_session *second = open_another();
+  check_embedding(session, {1});
+  check_embedding(second, {1, 2});
+  check_embedding(session, {3, 4, 5});
+  EXPECT_EQ(stats().weights_lent_bytes, kTable);
+  level2()->close(second);
+  EXPECT_EQ(stats().weights_lent_bytes, kTable);
+}
+
+TEST_F(TwoSessions, MayBeClosedInEitherOrder) {
+  for (const bool closes_first : {false, true}) {
+    for (const bool runs_first : {false, true}) {
+      open_embedding();
+      if (runs_first) check_embedding(session, {1, 5});
+      lk_session *second = open_another();
+      check_embedding(runs_first ? second : session, {1, 5, 7});
+      check_embedding(session, {1, 5, 7, kWords - 1}); // in a plan made after the second came
+      check_embedding(second, {0});
+      level2()->close(closes_first ? session : second);
+      session = closes_first ? second : session;
+      check_embedding(session, {1, 5});
+      check_embedding(session, {1, 5, 7, kWords - 1});
+      check_embedding(session, {2, 3, 4, 5, 6});
+      level2()->close(session);
+      session = nullptr;
+      EXPECT_EQ(stats().weights_lent_bytes, 0u);
+    }
+  }
+}
+
+// A file that no session has any more may be written over and cut: sessions of other files with
+// the same content, and of copies, do not read it.
+TEST_F(TwoSessions, OfEqualFilesReadEachItsOwn) {
+  open_embedding();
+  lk::Folder other;
+  other.write("table.bin", proto::raw(table));
+  const std::string same = other.write("m.onnx", embedding(0));
+  lk_session *second = nullptr;
+  LK_ASSERT_OK(level2()->open(context, same.c_str(), nullptr, &second, LK_ERR));
+  lk_session *third = open_another(1);
+  for (lk_session *each : {session, second, third}) check_embedding(each, {1});
+  for (lk_session *each : {session, second, third}) check_embedding(each, {1, 2});
+  level2()->close(session);
+  session = second;
+  folder.write("table.bin", proto::raw(Floats(table.size(), 7)));
+  for (lk_session *each : {second, third}) check_embedding(each, {1, 2});
+  cut(data);
+  for (lk_session *each : {second, third}) check_embedding(each, {1, 2, 3});
+  for (lk_session *each : {second, third}) check_embedding(each, {1});
+  level2()->close(third);
 }
 
 } // namespace
