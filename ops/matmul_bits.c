@@ -145,6 +145,13 @@ static lk_status pack(const void *params, const void *plain, void *to, lk_error 
   return LK_OK;
 }
 
+static lk_status number_of(const lk_node_constant *constant, int64_t *out, lk_error *error) {
+  uint64_t id = 0;
+  LK_RETURN_NOT_OK(lk_content_settle_id(constant->content, &id, error));
+  *out = (int64_t)id;
+  return LK_OK;
+}
+
 /* Of constants. Their copies are found by the contents of all three. */
 static lk_status take_constant(lk_planner *planner, const lk_matmul *matmul, lk_operand *out,
                                lk_error *error) {
@@ -154,10 +161,12 @@ static lk_status take_constant(lk_planner *planner, const lk_matmul *matmul, lk_
                                      .panels = matmul->product.panels}};
   const lk_block_bits *bits = &packing.panels.bits;
   const bool has_zeros = bits->zeros != LK_BLOCK_ZEROS_NONE;
-  const lk_weights_layout layout = {
-      {LK_PACKED_BITS, bits->columns, bits->rows, bits->block, bits->bits, bits->zeros,
-       matmul->product.panel, (int64_t)lk_content_id(constants[SCALES].content),
-       has_zeros ? (int64_t)lk_content_id(constants[ZEROS].content) : 0}};
+  int64_t of_scales = 0, of_zeros = 0;
+  LK_RETURN_NOT_OK(number_of(&constants[SCALES], &of_scales, error));
+  if (has_zeros) LK_RETURN_NOT_OK(number_of(&constants[ZEROS], &of_zeros, error));
+  const lk_weights_layout layout = {{LK_PACKED_BITS, bits->columns, bits->rows, bits->block,
+                                     bits->bits, bits->zeros, matmul->product.panel, of_scales,
+                                     of_zeros}};
   const lk_packer packer = {pack, NULL, &packing, sizeof packing};
   const size_t bytes = lk_bits_panels_size(&packing.panels);
   lk_packed *scales = NULL, *zeros = NULL;

@@ -50,10 +50,10 @@ typedef struct lk_value {
    * better. */
   const lk_declaration *declared;
   lk_constant_kind constant_kind;
-  lk_tensor constant; /* when constant_kind is not NONE; may lie unaligned when MAPPED */
+  lk_tensor constant;    /* when constant_kind is not NONE; may lie unaligned when MAPPED */
   const lk_owner *owner; /* of the bytes when MAPPED, there as long as they are; else NULL */
-  int32_t producer;   /* node, or LK_NO_NODE */
-  uint32_t n_uses;    /* input slots of live nodes, and one more for a graph output */
+  int32_t producer;      /* node, or LK_NO_NODE */
+  uint32_t n_uses;       /* input slots of live nodes, and one more for a graph output */
   bool is_input, is_output;
   uint8_t kind; /* lk_value_kind, once a flow has found it; 0: a tensor */
 } lk_value;

@@ -96,6 +96,7 @@ static lk_status make_mapping(const lk_allocator *allocator, const char *path, i
     LK_TRY(map_file(path, file, made, error));
     made->owner.origin[0] = info->st_dev;
     made->owner.origin[1] = info->st_ino;
+    made->owner.begin = made->bytes;
   }
   *out = (lk_onnx_map){
       .bytes = made->bytes, .size = made->size, .is_copy = copies, .owner = &made->owner};

@@ -101,6 +101,7 @@ typedef struct lk_owner {
    * them: mappings of one file have the numbers of its device and of itself. Who may read those
    * of one owner may read those of the others. 0 and 0: nobody else has them. */
   uint64_t origin[2];
+  const void *begin; /* where the memory begins, which is the same place in all of one origin */
 } lk_owner;
 
 /* Element types; values are those of ONNX TensorProto.DataType. X(symbol, value, bytes, name) */

@@ -61,7 +61,8 @@ typedef struct lk_session_options {
   /* 0: the model's files are mapped as long as the session and its clones are open. They must not
    * be written over meanwhile: put a new file in an old one's place by rename. What a run would
    * read from a file that was cut, as a copy onto it does first, fails it with LK_IO, and so do
-   * weights that have changed when they are packed. Weights that operators read where they lie, of
+   * weights that have changed when they are packed; of those of 16 MiB and more, which are read
+   * when they are packed first, a sample tells. Weights that operators read where they lie, of
    * LK_LENT_LEAST_BYTES and more, give other results when they change; a file that is cut during
    * the very run, clone or opening that reads it, or less than 10 ms before such a run, may end the
    * process with SIGBUS, as does any cut before Linux 5.14. 1: the files are read into memory when

@@ -76,7 +76,7 @@ void lk_copy_link(lk_content *content, lk_packed *copy) {
   copy->serial = ++content->weights->last_serial;
   LK_LIST_ADD(content->copies, copy, next, link);
   if (copy->kind == LK_COPY_LENT) {
-    content->weights->stats.lent += copy->bytes;
+    if (copy->source == NULL) content->weights->stats.lent += copy->bytes;
   } else if (copy->data != NULL) {
     lk_copy_count(copy);
   }
@@ -86,7 +86,7 @@ static void unlink_copy(lk_packed *copy) {
   lk_content *content = copy->content;
   lk_weights_stats *stats = &content->weights->stats;
   LK_LIST_REMOVE(copy, next, link);
-  if (copy->kind == LK_COPY_LENT) stats->lent -= copy->bytes;
+  if (copy->kind == LK_COPY_LENT && copy->source == NULL) stats->lent -= copy->bytes;
   if (copy->kind == LK_COPY_LENT || copy->data == NULL) return;
   unlink_use(content->weights, copy);
   stats->entries--;
@@ -165,6 +165,7 @@ void lk_content_drop_spare_plain(lk_content *content) {
 
 void lk_content_destroy_unused(lk_content *content) {
   if (content->refs > 0 || content->copies != NULL) return;
+  if (content->late != NULL) LK_LIST_REMOVE(content, next, link); /* others have left theirs */
   lk_free(&content->weights->allocator, content);
 }
 

@@ -45,6 +45,11 @@ typedef struct lk_reading {
 /* Whether `bytes` are still those of the content; needs no lock. LK_IO: they are others, as when
  * the file in which they lie was written over. */
 lk_status lk_content_check(const lk_content *content, const void *bytes, lk_error *error);
+lk_status lk_fail_changed(size_t bytes, lk_error *error); /* its sentence */
+
+/* lk_weights_intern, for what is read now. */
+lk_status lk_content_find(lk_weights *weights, const void *data, size_t bytes, bool copy,
+                          lk_content **out_content, lk_error *error);
 
 /* Gives up the lock for a while when it has to unpack. On failure there is nothing to end. */
 lk_status lk_content_read_begin(lk_content *content, lk_reading *out_reading, lk_error *error);

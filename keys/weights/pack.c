@@ -9,6 +9,7 @@
 #include "base/readable.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
+#include "keys/weights/late.h"
 
 /* `layout` NULL: the plain one. */
 static lk_packed *find_copy(const lk_content *content, const lk_weights_layout *layout) {
@@ -76,6 +77,7 @@ lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, 
   lk_weights *weights = content->weights;
   lk_status status = LK_OK;
   *out_packed = NULL;
+  LK_RETURN_NOT_OK(lk_late_settle(content, &content, error));
   pthread_mutex_lock(&weights->mutex);
   lk_packed *copy = take_copy(content, layout);
   if (copy != NULL && copy->bytes != bytes) {
@@ -106,57 +108,75 @@ static lk_packed *find_lent(const lk_content *content, const lk_lent *lent, size
   return copy;
 }
 
-static lk_packed *create_lent(lk_content *content, const lk_lent *lent) {
+/* `source`: the copy whose bytes these are, with a reference, which holds their owner; or NULL, and
+ * the reference to the owner in `lent` is taken over. */
+static lk_packed *create_lent(lk_content *content, const lk_lent *lent, lk_packed *source) {
   lk_packed *copy = lk_calloc(&content->weights->allocator, 1, sizeof *copy);
   if (copy == NULL) return NULL;
   copy->kind = LK_COPY_LENT;
   copy->bytes = content->bytes;
-  copy->data = lent->data;
+  copy->data = source != NULL ? source->data : lent->data;
   copy->owner = lent->owner;
+  copy->source = source;
+  if (source != NULL) source->refs++;
   lk_copy_link(content, copy);
   return copy;
 }
 
-/* Lent bytes as a copy: one for each origin whose bytes are in use. NULL: make a copy of them. With
- * a reference to the owner, which a copy that is made takes over. */
+/* Lent bytes as a copy: one for each origin whose bytes are in use. NULL: they cannot be lent.
+ * `inout_held`: a reference to the owner, which a copy that is made takes over. */
 static lk_status lend(lk_content *content, const lk_lent *lent, size_t alignment, bool *inout_held,
                       lk_packed **out_copy, lk_error *error) {
   lk_packed *copy = find_lent(content, lent, alignment);
-  if (copy == NULL && (uintptr_t)lent->data % alignment == 0 &&
-      lk_is_readable(lent->data, content->bytes)) {
-    copy = create_lent(content, lent);
+  if (copy == NULL) {
+    lk_packed *source = lk_late_find_lent(content, lent);
+    const void *data = source != NULL ? source->data : lent->data;
+    if ((uintptr_t)data % alignment != 0 || !lk_is_readable(data, content->bytes)) return LK_OK;
+    copy = create_lent(content, lent, source);
     if (copy == NULL) return lk_fail_memory(error, "lent weights", sizeof *copy);
-    *inout_held = false;
+    if (source == NULL) *inout_held = false;
   }
-  if (copy != NULL) copy->refs++;
+  copy->refs++;
   *out_copy = copy;
   return LK_OK;
+}
+
+/* A plain copy that is there, or lent bytes; NULL: neither. */
+static lk_status take_lent(lk_content *content, const lk_lent *lent, size_t alignment,
+                           lk_packed **out_copy, lk_error *error) {
+  lk_weights *weights = content->weights;
+  lk_status status = LK_OK;
+  bool is_held = true;
+  lk_owner_retain(&lent->owner);
+  pthread_mutex_lock(&weights->mutex);
+  *out_copy = take_copy(content, NULL);
+  if (*out_copy == NULL) status = lend(content, lent, alignment, &is_held, out_copy, error);
+  pthread_mutex_unlock(&weights->mutex);
+  if (is_held) lk_owner_release(&lent->owner);
+  return status;
 }
 
 lk_status lk_content_plain(lk_content *content, const lk_lent *lent, size_t alignment,
                            lk_packed **out_packed, lk_error *error) {
   lk_weights *weights = content->weights;
   lk_status status = LK_OK;
-  bool is_held =
-      lent != NULL && lent->owner.struct_size > 0 && content->bytes >= LK_LENT_LEAST_BYTES;
   *out_packed = NULL;
   if (alignment == 0 || alignment > LK_DATA_ALIGNMENT || (alignment & (alignment - 1)) != 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to get plain weights: alignment %zu, a power of two up to %zu",
                    alignment, LK_DATA_ALIGNMENT);
   }
-  const bool may_lend = is_held;
-  if (is_held) lk_owner_retain(&lent->owner);
+  if (lent != NULL && lent->owner.struct_size > 0 && content->bytes >= LK_LENT_LEAST_BYTES) {
+    LK_RETURN_NOT_OK(take_lent(content, lent, alignment, out_packed, error));
+    if (*out_packed != NULL) return LK_OK;
+  }
+  LK_RETURN_NOT_OK(lk_late_settle(content, &content, error));
   pthread_mutex_lock(&weights->mutex);
   *out_packed = take_copy(content, NULL);
-  if (*out_packed == NULL && may_lend) {
-    status = lend(content, lent, alignment, &is_held, out_packed, error);
-  }
-  if (*out_packed == NULL && status == LK_OK) {
+  if (*out_packed == NULL) {
     status = make_and_fill(content, NULL, content->bytes, NULL, out_packed, error);
   }
   pthread_mutex_unlock(&weights->mutex);
-  if (is_held) lk_owner_release(&lent->owner);
   return status;
 }
 
@@ -197,9 +217,11 @@ void lk_packed_release(lk_packed *packed) {
   lk_content *content = packed->content;
   lk_weights *weights = content->weights;
   lk_owner owner = {0}; /* of a lent one that goes */
+  lk_packed *source = NULL;
   pthread_mutex_lock(&weights->mutex);
   if (--packed->refs == 0) {
-    if (packed->kind == LK_COPY_LENT) owner = packed->owner;
+    source = packed->source;
+    if (packed->kind == LK_COPY_LENT && source == NULL) owner = packed->owner;
     lk_copy_touch(packed);
     if (packed->kind == LK_COPY_LENT || content->refs == 0) lk_copy_drop(packed);
     lk_content_shrink(content);
@@ -207,4 +229,5 @@ void lk_packed_release(lk_packed *packed) {
   }
   pthread_mutex_unlock(&weights->mutex);
   lk_owner_release(&owner);
+  lk_packed_release(source);
 }

@@ -27,7 +27,10 @@ struct lk_packed {
   const void *data; /* NULL while it is being packed */
   uint64_t serial;  /* of all copies: never reused */
   lk_copy_kind kind;
-  lk_owner owner; /* of a lent one, which holds a reference; it is linked while it is used */
+  /* Of a lent one, which is linked while it is used: who has the bytes, with a reference, or the
+   * lent copy of another content that has it, with a reference to that. */
+  lk_owner owner;
+  lk_packed *source;
   /* Of a packed one; its params lie behind this struct. */
   lk_weights_layout layout;
   lk_packer packer;
@@ -42,9 +45,18 @@ typedef struct lk_lender {
   uint64_t count; /* references that lend them; 0: about to leave */
 } lk_lender;
 
+/* What a content is that is read when that is needed (late.h). */
+typedef struct lk_late {
+  const void *data;    /* where it is lent, while it has references */
+  lk_content *settled; /* that has its copies, with a reference that lends `data`; NULL: not read */
+  bool is_being_read;
+  uint64_t sample; /* hash of some of the bytes */
+} lk_late;
+
 struct lk_content {
   lk_weights *weights;
-  lk_content *next, **link; /* of the bucket */
+  lk_content *next, **link; /* of the bucket, or of `late` of the store */
+  lk_late *late;            /* NULL: it was read when it came */
   uint64_t id;
   uint64_t hash_high, hash_low;
   uint64_t refs; /* 0: no longer found; lives on while copies are in use */
@@ -64,6 +76,7 @@ struct lk_weights {
   size_t n_buckets, n_contents;
   lk_lender **lent; /* by data; a power of two */
   size_t n_lent_buckets, n_lenders;
+  lk_content *late;           /* contents that have `late` */
   lk_packed *oldest, *newest; /* copies that are counted */
   /* More than fits, and none of it may go. Until less is there again, only a content that has
    * changed since can have a copy that may go. */

@@ -3,6 +3,7 @@
 #include "base/list.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
+#include "keys/weights/late.h"
 
 enum { FIRST_BUCKETS = 64 };
 
@@ -27,6 +28,7 @@ static void forget_other_threads(void *object) {
       }
     }
   }
+  lk_late_forget_other_threads(weights);
   weights->is_full = false; /* nobody reads: any content may have a copy that may go */
   (void)pthread_cond_init(&weights->changed, NULL);
 }

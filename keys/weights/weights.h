@@ -3,6 +3,8 @@
  * Content is found by a 128-bit hash and then compared byte by byte. A content keeps no plain copy
  * of its own where the bytes can be had again: lent bytes are read from their owner; copied bytes
  * are dropped after the first packing, and unpacked when another layout is wanted. Any thread.
+ * Large constants that are lent are read when they are packed or copied first, and not when they
+ * come: a file may say that it is as large as it likes (late.h).
  *
  * Lent bytes are read in two ways. For a while, to compare or pack them: by whoever has the
  * content, from any lender, who waits for the readers before it leaves. And by plans, where they
@@ -44,7 +46,11 @@ lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes,
 /* `data` as it was given to intern (NULL after a copy). Lent bytes may be read until this returns.
  * `content` may be NULL. */
 void lk_content_release(lk_content *content, const void *data);
-uint64_t lk_content_id(const lk_content *content); /* from 1; never reused */
+/* From 1; never reused. Equal bytes have one, but for those of 16 MiB and more that are lent at
+ * different addresses: they are not read before they are packed or copied. */
+uint64_t lk_content_id(const lk_content *content);
+/* The one number of equal bytes, which are read for it if need be. LK_IO as lk_content_pack. */
+lk_status lk_content_settle_id(lk_content *content, uint64_t *out_id, lk_error *error);
 
 /* How the packed bytes lie, and how the plain ones are read, in numbers that the caller chooses; 0
  * where there are fewer. All of them are compared. */

@@ -82,7 +82,9 @@ public:
   Memory(int content, uint64_t origin) : content(content) {
     data = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE, file_of(content), 0);
     EXPECT_NE(data, MAP_FAILED);
-    owner = {sizeof owner, this, retain, release, {origin, 0}};
+    // mappings of one file, or memory of nobody else
+    const uint64_t number = origin == 0 ? 0 : uint64_t(content) + 1;
+    owner = {sizeof owner, this, retain, release, {number, 0}, data};
   }
   Memory(const Memory &) = delete;
   ~Memory() { munmap(data, kBytes); }
@@ -378,11 +380,12 @@ private:
       LK_EXPECT_OK(api()->cache_clear(context_, nullptr, LK_ERR));
       break;
     case 2:
-      LK_EXPECT_OK(api()->cache_set_capacity(context_, nullptr, uint64_t(draw(4)), LK_UNLIMITED,
-                                             LK_ERR));
+      LK_EXPECT_OK(
+          api()->cache_set_capacity(context_, nullptr, uint64_t(draw(4)), LK_UNLIMITED, LK_ERR));
       break;
     default:
-      LK_EXPECT_OK(api()->cache_set_capacity(context_, nullptr, LK_UNLIMITED, LK_UNLIMITED, LK_ERR));
+      LK_EXPECT_OK(
+          api()->cache_set_capacity(context_, nullptr, LK_UNLIMITED, LK_UNLIMITED, LK_ERR));
     }
   }
 
@@ -393,8 +396,8 @@ private:
     options.copy_model = one_in(6) ? 1 : 0;
     options.run_plans = one_in(4) ? 0 : -1;
     file->open_one();
-    LK_ASSERT_OK(sessions_api()->open(context_, file->path.c_str(), &options, &opened.session,
-                                      LK_ERR));
+    LK_ASSERT_OK(
+        sessions_api()->open(context_, file->path.c_str(), &options, &opened.session, LK_ERR));
     sessions_.push_back(opened);
   }
 

@@ -255,22 +255,23 @@ TEST_F(TwoSessions, MayBeClosedInEitherOrder) {
 // the same content, and of copies, do not read it.
 TEST_F(TwoSessions, OfEqualFilesReadEachItsOwn) {
   open_embedding();
-  lk::Folder other;
-  other.write("table.bin", proto::raw(table));
-  const std::string same = other.write("m.onnx", embedding(0));
-  lk_session *second = nullptr;
-  LK_ASSERT_OK(level2()->open(context, same.c_str(), nullptr, &second, LK_ERR));
-  lk_session *third = open_another(1);
-  for (lk_session *each : {session, second, third}) check_embedding(each, {1});
-  for (lk_session *each : {session, second, third}) check_embedding(each, {1, 2});
+  lk_session *copied = open_another(1), *other = nullptr;
+  lk::Folder elsewhere;
+  elsewhere.write("table.bin", proto::raw(table));
+  const std::string same = elsewhere.write("m.onnx", embedding(0));
+  LK_ASSERT_OK(level2()->open(context, same.c_str(), nullptr, &other, LK_ERR));
+  for (lk_session *each : {session, copied, other}) check_embedding(each, {1});
+  for (lk_session *each : {session, copied, other}) check_embedding(each, {1, 2});
+  level2()->close(other);
+  elsewhere.write("table.bin", proto::raw(Floats(table.size(), 7)));
+  for (lk_session *each : {session, copied}) check_embedding(each, {1, 2});
+  cut(elsewhere.path() + "/table.bin");
+  for (lk_session *each : {session, copied}) check_embedding(each, {1, 2, 3});
   level2()->close(session);
-  session = second;
-  folder.write("table.bin", proto::raw(Floats(table.size(), 7)));
-  for (lk_session *each : {second, third}) check_embedding(each, {1, 2});
+  session = copied;
   cut(data);
-  for (lk_session *each : {second, third}) check_embedding(each, {1, 2, 3});
-  for (lk_session *each : {second, third}) check_embedding(each, {1});
-  level2()->close(third);
+  for (const int64_t row : {1, 2}) check_embedding(session, {row});
+  check_embedding(session, {1, 2});
 }
 
 } // namespace

@@ -91,7 +91,7 @@ struct Layout {
 // Who has bytes that are lent, and counts who holds them.
 struct Lender {
   explicit Lender(const void *data, uint64_t origin = 0)
-      : lent{data, {sizeof(lk_owner), this, retain, release, {origin, 0}}} {}
+      : lent{data, {sizeof(lk_owner), this, retain, release, {origin, 0}, data}} {}
   Lender(const Lender &) = delete;
   static void retain(void *object) {
     static_cast<Lender *>(object)->held++;
