@@ -93,4 +93,61 @@ TEST_F(NodeDesc, RefusesAnAbsentInputThatIsFarOut) {
   expect(LK_OUT_OF_RANGE, "input 64 is absent");
 }
 
+// ---- owners of constants that are lent
+
+struct Owner {
+  static void retain(void *self) { static_cast<Owner *>(self)->held++; }
+  static void release(void *self) { static_cast<Owner *>(self)->held--; }
+  int held = 0;
+  lk_owner owner = {sizeof owner, this, retain, release, {0, 0}, nullptr};
+};
+
+class NodeOwners : public ::testing::Test {
+protected:
+  lk_status create(uint32_t flags, const lk_owner *owner, lk::Op *op) {
+    const lk_tensor table = {lk::desc_of(LK_F32, {4, 2}), values};
+    const lk_node_input inputs[] = {{&table, flags, 0}, {nullptr, 0, 0}};
+    const lk_owner *const owners[] = {owner, nullptr};
+    lk_node_desc desc = host_node(op_type, inputs, 2);
+    desc.owners = owners;
+    return lk::api()->op_create(executor, &desc, op->out(), LK_ERR);
+  }
+  float values[8] = {};
+  const char *op_type = "Gather";
+  lk::Context context = lk::open();
+  lk::Executor executor = lk::executor_in(context);
+  Owner of;
+};
+
+TEST_F(NodeOwners, AreHeldByTheOpOfAConstantThatIsLent) {
+  lk::Op lent, copied, of_nobody;
+  LK_ASSERT_OK(create(0, &of.owner, &lent));
+  EXPECT_EQ(of.held, 1);
+  LK_ASSERT_OK(create(LK_INPUT_COPY, &of.owner, &copied));
+  LK_ASSERT_OK(create(0, nullptr, &of_nobody));
+  EXPECT_EQ(of.held, 1);
+  lent.reset();
+  EXPECT_EQ(of.held, 0);
+  const lk_owner stays = {sizeof stays, nullptr, nullptr, nullptr, {0, 0}, nullptr};
+  LK_EXPECT_OK(create(0, &stays, &lent));
+}
+
+TEST_F(NodeOwners, AreRefusedWhereTheyCannotBeHeld) {
+  lk::Op op;
+  lk_owner half = of.owner;
+  half.release = nullptr;
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, create(0, &half, &op));
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("it has retain alone, both or neither"));
+  half.struct_size = 0;
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, create(0, &half, &op));
+  EXPECT_EQ(of.held, 0);
+}
+
+TEST_F(NodeOwners, AreGivenBackWhenTheNodeIsRefused) {
+  lk::Op op;
+  op_type = "Softmax"; // of one input
+  EXPECT_NE(create(0, &of.owner, &op), LK_OK);
+  EXPECT_EQ(of.held, 0);
+}
+
 } // namespace
