@@ -50,7 +50,7 @@ void lk_attrs_fail(lk_attrs *attrs, lk_status status, const char *format, ...)
 /* A constant input. */
 typedef struct lk_node_constant {
   lk_content *content; /* NULL: the input is no constant */
-  lk_lent lent; /* data: what intern was given, for the release; NULL after a copy */
+  lk_lent lent;        /* data: what intern was given, for the release; NULL after a copy */
   lk_tensor tensor;    /* data: only of shape inputs, and of others up to 4 KB; a copy, aligned */
 } lk_node_constant;
 

@@ -136,7 +136,7 @@ struct Host {
   std::vector<Slot> slots; // a frame each
 };
 
-// A host runs one row of the identity for each row that it asks for.
+// A product has rows of the identity as its input, and so rows of the table as its output.
 void check_run(lk_frame *frame, int content, bool is_product, int64_t rows, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<int64_t> wanted(rows);
@@ -266,7 +266,7 @@ private:
       hosts_.back()->executor = lk::executor_in(context_);
     }
     Host &host = *any(hosts_);
-    switch (draw(has_files ? 19 : 13)) {
+    switch (draw(has_files ? 29 : 13)) {
     case 0:
     case 1:
       return create(host);
@@ -294,11 +294,15 @@ private:
     case 12:
       return change_caches(host);
     case 13:
-      return open_session();
     case 14:
+    case 15:
+      return open_session();
+    case 16:
       if (!sessions_.empty()) clone(any(sessions_));
       return;
-    case 15:
+    case 17:
+    case 18:
+    case 19:
       if (!sessions_.empty()) close_session(any(sessions_));
       return;
     default:
