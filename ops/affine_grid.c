@@ -10,7 +10,7 @@
 enum { SIZE = 1 };
 
 static void parse(lk_attrs *attrs, void *params) {
-  *(bool *)params = lk_attrs_int(attrs, "align_corners", 0) != 0;
+  *(bool *)params = lk_attrs_bool(attrs, "align_corners");
 }
 
 /* The maps are for as many dimensions as the size has. */
@@ -73,6 +73,7 @@ const lk_op_class lk_op_affine_grid = {
               .shape_inputs = 1u << SIZE),
     .by_f32 = true,
     .params_size = sizeof(bool),
+    LK_OP_ATTRS(LK_INT("align_corners", 0)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -16,9 +16,9 @@ typedef struct arg_params {
 
 static void parse_arg(lk_attrs *attrs, void *params) {
   arg_params *self = params;
-  self->axis = lk_attrs_int(attrs, "axis", 0);
-  self->keep_dims = lk_attrs_int(attrs, "keepdims", 1) != 0;
-  self->is_last = lk_attrs_int(attrs, "select_last_index", 0) != 0;
+  self->axis = lk_attrs_int(attrs, "axis");
+  self->keep_dims = lk_attrs_bool(attrs, "keepdims");
+  self->is_last = lk_attrs_bool(attrs, "select_last_index");
 }
 
 static lk_status infer_arg(lk_inference *self, lk_error *error) {
@@ -53,6 +53,8 @@ static lk_status plan_arg(lk_planner *planner, lk_error *error) {
                 .types = {LK_TYPES_NUMBER, LK_TYPE(LK_I64)}),                                      \
       .params_size = sizeof(arg_params),                                                           \
       .variant = is_smallest,                                                                      \
+      LK_OP_ATTRS(LK_INT("axis", 0), LK_INT("keepdims", 1),                                        \
+                  LK_INT("select_last_index", 0, .since = 12)),                                    \
       .parse = parse_arg,                                                                          \
       .infer = infer_arg,                                                                          \
       .plan = plan_arg}
@@ -67,8 +69,8 @@ typedef struct running_params {
 
 static void parse_running(lk_attrs *attrs, void *params) {
   running_params *self = params;
-  self->is_exclusive = lk_attrs_int(attrs, "exclusive", 0) != 0;
-  self->is_reversed = lk_attrs_int(attrs, "reverse", 0) != 0;
+  self->is_exclusive = lk_attrs_bool(attrs, "exclusive");
+  self->is_reversed = lk_attrs_bool(attrs, "reverse");
 }
 
 /* Input 1, one number. */
@@ -108,6 +110,7 @@ static lk_status plan_running(lk_planner *planner, lk_error *error) {
                 .types = {LK_TYPES_NUMBER, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),              \
       .params_size = sizeof(running_params),                                                       \
       .variant = is_product,                                                                       \
+      LK_OP_ATTRS(LK_INT("exclusive", 0), LK_INT("reverse", 0)),                                   \
       .parse = parse_running,                                                                      \
       .infer = infer_running,                                                                      \
       .plan = plan_running}

@@ -22,24 +22,24 @@ typedef struct attention_params {
 } attention_params;
 
 static int64_t read_heads(lk_attrs *attrs, const char *name) {
-  return lk_attrs_has(attrs, name) ? lk_attrs_int_from(attrs, name, 0, 1) : 0;
+  return lk_attrs_int_from(attrs, name, 1);
 }
 
 static int64_t read_window(lk_attrs *attrs, const char *name) {
-  const int64_t keys = lk_attrs_int(attrs, name, -1);
-  return keys < FAR ? lk_attrs_int_from(attrs, name, -1, -1) : -1;
+  const int64_t keys = lk_attrs_int(attrs, name);
+  return keys < FAR ? lk_attrs_int_from(attrs, name, -1) : -1;
 }
 
 static void parse(lk_attrs *attrs, void *params) {
   attention_params *self = params;
-  const int64_t stage = lk_attrs_int(attrs, "qk_matmul_output_mode", 0);
+  const int64_t stage = lk_attrs_int(attrs, "qk_matmul_output_mode");
   self->heads = read_heads(attrs, "q_num_heads");
   self->kv_heads = read_heads(attrs, "kv_num_heads");
   self->left = read_window(attrs, "left_window_size");
   self->right = read_window(attrs, "right_window_size");
-  if (lk_attrs_int(attrs, "is_causal", 0) != 0) self->right = 0;
-  self->scale = lk_attrs_float(attrs, "scale", NAN);
-  self->softcap = lk_attrs_float(attrs, "softcap", 0);
+  if (lk_attrs_bool(attrs, "is_causal")) self->right = 0;
+  self->scale = lk_attrs_float(attrs, "scale");
+  self->softcap = lk_attrs_float(attrs, "softcap");
   self->stage = (lk_attention_stage)stage;
   if (stage < LK_ATTENTION_SCALED || stage > LK_ATTENTION_SOFTMAX) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
@@ -292,6 +292,11 @@ const lk_op_class lk_op_attention = {
               .types = {LK_TYPES_BY_F32, LK_TYPES_BY_F32, LK_TYPES_NUMBER | LK_TYPE(LK_BOOL),
                         LK_TYPE(LK_I64)}),
     .params_size = sizeof(attention_params),
+    LK_OP_ATTRS(LK_INT("is_causal", 0), LK_ANY_INT("kv_num_heads", 0),
+                LK_INT("left_window_size", -1, .since = 25), LK_ANY_INT("q_num_heads", 0),
+                LK_INT("qk_matmul_output_mode", 0), LK_INT("right_window_size", -1, .since = 25),
+                LK_ANY_FLOAT("scale", NAN), LK_FLOAT("softcap", 0),
+                LK_ANY_INT("softmax_precision", 0, .is_unused = 1)),
     .parse = parse,
     .infer = infer,
     .flops = flops,

@@ -24,11 +24,11 @@ typedef struct fused_params {
 
 static void parse(lk_attrs *attrs, void *params) {
   fused_params *self = params;
-  self->scale = lk_attrs_float(attrs, "scale", 1);
-  self->filter = lk_attrs_float(attrs, "filter", -INFINITY);
-  self->hides = lk_attrs_int(attrs, "hides", 0) != 0;
-  self->k_rows = lk_attrs_int(attrs, "k_rows", 0) != 0;
-  self->zeros = lk_attrs_int(attrs, "zeros", 0) != 0;
+  self->scale = lk_attrs_float(attrs, "scale");
+  self->filter = lk_attrs_float(attrs, "filter");
+  self->hides = lk_attrs_bool(attrs, "hides");
+  self->k_rows = lk_attrs_bool(attrs, "k_rows");
+  self->zeros = lk_attrs_bool(attrs, "zeros");
 }
 
 /* The second input with heads before rows. */
@@ -210,6 +210,8 @@ const lk_op_class lk_op_attention_fused = {
               .input_types = "TTTU", .output_types = "T",
               .types = {LK_TYPES_F32, LK_TYPES_F32 | LK_TYPE(LK_BOOL)}),
     .params_size = sizeof(fused_params),
+    LK_OP_ATTRS(LK_ANY_FLOAT("filter", -INFINITY), LK_INT("hides", 0), LK_INT("k_rows", 0),
+                LK_FLOAT("scale", 1), LK_INT("zeros", 0)),
     .parse = parse,
     .infer = infer,
     .flops = flops,

@@ -37,7 +37,7 @@ typedef struct attention_params {
 } attention_params;
 
 static void refuse_attribute(lk_attrs *attrs, const char *name) {
-  const int64_t value = lk_attrs_int(attrs, name, 0);
+  const int64_t value = lk_attrs_int(attrs, name);
   if (value == 0) return;
   lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute '%s' is %" PRId64 ", 0 is supported", name,
                 value);
@@ -45,12 +45,14 @@ static void refuse_attribute(lk_attrs *attrs, const char *name) {
 
 static void parse(lk_attrs *attrs, void *params) {
   attention_params *self = params;
-  const uint32_t widths = lk_attrs_ints(attrs, "qkv_hidden_sizes", self->widths, PARTS);
-  self->heads = lk_attrs_int_from(attrs, "num_heads", 0, 1);
-  self->scale = lk_attrs_float(attrs, "scale", NAN);
+  const uint32_t widths = lk_attrs_lists(attrs, "qkv_hidden_sizes")
+                              ? lk_attrs_ints(attrs, "qkv_hidden_sizes", self->widths, PARTS)
+                              : 0;
+  self->heads = lk_attrs_int_from(attrs, "num_heads", 1);
+  self->scale = lk_attrs_float(attrs, "scale");
   if (self->scale == 0) self->scale = NAN; /* as it is there */
-  self->filter = lk_attrs_float(attrs, "mask_filter_value", -10000);
-  self->is_causal = lk_attrs_int(attrs, "unidirectional", 0) != 0;
+  self->filter = lk_attrs_float(attrs, "mask_filter_value");
+  self->is_causal = lk_attrs_bool(attrs, "unidirectional");
   refuse_attribute(attrs, "do_rotary");
   refuse_attribute(attrs, "past_present_share_buffer");
   if (widths == 0) return;
@@ -356,12 +358,19 @@ static double flops(const lk_op_node *node, const lk_tensor *inputs,
   return 2 * (double)lk_elements(x) * columns + 4 * keys * (double)lk_elements(outputs);
 }
 
+#define PROJECTED_ATTRS                                                                            \
+  LK_ANY_INT("do_rotary", 0), LK_ANY_FLOAT("mask_filter_value", -10000),                           \
+      LK_REQUIRED_INT("num_heads"), LK_ANY_INT("past_present_share_buffer", 0),                    \
+      LK_ANY_FLOAT("scale", NAN), LK_INT("unidirectional", 0)
+
 const lk_op_class lk_op_attention_microsoft = {
     LK_OP_ROW("Attention", "com.microsoft", 1, "Attention of rows that it projects itself",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2, .max_inputs = 7, .max_outputs = 2,
               .input_types = "TTTUTTU", .output_types = "TT",
               .types = {LK_TYPES_F32, LK_TYPE(LK_I32)}),
     .params_size = sizeof(attention_params),
+    LK_OP_ATTRS(PROJECTED_ATTRS, LK_INTS("qkv_hidden_sizes"),
+                LK_ANY_INT("rotary_embedding_dim", 0, .is_unused = 1)),
     .parse = parse,
     .infer = infer,
     .flops = flops,
@@ -375,6 +384,7 @@ const lk_op_class lk_op_qattention = {
                         LK_TYPES_F32, LK_TYPE(LK_I32)}),
     .variant = QUANTIZED,
     .params_size = sizeof(attention_params),
+    LK_OP_ATTRS(PROJECTED_ATTRS),
     .parse = parse,
     .infer = infer,
     .flops = flops,

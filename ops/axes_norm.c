@@ -25,8 +25,8 @@ typedef struct norm_params {
 
 static void parse_norm(lk_attrs *attrs, void *params) {
   norm_params *self = params;
-  self->axis = lk_attrs_int(attrs, "axis", -1);
-  self->p = lk_attrs_int(attrs, "p", 2);
+  self->axis = lk_attrs_int(attrs, "axis");
+  self->p = lk_attrs_int(attrs, "p");
   if (self->p != 1 && self->p != 2) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'p' is %" PRId64 ", 1 and 2 are supported",
                   self->p);
@@ -77,10 +77,7 @@ typedef struct axes_params {
 
 static void parse_axes(lk_attrs *attrs, void *params) {
   axes_params *self = params;
-  *self = (axes_params){.count = 3, .axes = {0, 2, 3}};
-  if (lk_attrs_has(attrs, "axes")) {
-    self->count = lk_attrs_ints(attrs, "axes", self->axes, LK_MAX_RANK);
-  }
+  self->count = lk_attrs_ints(attrs, "axes", self->axes, LK_MAX_RANK);
 }
 
 /* Without axes, as in a reduction, all of them. */
@@ -142,6 +139,7 @@ static lk_status plan_mean_variance(lk_planner *planner, lk_error *error) {
 const lk_op_class lk_op_lp_normalization = {
     NORM_ROW("LpNormalization", 1, "x divided by its norm along an axis"),
     .params_size = sizeof(norm_params),
+    LK_OP_ATTRS(LK_INT("axis", -1), LK_INT("p", 2)),
     .parse = parse_norm,
     .infer = infer_norm,
     .plan = plan_norm,
@@ -149,6 +147,8 @@ const lk_op_class lk_op_lp_normalization = {
 const lk_op_class lk_op_mean_variance_normalization = {
     NORM_ROW("MeanVarianceNormalization", 9, "(x - mean) / deviation over axes"),
     .params_size = sizeof(axes_params),
+    LK_OP_ATTRS(
+        LK_INTS("axes", .has_default = 1, .n_integers = 3, .integers = (const int64_t[]){0, 2, 3})),
     .parse = parse_axes,
     .infer = infer_mean_variance,
     .plan = plan_mean_variance,

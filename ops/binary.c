@@ -96,7 +96,7 @@ static lk_status plan_pow(lk_planner *planner, lk_error *error) {
 /* ---- Mod ---- */
 
 static void parse_mod(lk_attrs *attrs, void *params) {
-  const bool is_fmod = lk_attrs_int(attrs, "fmod", 0) != 0;
+  const bool is_fmod = lk_attrs_bool(attrs, "fmod");
   *(lk_element_op *)params = is_fmod ? LK_ELEMENT_FMOD : LK_ELEMENT_MOD;
 }
 static lk_status plan_mod(lk_planner *planner, lk_error *error) {
@@ -148,6 +148,7 @@ const lk_op_class lk_op_mod = {
               .input_types = "T", .output_types = "T", .types = {LK_TYPES_NUMBER},
               .in_place_inputs = 3),
     .params_size = sizeof(lk_element_op),
+    LK_OP_ATTRS(LK_INT("fmod", 0)),
     .parse = parse_mod,
     .infer = lk_infer_broadcast,
     .plan = plan_mod,

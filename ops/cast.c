@@ -6,9 +6,6 @@
 /* The parameter is the type: a uint32_t. How an operator saturates and rounds is asked of types of
  * 8 bits and fewer alone, which are not here. */
 static void parse(lk_attrs *attrs, void *params) {
-  if (!lk_attrs_has(attrs, "to")) {
-    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no attribute to, it is required");
-  }
   *(uint32_t *)params = lk_attrs_dtype(attrs, "to");
 }
 
@@ -50,9 +47,14 @@ static lk_status plan_bits(lk_planner *planner, lk_error *error) {
       LK_OP_ROW(name, "", first, summary_text, .min_inputs = count, .max_inputs = count,           \
                 .max_outputs = 1, .input_types = inputs, .output_types = output),                  \
       __VA_ARGS__}
+/* Of 8-bit floats, which are not here. */
+#define ROUNDING(first)                                                                            \
+  LK_CHOICE("round_mode", "up|down|nearest", .since = 24, .is_unused = 1),                         \
+      LK_INT("saturate", 1, .since = first, .is_unused = 1)
 #define TO .params_size = sizeof(uint32_t), .parse = parse
-ROW(cast, "Cast", 7, "another element type", 1, "T", "?", TO, .infer = infer, .plan = plan);
-ROW(cast_like, "CastLike", 15, "the element type of input 1", 2, "TU", "U", .infer = infer,
-    .plan = plan);
+ROW(cast, "Cast", 7, "another element type", 1, "T", "?", TO,
+    LK_OP_ATTRS(ROUNDING(19), LK_REQUIRED_INT("to")), .infer = infer, .plan = plan);
+ROW(cast_like, "CastLike", 15, "the element type of input 1", 2, "TU", "U",
+    LK_OP_ATTRS(ROUNDING(19)), .infer = infer, .plan = plan);
 ROW(bit_cast, "BitCast", 26, "the same bits as another element type", 1, "T", "?", TO,
-    .infer = infer_bits, .plan = plan_bits);
+    LK_OP_ATTRS(LK_REQUIRED_INT("to")), .infer = infer_bits, .plan = plan_bits);

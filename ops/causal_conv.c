@@ -9,8 +9,7 @@ enum { OUTPUT, STATE };
 
 /* The parameter is whether Swish follows: a bool. */
 static void parse(lk_attrs *attrs, void *params) {
-  static const char *const activations[] = {"none", "silu", "swish"};
-  *(bool *)params = lk_attrs_choice(attrs, "activation", activations, 3, 0) != 0;
+  *(bool *)params = lk_attrs_choice(attrs, "activation") != 0;
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
@@ -81,6 +80,7 @@ const lk_op_class lk_op_causal_conv_with_state = {
               .input_types = "TTTT", .output_types = "TT", .types = {LK_TYPES_BY_F32}),
     .by_f32 = true,
     .params_size = sizeof(bool),
+    LK_OP_ATTRS(LK_CHOICE("activation", "none|silu|swish")),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -15,9 +15,9 @@ typedef struct clip_params {
 static void parse(lk_attrs *attrs, void *params) {
   clip_params *self = params;
   *self = (clip_params){-INFINITY, INFINITY};
-  if (attrs->node->opset >= 11) return;
-  self->low = lk_attrs_float(attrs, "min", -FLT_MAX);
-  self->high = lk_attrs_float(attrs, "max", FLT_MAX);
+  if (attrs->opset >= 11) return;
+  self->low = lk_attrs_float(attrs, "min");
+  self->high = lk_attrs_float(attrs, "max");
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
@@ -104,6 +104,8 @@ const lk_op_class lk_op_clip = {
                    .alpha = {.attr = "min", .fallback = -FLT_MAX, .input = 1, .input_since = 11},
                    .beta = {.attr = "max", .fallback = FLT_MAX, .input = 2, .input_since = 11}}),
     .params_size = sizeof(clip_params),
+    LK_OP_ATTRS(LK_FLOAT("max", FLT_MAX, .until = 10, .input = 2),
+                LK_FLOAT("min", -FLT_MAX, .until = 10, .input = 1)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

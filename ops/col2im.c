@@ -79,6 +79,7 @@ const lk_op_class lk_op_col2im = {
               .shape_inputs = 1u << IMAGE | 1u << BLOCK),
     .params_size = sizeof(lk_window),
     .found_size = sizeof(lk_col2im),
+    LK_OP_ATTRS(LK_INTS("dilations"), LK_INTS("pads"), LK_INTS("strides")),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -16,10 +16,7 @@ enum { MAX_INPUTS = 4096 };
 
 /* The parameter is the axis: an int64_t. */
 static void parse(lk_attrs *attrs, void *params) {
-  if (!lk_attrs_has(attrs, "axis")) {
-    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no attribute axis, it is required");
-  }
-  *(int64_t *)params = lk_attrs_int(attrs, "axis", 0);
+  *(int64_t *)params = lk_attrs_int(attrs, "axis");
 }
 
 /* Of the class's variant: every third input of QLinearConcat is a tensor, behind the output's scale
@@ -182,6 +179,7 @@ const lk_op_class lk_op_concat = {
               .max_outputs = 1, .input_types = "T", .output_types = "T"),
     .needs_all = true,
     .params_size = sizeof(int64_t),
+    LK_OP_ATTRS(LK_REQUIRED_INT("axis")),
     .parse = parse,
     .infer = infer,
     .plan = plan,
@@ -243,6 +241,7 @@ const lk_op_class lk_op_qlinear_concat = {
     .needs_all = true,
     .params_size = sizeof(int64_t),
     .variant = QLINEAR,
+    LK_OP_ATTRS(LK_REQUIRED_INT("axis")),
     .parse = parse,
     .infer = infer_qlinear,
     .plan = plan_qlinear,

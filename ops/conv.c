@@ -31,7 +31,7 @@ typedef struct conv_params {
 } conv_params;
 
 static void parse_groups(lk_attrs *attrs, conv_params *self) {
-  self->groups = lk_attrs_int_from(attrs, "group", 1, 1);
+  self->groups = lk_attrs_int_from(attrs, "group", 1);
 }
 
 static void parse_conv(lk_attrs *attrs, void *params) {
@@ -227,6 +227,9 @@ static bool resize(const lk_resizing *self) {
   return lk_resize_conv(self, &conv);
 }
 
+#define CONV_ATTRS                                                                                 \
+  LK_AUTO_PAD_ATTR, LK_INTS("dilations"), LK_INT("group", 1), LK_INTS("kernel_shape"),             \
+      LK_INTS("pads"), LK_INTS("strides")
 #define CONV_ROW(name, domain_text, summary_text, most_inputs, planning)                           \
   LK_OP_ROW(name, domain_text, 1, summary_text,                                                    \
             .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS | LK_OP_TENSOR_POST_OPS,                \
@@ -239,6 +242,7 @@ const lk_op_class lk_op_conv = {
     CONV_ROW("Conv", "", "Convolution in 1, 2 or 3 dimensions, grouped, dilated, with bias", 3,
              plan),
     .infer = infer,
+    LK_OP_ATTRS(CONV_ATTRS),
     .parse = parse_conv,
     .flops = conv_flops,
     .resize = resize,
@@ -247,6 +251,7 @@ const lk_op_class lk_op_conv_transpose = {
     CONV_ROW("ConvTranspose", "", "Transposed convolution, with output_padding and output_shape", 3,
              plan),
     .infer = infer,
+    LK_OP_ATTRS(CONV_ATTRS, LK_INTS("output_padding"), LK_INTS("output_shape")),
     .parse = parse_conv_transpose,
     .flops = conv_transpose_flops,
 };
@@ -278,6 +283,7 @@ static lk_status infer_fused(lk_inference *self, lk_error *error) {
 
 const lk_op_class lk_op_fused_conv = {
     CONV_ROW("FusedConv", "com.microsoft", "Conv, then a residual and an activation", 4, plan),
+    LK_OP_ATTRS(CONV_ATTRS, LK_ACTIVATION_ATTR, LK_FLOATS("activation_params")),
     .parse = parse_fused,
     .own_post_ops = fused_post_ops,
     .infer = infer_fused,
@@ -309,6 +315,7 @@ static lk_status plan_last(lk_planner *planner, lk_error *error) {
 
 const lk_op_class lk_op_nhwc_conv = {
     CONV_ROW("NhwcConv", "com.microsoft", "Conv, all tensors with channels last", 3, plan_last),
+    LK_OP_ATTRS(CONV_ATTRS),
     .parse = parse_last,
     .infer = infer,
     .flops = conv_flops,
@@ -316,6 +323,7 @@ const lk_op_class lk_op_nhwc_conv = {
 const lk_op_class lk_op_nhwc_fused_conv = {
     CONV_ROW("NhwcFusedConv", "com.microsoft", "FusedConv, all but weights with channels last", 4,
              plan_last),
+    LK_OP_ATTRS(CONV_ATTRS, LK_ACTIVATION_ATTR, LK_FLOATS("activation_params")),
     .parse = parse_last_fused,
     .own_post_ops = fused_post_ops,
     .infer = infer_fused,
@@ -369,7 +377,7 @@ static lk_status plan_conv_integer(lk_planner *planner, lk_error *error) {
 static void parse_qlinear_last(lk_attrs *attrs, void *params) {
   conv_params *self = params;
   parse_conv(attrs, params);
-  self->is_last = lk_attrs_int(attrs, "channels_last", 0) != 0;
+  self->is_last = lk_attrs_bool(attrs, "channels_last");
 }
 
 /* X and Y, which are channels-last tensors whose dimensions say so. */
@@ -414,15 +422,21 @@ const lk_op_class lk_op_conv_integer = {
               4, .input_types = "TUTU", .output_types = "V",
               .types = {BYTES, BYTES, LK_TYPE(LK_I32)}),
     .variant = INTEGER,
+    LK_OP_ATTRS(CONV_ATTRS),
     .parse = parse_conv,
     .flops = conv_flops,
     .plan = plan_conv_integer,
 };
-#define QLINEAR_CONV(symbol, domain_text, first, reader)                                           \
+#define QLINEAR_CONV(symbol, domain_text, first, reader, ...)                                      \
   const lk_op_class lk_op_##symbol = {                                                             \
       BYTES_ROW("QLinearConv", domain_text, first, "Convolution of quantized tensors, quantized",  \
                 8, 9, .input_types = "TWTUWUWV?", .output_types = "V",                             \
                 .types = {BYTES, BYTES, BYTES, LK_TYPES_F32}),                                     \
-      .variant = QLINEAR, .parse = reader, .flops = qlinear_flops, .plan = plan_qlinear_conv}
+      LK_OP_ATTRS(CONV_ATTRS, __VA_ARGS__),                                                        \
+      .variant = QLINEAR,                                                                          \
+      .parse = reader,                                                                             \
+      .flops = qlinear_flops,                                                                      \
+      .plan = plan_qlinear_conv}
 QLINEAR_CONV(qlinear_conv, "", 10, parse_conv);
-QLINEAR_CONV(qlinear_conv_microsoft, "com.microsoft", 1, parse_qlinear_last);
+QLINEAR_CONV(qlinear_conv_microsoft, "com.microsoft", 1, parse_qlinear_last,
+             LK_INT("channels_last", 0));

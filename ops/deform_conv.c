@@ -21,8 +21,8 @@ typedef struct deform_params {
 static void parse(lk_attrs *attrs, void *params) {
   deform_params *self = params;
   lk_window_parse(attrs, &self->window);
-  self->groups = lk_attrs_int(attrs, "group", 1);
-  self->offset_groups = lk_attrs_int(attrs, "offset_group", 1);
+  self->groups = lk_attrs_int(attrs, "group");
+  self->offset_groups = lk_attrs_int(attrs, "offset_group");
   if (self->groups >= 1 && self->groups <= MAX_GROUPS && self->offset_groups >= 1 &&
       self->offset_groups <= MAX_GROUPS) {
     return;
@@ -197,6 +197,8 @@ const lk_op_class lk_op_deform_conv = {
     .by_f32 = true,
     .params_size = sizeof(deform_params),
     .found_size = sizeof(lk_window_shape),
+    LK_OP_ATTRS(LK_INTS("dilations"), LK_INT("group", 1), LK_INTS("kernel_shape"),
+                LK_INT("offset_group", 1), LK_INTS("pads"), LK_INTS("strides")),
     .parse = parse,
     .infer = infer,
     .flops = flops,

@@ -68,9 +68,9 @@ typedef struct dft_found {
 
 static void parse_dft(lk_attrs *attrs, void *params) {
   dft_params *self = params;
-  self->axis = attrs->node->opset < 20 ? lk_attrs_int(attrs, "axis", 1) : -2;
-  self->is_inverse = lk_attrs_int(attrs, "inverse", 0) != 0;
-  self->is_onesided = lk_attrs_int(attrs, "onesided", 0) != 0;
+  self->axis = attrs->opset < 20 ? lk_attrs_int(attrs, "axis") : -2;
+  self->is_inverse = lk_attrs_bool(attrs, "inverse");
+  self->is_onesided = lk_attrs_bool(attrs, "onesided");
 }
 
 /* `length` may be a term. */
@@ -159,6 +159,8 @@ const lk_op_class lk_op_dft = {
     .by_f32 = true,
     .params_size = sizeof(dft_params),
     .found_size = sizeof(dft_found),
+    LK_OP_ATTRS(LK_INT("axis", 1, .until = 19, .input = 2), LK_INT("inverse", 0),
+                LK_INT("onesided", 0)),
     .parse = parse_dft,
     .infer = infer_dft,
     .plan = plan_dft,
@@ -173,7 +175,7 @@ typedef struct stft_found {
 } stft_found;
 
 static void parse_stft(lk_attrs *attrs, void *params) {
-  ((dft_params *)params)->is_onesided = lk_attrs_int(attrs, "onesided", 1) != 0;
+  ((dft_params *)params)->is_onesided = lk_attrs_bool(attrs, "onesided");
 }
 
 /* The length of a frame, which may be a term. */
@@ -245,6 +247,7 @@ const lk_op_class lk_op_stft = {
     .by_f32 = true,
     .params_size = sizeof(dft_params),
     .found_size = sizeof(stft_found),
+    LK_OP_ATTRS(LK_INT("onesided", 1)),
     .parse = parse_stft,
     .infer = infer_stft,
     .plan = plan_stft,

@@ -10,7 +10,7 @@
 
 /* The parameter is whether the upper part is left: a bool. */
 static void parse_trilu(lk_attrs *attrs, void *params) {
-  *(bool *)params = lk_attrs_int(attrs, "upper", 1) != 0;
+  *(bool *)params = lk_attrs_bool(attrs, "upper");
 }
 
 static lk_status read_diagonal(const lk_tensor *k, int64_t *out, lk_error *error) {
@@ -51,7 +51,11 @@ static lk_status plan_trilu(lk_planner *planner, lk_error *error) {
                 .min_inputs = 1, .max_inputs = 2, .max_outputs = 1, .input_types = "TU",           \
                 .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)},                     \
                 .shape_inputs = 1u << 1, .in_place_inputs = 1u << 0),                              \
-      .params_size = sizeof(bool), .parse = parse_trilu, .infer = infer_trilu, .plan = plan_trilu}
+      .params_size = sizeof(bool),                                                                 \
+      LK_OP_ATTRS(LK_INT("upper", 1)),                                                             \
+      .parse = parse_trilu,                                                                        \
+      .infer = infer_trilu,                                                                        \
+      .plan = plan_trilu}
 TRILU(trilu, "", 14);
 TRILU(trilu_microsoft, "com.microsoft", 1);
 
@@ -65,7 +69,7 @@ typedef struct eye_params {
 static void parse_eye(lk_attrs *attrs, void *params) {
   eye_params *self = params;
   self->dtype = lk_attrs_dtype(attrs, "dtype");
-  self->k = lk_attrs_int(attrs, "k", 0);
+  self->k = lk_attrs_int(attrs, "k");
 }
 
 static lk_status infer_eye(lk_inference *self, lk_error *error) {
@@ -104,6 +108,7 @@ const lk_op_class lk_op_eye_like = {
               .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
               .output_types = "?"),
     .params_size = sizeof(eye_params),
+    LK_OP_ATTRS(LK_ANY_INT("dtype", LK_DTYPE_NONE), LK_INT("k", 0)),
     .parse = parse_eye,
     .infer = infer_eye,
     .plan = plan_eye,

@@ -111,11 +111,11 @@ static void parse(lk_attrs *attrs, void *params) {
                   "each once",
                   (int)(length < 128 ? length : 128), text != NULL ? text : "", LK_MAX_RANK,
                   LK_EINSUM_TERMS);
-  } else if (self->n_terms != attrs->node->n_inputs) {
+  } else if (self->n_terms != attrs->n_inputs) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                   "attribute 'equation' has %" PRIu32 " terms, must have one for each of %" PRIu32
                   " inputs",
-                  self->n_terms, attrs->node->n_inputs);
+                  self->n_terms, attrs->n_inputs);
   }
 }
 
@@ -181,6 +181,7 @@ const lk_op_class lk_op_einsum = {
     .needs_all = true,
     .params_size = sizeof(lk_einsum),
     .found_size = sizeof(lk_einsum_sizes),
+    LK_OP_ATTRS(LK_TEXT("equation", .is_required = 1)),
     .parse = parse,
     .infer = infer,
     .plan = lk_einsum_plan,

@@ -12,10 +12,8 @@ typedef struct eltwise_params {
   float p, q;
 } eltwise_params;
 
-/* A number of the row; its fallback where no attribute has it. */
 static float read_number(lk_attrs *attrs, const lk_op_number *number) {
-  return number->attr != NULL ? lk_attrs_float(attrs, number->attr, number->fallback)
-                              : number->fallback;
+  return number->attr != NULL ? lk_attrs_float(attrs, number->attr) : number->fallback;
 }
 
 /* What the operator is as a post-op it is by itself too; others name their step. */
@@ -51,19 +49,18 @@ static lk_status plan_eltwise(lk_planner *planner, lk_error *error) {
       .infer = lk_infer_same, .resize = lk_chain_resize
 
 /* A step of element programs; behind its types and flags, the numbers that it has. */
-#define STEP(symbol, name, first, summary_text, step, ...)                                         \
-  const lk_op_class lk_op_##symbol = {ROW(name, "", first, summary_text, __VA_ARGS__),             \
-                                      .element_op = step, .parse = parse_eltwise,                  \
-                                      .plan = plan_eltwise}
+#define STEP(symbol, ...) const lk_op_class lk_op_##symbol = {STEP_OF(__VA_ARGS__)}
+#define STEP_OF(...) STEP_ROW(__VA_ARGS__)
+#define STEP_ROW(name, first, summary_text, step, ...)                                             \
+  ROW(name, "", first, summary_text, __VA_ARGS__), .element_op = step, .parse = parse_eltwise,     \
+                                                   .plan = plan_eltwise
 /* A post-op, which passes fuse into the operator before it where that is f32. */
-#define POST_OP(symbol, name, domain_text, first, summary_text, ...)                               \
-  const lk_op_class lk_op_##symbol = {ROW(name, domain_text, first, summary_text, __VA_ARGS__),    \
-                                      .parse = parse_eltwise, .plan = plan_eltwise}
+#define POST_OP(symbol, ...) const lk_op_class lk_op_##symbol = {POST_OP_OF(__VA_ARGS__)}
+#define POST_OP_OF(...) ROW(__VA_ARGS__), .parse = parse_eltwise, .plan = plan_eltwise
 #define FLOATS LK_TYPES_FLOAT, FLAGS
 #define SIGNED LK_TYPES_FLOAT | LK_TYPES_SIGNED, FLAGS
 #define NUMBERS LK_TYPES_NUMBER, FLAGS
-#define ALPHA(number) .alpha = {.attr = "alpha", .fallback = (number)}
-#define BETA(number) .beta = {.attr = "beta", .fallback = (number)}
+#define ALPHA .alpha = {.attr = "alpha"}
 
 STEP(abs, "Abs", 6, "|x|", LK_ELEMENT_ABS, NUMBERS);
 STEP(acos, "Acos", 7, "Arc cosine", LK_ELEMENT_ACOS, FLOATS);
@@ -77,20 +74,28 @@ STEP(bitwise_not, "BitwiseNot", 18, "All bits turned over", LK_ELEMENT_BIT_NOT, 
 STEP(ceil, "Ceil", 6, "Rounded up", LK_ELEMENT_CEIL, FLOATS);
 STEP(cos, "Cos", 7, "Cosine", LK_ELEMENT_COS, FLOATS);
 STEP(cosh, "Cosh", 9, "Hyperbolic cosine", LK_ELEMENT_COSH, FLOATS);
-STEP(elu, "Elu", 6, "x < 0 ? alpha (e^x - 1) : x", LK_ELEMENT_ELU, FLOATS, ALPHA(1),
-     .beta = {.fallback = 1});
+const lk_op_class lk_op_elu = {
+    STEP_OF("Elu", 6, "x < 0 ? alpha (e^x - 1) : x", LK_ELEMENT_ELU, FLOATS, ALPHA,
+            .beta = {.fallback = 1}),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1)),
+};
 STEP(erf, "Erf", 9, "Error function", LK_ELEMENT_ERF, FLOATS);
 STEP(exp, "Exp", 6, "e^x", LK_ELEMENT_EXP, FLOATS);
 STEP(floor, "Floor", 6, "Rounded down", LK_ELEMENT_FLOOR, FLOATS);
 POST_OP(gelu_fused, "Gelu", "latchkey", 1, "Gelu(x); made by fusion", FLOATS, .kind = LK_POST_GELU);
 POST_OP(gelu_tanh_fused, "GeluTanh", "latchkey", 1, "Gelu(x), by tanh; made by fusion", FLOATS,
         .kind = LK_POST_GELU_TANH);
-POST_OP(hard_sigmoid, "HardSigmoid", "", 1, "clip(alpha x + beta, 0, 1)", FLOATS,
-        .kind = LK_POST_HARDSIGMOID, ALPHA(0.2F), BETA(0.5F));
+const lk_op_class lk_op_hard_sigmoid = {
+    POST_OP_OF("HardSigmoid", "", 1, "clip(alpha x + beta, 0, 1)", FLOATS,
+               .kind = LK_POST_HARDSIGMOID, ALPHA, .beta = {.attr = "beta"}),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 0.2F), LK_FLOAT("beta", 0.5F)),
+};
 POST_OP(hard_swish, "HardSwish", "", 14, "x clip(x / 6 + 1/2, 0, 1)", FLOATS,
         .kind = LK_POST_HARDSWISH);
-POST_OP(leaky_relu, "LeakyRelu", "", 6, "x < 0 ? alpha x : x", FLOATS, .kind = LK_POST_RELU,
-        ALPHA(0.01F));
+const lk_op_class lk_op_leaky_relu = {
+    POST_OP_OF("LeakyRelu", "", 6, "x < 0 ? alpha x : x", FLOATS, .kind = LK_POST_RELU, ALPHA),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 0.01F)),
+};
 STEP(log, "Log", 6, "Natural logarithm", LK_ELEMENT_LOG, FLOATS);
 POST_OP(mish, "Mish", "", 18, "x tanh(log(1 + e^x))", FLOATS, .kind = LK_POST_MISH);
 STEP(neg, "Neg", 6, "-x", LK_ELEMENT_NEG, SIGNED);
@@ -105,15 +110,26 @@ STEP(sinh, "Sinh", 9, "Hyperbolic sine", LK_ELEMENT_SINH, FLOATS);
 STEP(softplus, "Softplus", 1, "log(1 + e^x)", LK_ELEMENT_SOFTPLUS, FLOATS);
 STEP(softsign, "Softsign", 1, "x / (1 + |x|)", LK_ELEMENT_SOFTSIGN, FLOATS);
 STEP(sqrt, "Sqrt", 1, "Square root", LK_ELEMENT_SQRT, FLOATS);
-POST_OP(swish, "Swish", "", 24, "x sigmoid(alpha x)", FLOATS, .kind = LK_POST_SWISH, ALPHA(1));
-POST_OP(swish_fused, "Swish", "latchkey", 1, "x sigmoid(alpha x); made by fusion", FLOATS,
-        .kind = LK_POST_SWISH, ALPHA(1));
-POST_OP(quick_gelu, "QuickGelu", "com.microsoft", 1, "x sigmoid(alpha x)", FLOATS,
-        .kind = LK_POST_SWISH, ALPHA(1.702F));
+const lk_op_class lk_op_swish = {
+    POST_OP_OF("Swish", "", 24, "x sigmoid(alpha x)", FLOATS, .kind = LK_POST_SWISH, ALPHA),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1)),
+};
+const lk_op_class lk_op_swish_fused = {
+    POST_OP_OF("Swish", "latchkey", 1, "x sigmoid(alpha x); made by fusion", FLOATS,
+               .kind = LK_POST_SWISH, ALPHA),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1)),
+};
+const lk_op_class lk_op_quick_gelu = {
+    POST_OP_OF("QuickGelu", "com.microsoft", 1, "x sigmoid(alpha x)", FLOATS, .kind = LK_POST_SWISH,
+               ALPHA),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1.702F)),
+};
 STEP(tan, "Tan", 7, "Tangent", LK_ELEMENT_TAN, FLOATS);
 POST_OP(tanh, "Tanh", "", 6, "Hyperbolic tangent", FLOATS, .kind = LK_POST_TANH);
-STEP(thresholded_relu, "ThresholdedRelu", 10, "x > alpha ? x : 0", LK_ELEMENT_THRESHOLD, FLOATS,
-     ALPHA(1));
+const lk_op_class lk_op_thresholded_relu = {
+    STEP_OF("ThresholdedRelu", 10, "x > alpha ? x : 0", LK_ELEMENT_THRESHOLD, FLOATS, ALPHA),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1)),
+};
 
 /* ---- more than one step ---- */
 
@@ -131,7 +147,8 @@ static lk_status plan_celu(lk_planner *planner, lk_error *error) {
   return lk_chain_end(&chain, error);
 }
 const lk_op_class lk_op_celu = {
-    ROW("Celu", "", 12, "x < 0 ? alpha (e^(x / alpha) - 1) : x", FLOATS, ALPHA(1)),
+    ROW("Celu", "", 12, "x < 0 ? alpha (e^(x / alpha) - 1) : x", FLOATS, ALPHA),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1)),
     .parse = parse_eltwise,
     .plan = plan_celu,
 };
@@ -146,8 +163,9 @@ static lk_status plan_selu(lk_planner *planner, lk_error *error) {
   return lk_chain_end(&chain, error);
 }
 const lk_op_class lk_op_selu = {
-    ROW("Selu", "", 6, "gamma (x < 0 ? alpha (e^x - 1) : x)", FLOATS, ALPHA(1.67326319F),
-        .beta = {.attr = "gamma", .fallback = 1.05070102F}),
+    ROW("Selu", "", 6, "gamma (x < 0 ? alpha (e^x - 1) : x)", FLOATS, ALPHA,
+        .beta = {.attr = "gamma"}),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1.67326319F), LK_FLOAT("gamma", 1.05070102F)),
     .parse = parse_eltwise,
     .plan = plan_selu,
 };
@@ -177,7 +195,8 @@ static lk_status plan_shrink(lk_planner *planner, lk_error *error) {
 }
 const lk_op_class lk_op_shrink = {
     ROW("Shrink", "", 9, "x < -lambd ? x + bias : x > lambd ? x - bias : 0", NUMBERS,
-        .alpha = {.attr = "lambd", .fallback = 0.5F}, .beta = {.attr = "bias"}),
+        .alpha = {.attr = "lambd"}, .beta = {.attr = "bias"}),
+    LK_OP_ATTRS(LK_FLOAT("bias", 0), LK_FLOAT("lambd", 0.5F)),
     .element_op = LK_ELEMENT_SHRINK,
     .parse = parse_eltwise,
     .plan = plan_shrink,
@@ -185,21 +204,21 @@ const lk_op_class lk_op_shrink = {
 
 /* ---- tests, whose result is bool ---- */
 
+/* IsNaN counts no sign. */
 static void parse_is_inf(lk_attrs *attrs, void *params) {
-  *(eltwise_params *)params =
-      (eltwise_params){.op = (lk_element_op)attrs->class_->element_op,
-                       .p = lk_attrs_int(attrs, "detect_negative", 1) != 0 ? 1 : 0,
-                       .q = lk_attrs_int(attrs, "detect_positive", 1) != 0 ? 1 : 0};
+  eltwise_params *self = params;
+  self->op = (lk_element_op)attrs->class_->element_op;
+  if (self->op != LK_ELEMENT_IS_INF) return;
+  self->p = lk_attrs_bool(attrs, "detect_negative") ? 1 : 0;
+  self->q = lk_attrs_bool(attrs, "detect_positive") ? 1 : 0;
 }
-#define TEST(symbol, name, first, summary_text, step)                                              \
-  const lk_op_class lk_op_##symbol = {LK_OP_ROW(name, "", first, summary_text, .min_inputs = 1,    \
-                                                .max_inputs = 1, .max_outputs = 1,                 \
-                                                .input_types = "T", .output_types = "U",           \
-                                                .types = {LK_TYPES_FLOAT, LK_TYPE(LK_BOOL)}),      \
-                                      .params_size = sizeof(eltwise_params),                       \
-                                      .element_op = step,                                          \
-                                      .parse = parse_is_inf,                                       \
-                                      .infer = lk_infer_same,                                      \
-                                      .plan = plan_eltwise}
-TEST(is_inf, "IsInf", 10, "Whether it is an infinity", LK_ELEMENT_IS_INF);
-TEST(is_nan, "IsNaN", 9, "Whether it is NaN", LK_ELEMENT_IS_NAN);
+#define TEST_ROW(name, first, summary_text, step)                                                  \
+  LK_OP_ROW(name, "", first, summary_text, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,     \
+            .input_types = "T", .output_types = "U", .types = {LK_TYPES_FLOAT, LK_TYPE(LK_BOOL)}), \
+      .params_size = sizeof(eltwise_params), .element_op = step, .parse = parse_is_inf,            \
+      .infer = lk_infer_same, .plan = plan_eltwise
+const lk_op_class lk_op_is_inf = {
+    TEST_ROW("IsInf", 10, "Whether it is an infinity", LK_ELEMENT_IS_INF),
+    LK_OP_ATTRS(LK_INT("detect_negative", 1), LK_INT("detect_positive", 1)),
+};
+const lk_op_class lk_op_is_nan = {TEST_ROW("IsNaN", 9, "Whether it is NaN", LK_ELEMENT_IS_NAN)};

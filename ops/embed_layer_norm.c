@@ -38,7 +38,7 @@ static int64_t first_rows(const lk_op_node *node, uint32_t parameter, int64_t ro
 }
 
 static void parse(lk_attrs *attrs, void *params) {
-  *(float *)params = lk_attrs_float(attrs, "epsilon", 1e-12F);
+  *(float *)params = lk_attrs_float(attrs, "epsilon");
 }
 
 /* ---- shapes ---- */
@@ -247,6 +247,7 @@ const lk_op_class lk_op_embed_layer_normalization = {
     ROW("EmbedLayerNormalization", "LayerNormalization of the sum of rows of tables",
         LK_OP_WORTH_CLAIMING, 9, 3, .input_types = "TTUUUUUTT", .output_types = "UTU",
         .types = {LK_TYPE(LK_I32), LK_TYPES_F32}),
+    LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-12F), LK_ANY_INT("mask_index_type", 0, .is_unused = 1)),
     .variant = REAL,
 };
 const lk_op_class lk_op_qembed_layer_normalization = {
@@ -254,5 +255,6 @@ const lk_op_class lk_op_qembed_layer_normalization = {
         LK_OP_WORTH_CLAIMING | LK_OP_QUANTIZES, 18, 2, .input_types = "TTUUUUUTVVVVVUUUUU",
         .output_types = "VT",
         .types = {LK_TYPE(LK_I32), LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPES_F32}),
+    LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-12F)),
     .variant = QUANTIZED,
 };

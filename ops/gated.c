@@ -13,10 +13,10 @@ typedef struct gelu_params {
 } gelu_params;
 
 static void parse_gelu(lk_attrs *attrs, void *params) {
-  static const char *const names[] = {"none", "tanh"};
-  const bool is_tanh = attrs->class_->element_op == LK_ELEMENT_GELU_TANH ||
-                       lk_attrs_choice(attrs, "approximate", names, 2, 0) == 1;
-  ((gelu_params *)params)->op = is_tanh ? LK_ELEMENT_GELU_TANH : LK_ELEMENT_GELU;
+  gelu_params *self = params;
+  self->op = (lk_element_op)attrs->class_->element_op;
+  if (!lk_attrs_lists(attrs, "approximate")) return;
+  if (lk_attrs_choice(attrs, "approximate") == 1) self->op = LK_ELEMENT_GELU_TANH;
 }
 
 /* Of x, plus the bias where there is one. */
@@ -32,27 +32,28 @@ static lk_status plan_gelu(lk_planner *planner, lk_error *error) {
   return lk_chain_end(&chain, error);
 }
 
-#define GELU(symbol, name, domain_text, first, summary_text, step, least, most)                    \
-  const lk_op_class lk_op_##symbol = {                                                             \
-      LK_OP_ROW(name, domain_text, first, summary_text,                                            \
-                .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = least,               \
-                .max_inputs = most, .max_outputs = 1, .input_types = "T", .output_types = "T",     \
-                .types = {LK_TYPES_FLOAT}, .in_place_inputs = 1),                                  \
-      .params_size = sizeof(gelu_params),                                                          \
-      .element_op = step,                                                                          \
-      .parse = parse_gelu,                                                                         \
-      .infer = lk_infer_broadcast_to_first,                                                        \
-      .plan = plan_gelu}
-GELU(gelu, "Gelu", "", 20, "x times the normal distribution function", LK_ELEMENT_GELU, 1, 1);
-GELU(gelu_microsoft, "Gelu", "com.microsoft", 1, "Gelu(x)", LK_ELEMENT_GELU, 1, 1);
-GELU(bias_gelu, "BiasGelu", "com.microsoft", 1, "Gelu(x + bias)", LK_ELEMENT_GELU, 2, 2);
-GELU(fast_gelu, "FastGelu", "com.microsoft", 1, "Gelu(x + bias), by tanh", LK_ELEMENT_GELU_TANH, 1,
-     2);
+#define GELU(name, domain_text, first, summary_text, step, least, most)                            \
+  LK_OP_ROW(name, domain_text, first, summary_text,                                                \
+            .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = least,                   \
+            .max_inputs = most, .max_outputs = 1, .input_types = "T", .output_types = "T",         \
+            .types = {LK_TYPES_FLOAT}, .in_place_inputs = 1),                                      \
+      .params_size = sizeof(gelu_params), .element_op = step, .parse = parse_gelu,                 \
+      .infer = lk_infer_broadcast_to_first, .plan = plan_gelu
+const lk_op_class lk_op_gelu = {
+    GELU("Gelu", "", 20, "x times the normal distribution function", LK_ELEMENT_GELU, 1, 1),
+    LK_OP_ATTRS(LK_CHOICE("approximate", "none|tanh")),
+};
+const lk_op_class lk_op_gelu_microsoft = {
+    GELU("Gelu", "com.microsoft", 1, "Gelu(x)", LK_ELEMENT_GELU, 1, 1)};
+const lk_op_class lk_op_bias_gelu = {
+    GELU("BiasGelu", "com.microsoft", 1, "Gelu(x + bias)", LK_ELEMENT_GELU, 2, 2)};
+const lk_op_class lk_op_fast_gelu = {
+    GELU("FastGelu", "com.microsoft", 1, "Gelu(x + bias), by tanh", LK_ELEMENT_GELU_TANH, 1, 2)};
 
 /* ---- SwiGLU ---- */
 
 static void parse_swiglu(lk_attrs *attrs, void *params) {
-  *(float *)params = lk_attrs_float(attrs, "alpha", 1);
+  *(float *)params = lk_attrs_float(attrs, "alpha");
 }
 
 /* a sigmoid(alpha a) b, of inputs of one shape. */
@@ -71,6 +72,7 @@ const lk_op_class lk_op_swiglu = {
               .max_outputs = 1, .input_types = "T", .output_types = "T", .types = {LK_TYPES_FLOAT},
               .in_place_inputs = 3),
     .params_size = sizeof(float),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1)),
     .parse = parse_swiglu,
     .infer = lk_infer_broadcast_to_first,
     .plan = plan_swiglu,

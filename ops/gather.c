@@ -10,7 +10,7 @@
 
 /* The parameter of the first two is the axis: an int64_t. */
 static void parse_axis(lk_attrs *attrs, void *params) {
-  *(int64_t *)params = lk_attrs_int(attrs, "axis", 0);
+  *(int64_t *)params = lk_attrs_int(attrs, "axis");
 }
 
 static lk_status infer_gather(lk_inference *self, lk_error *error) {
@@ -43,6 +43,7 @@ const lk_op_class lk_op_gather = {
               .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX}),
     .params_size = sizeof(int64_t),
+    LK_OP_ATTRS(LK_INT("axis", 0)),
     .parse = parse_axis,
     .infer = infer_gather,
     .plan = plan_gather,
@@ -65,6 +66,7 @@ const lk_op_class lk_op_gather_elements = {
               .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX}),
     .params_size = sizeof(int64_t),
+    LK_OP_ATTRS(LK_INT("axis", 0)),
     .parse = parse_axis,
     .infer = infer_elements,
     .plan = plan_elements,
@@ -74,7 +76,7 @@ const lk_op_class lk_op_gather_elements = {
 
 /* The parameter is batch_dims: an int64_t. */
 static void parse_nd(lk_attrs *attrs, void *params) {
-  *(int64_t *)params = lk_attrs_int(attrs, "batch_dims", 0);
+  if (lk_attrs_lists(attrs, "batch_dims")) *(int64_t *)params = lk_attrs_int(attrs, "batch_dims");
 }
 
 static lk_status infer_nd(lk_inference *self, lk_error *error) {
@@ -102,21 +104,23 @@ static lk_status plan_nd(lk_planner *planner, lk_error *error) {
   return lk_plan_gather(planner, &step, error);
 }
 
-#define GATHER_ND(symbol, domain_text, first, index_types)                                         \
-  const lk_op_class lk_op_##symbol = {                                                             \
-      LK_OP_ROW("GatherND", domain_text, first, "slices picked by tuples of indices",              \
-                .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "TU",           \
-                .output_types = "T", .types = {LK_TYPES_ANY, index_types}),                        \
-      .params_size = sizeof(int64_t), .parse = parse_nd, .infer = infer_nd, .plan = plan_nd}
-GATHER_ND(gather_nd, "", 11, LK_TYPE(LK_I64));
-GATHER_ND(gather_nd_microsoft, "com.microsoft", 1, LK_TYPES_INDEX);
+#define GATHER_ND(domain_text, first, index_types)                                                 \
+  LK_OP_ROW("GatherND", domain_text, first, "slices picked by tuples of indices", .min_inputs = 2, \
+            .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",           \
+            .types = {LK_TYPES_ANY, index_types}),                                                 \
+      .params_size = sizeof(int64_t), .parse = parse_nd, .infer = infer_nd, .plan = plan_nd
+const lk_op_class lk_op_gather_nd = {
+    GATHER_ND("", 11, LK_TYPE(LK_I64)),
+    LK_OP_ATTRS(LK_INT("batch_dims", 0, .since = 12)),
+};
+const lk_op_class lk_op_gather_nd_microsoft = {GATHER_ND("com.microsoft", 1, LK_TYPES_INDEX)};
 
 /* ---- ReverseSequence ---- */
 
 /* The parameter is whether time is axis 1, and the batch axis 0: a bool. */
 static void parse_reverse(lk_attrs *attrs, void *params) {
-  const int64_t time = lk_attrs_int(attrs, "time_axis", 0);
-  const int64_t batch = lk_attrs_int(attrs, "batch_axis", 1);
+  const int64_t time = lk_attrs_int(attrs, "time_axis");
+  const int64_t batch = lk_attrs_int(attrs, "batch_axis");
   if (!(time == 0 && batch == 1) && !(time == 1 && batch == 0)) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                   "time_axis %" PRId64 " and batch_axis %" PRId64 ", must be 0 and 1 or 1 and 0",
@@ -154,6 +158,7 @@ const lk_op_class lk_op_reverse_sequence = {
               .min_inputs = 2, .max_inputs = 2, .max_outputs = 1, .input_types = "TU",
               .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}),
     .params_size = sizeof(bool),
+    LK_OP_ATTRS(LK_INT("batch_axis", 1), LK_INT("time_axis", 0)),
     .parse = parse_reverse,
     .infer = infer_reverse,
     .plan = plan_reverse,

@@ -18,10 +18,10 @@ typedef struct gather_bits_params {
 
 static void parse(lk_attrs *attrs, void *params) {
   gather_bits_params *self = params;
-  const int64_t bits = lk_attrs_int(attrs, "bits", 4);
-  const int64_t gather_axis = lk_attrs_int(attrs, "gather_axis", 0);
-  self->block = lk_attrs_int(attrs, "block_size", 128);
-  self->quantize_axis = lk_attrs_int(attrs, "quantize_axis", 1);
+  const int64_t bits = lk_attrs_int(attrs, "bits");
+  const int64_t gather_axis = lk_attrs_int(attrs, "gather_axis");
+  self->block = lk_attrs_int(attrs, "block_size");
+  self->quantize_axis = lk_attrs_int(attrs, "quantize_axis");
   self->bits = (uint32_t)bits;
   if (bits != 2 && bits != 4 && bits != 8) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
@@ -146,6 +146,8 @@ const lk_op_class lk_op_gather_block_quantized = {
               .output_types = "V", .types = {LK_TYPE(LK_U8), LK_TYPES_INDEX, LK_TYPES_BY_F32}),
     .by_f32 = true,
     .params_size = sizeof(gather_bits_params),
+    LK_OP_ATTRS(LK_INT("bits", 4), LK_INT("block_size", 128), LK_INT("gather_axis", 0),
+                LK_INT("quantize_axis", 1)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -15,15 +15,10 @@ typedef struct grid_sample_params {
 } grid_sample_params;
 
 static void parse(lk_attrs *attrs, void *params) {
-  static const char *const of_images[] = {"bilinear", "nearest", "bicubic"};
-  static const char *const of_any_rank[] = {"linear", "nearest", "cubic"};
-  static const char *const paddings[] = {"zeros", "border", "reflection"};
   grid_sample_params *self = params;
-  const bool is_onnx = attrs->class_->row.domain[0] == '\0';
-  const bool is_new = is_onnx && attrs->node->opset >= NAMES_OF_ANY_RANK_SINCE;
-  self->mode = lk_attrs_choice(attrs, "mode", is_new ? of_any_rank : of_images, 3, 0);
-  self->padding = lk_attrs_choice(attrs, "padding_mode", paddings, 3, 0);
-  self->align_corners = lk_attrs_int(attrs, "align_corners", 0) != 0;
+  self->mode = lk_attrs_choice(attrs, "mode");
+  self->padding = lk_attrs_choice(attrs, "padding_mode");
+  self->align_corners = lk_attrs_bool(attrs, "align_corners");
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
@@ -79,5 +74,16 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
       .by_f32 = true, .params_size = sizeof(grid_sample_params), .parse = parse, .infer = infer,   \
       .plan = plan
 
-const lk_op_class lk_op_grid_sample = {ROW("", 16)};
-const lk_op_class lk_op_grid_sample_microsoft = {ROW("com.microsoft", 1)};
+#define GRID_ATTRS(...)                                                                            \
+  LK_OP_ATTRS(LK_INT("align_corners", 0), LK_CHOICE("padding_mode", "zeros|border|reflection"),    \
+              __VA_ARGS__)
+
+const lk_op_class lk_op_grid_sample = {
+    ROW("", 16),
+    GRID_ATTRS(LK_CHOICE("mode", "bilinear|nearest|bicubic", .until = 19),
+               LK_CHOICE("mode", "linear|nearest|cubic", .since = 20)),
+};
+const lk_op_class lk_op_grid_sample_microsoft = {
+    ROW("com.microsoft", 1),
+    GRID_ATTRS(LK_CHOICE("mode", "bilinear|nearest|bicubic")),
+};

@@ -18,10 +18,10 @@ typedef struct group_norm_params {
 
 static void parse(lk_attrs *attrs, void *params) {
   group_norm_params *self = params;
-  const int64_t activation = lk_attrs_int(attrs, "activation", 0);
-  self->groups = lk_attrs_int(attrs, "groups", 0);
-  self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
-  self->is_last = lk_attrs_int(attrs, "channels_last", 1) != 0;
+  const int64_t activation = lk_attrs_int(attrs, "activation");
+  self->groups = lk_attrs_int(attrs, "groups");
+  self->epsilon = lk_attrs_float(attrs, "epsilon");
+  self->is_last = lk_attrs_bool(attrs, "channels_last");
   self->is_activated = activation != 0;
   if (self->groups < 1) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'groups' is %" PRId64 ", at least 1",
@@ -169,7 +169,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_OP_ROW(name, "com.microsoft", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING,                 \
             .min_inputs = least, .max_inputs = most, .max_outputs = outputs, .input_types = "T",   \
             .output_types = "T", .types = {LK_TYPES_F32}),                                         \
-      .params_size = sizeof(group_norm_params), .parse = parse, .infer = infer, .plan = plan
+      .params_size = sizeof(group_norm_params),                                                    \
+      LK_OP_ATTRS(LK_REQUIRED_INT("activation"), LK_INT("channels_last", 1),                       \
+                  LK_FLOAT("epsilon", 1e-5F), LK_REQUIRED_INT("groups")),                          \
+      .parse = parse, .infer = infer, .plan = plan
 
 const lk_op_class lk_op_group_norm = {
     ROW("GroupNorm", "GroupNormalization, and an activation", 3, 3, 1)};

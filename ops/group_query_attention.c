@@ -11,18 +11,16 @@
 #include "base/tensor.h"
 
 static void parse_quantization(lk_attrs *attrs, gqa_params *self) {
-  static const char *const kinds[] = {"NONE", "PER_TENSOR", "PER_CHANNEL"};
-  self->scales[0] = (gqa_scale)lk_attrs_choice(attrs, "k_quant_type", kinds, 3, GQA_NO_SCALE);
-  self->scales[1] = (gqa_scale)lk_attrs_choice(attrs, "v_quant_type", kinds, 3, GQA_NO_SCALE);
+  self->scales[0] = (gqa_scale)lk_attrs_choice(attrs, "k_quant_type");
+  self->scales[1] = (gqa_scale)lk_attrs_choice(attrs, "v_quant_type");
   self->is_quantized = self->scales[0] != GQA_NO_SCALE;
   if (self->is_quantized != (self->scales[1] != GQA_NO_SCALE)) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "attributes 'k_quant_type' and 'v_quant_type' are '%s' and '%s', both or neither "
-                  "'NONE'",
-                  kinds[self->scales[0]], kinds[self->scales[1]]);
+                  "one of the attributes 'k_quant_type' and 'v_quant_type' is 'NONE', both or "
+                  "neither must be");
   }
   if (!self->is_quantized) return;
-  const int64_t bits = lk_attrs_int(attrs, "kv_cache_bit_width", 0);
+  const int64_t bits = lk_attrs_int(attrs, "kv_cache_bit_width");
   self->is_half = bits == 4;
   if (bits == 4 || bits == 8) return;
   lk_attrs_fail(attrs, LK_UNSUPPORTED,
@@ -31,9 +29,9 @@ static void parse_quantization(lk_attrs *attrs, gqa_params *self) {
 
 /* Attributes that say what comes out. */
 static void parse_outputs(lk_attrs *attrs, gqa_params *self) {
-  const int64_t seen = lk_attrs_int(attrs, "qk_output", GQA_NO_SCORES);
+  const int64_t seen = lk_attrs_int(attrs, "qk_output");
   self->seen = (gqa_seen)seen;
-  self->is_sliding = lk_attrs_int(attrs, "sliding_window_cache", 0) == 1;
+  self->is_sliding = lk_attrs_int(attrs, "sliding_window_cache") == 1;
   if (seen < GQA_NO_SCORES || seen > GQA_BEHIND_SOFTMAX) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'qk_output' is %" PRId64 ", 0 to 2", seen);
   } else if (self->is_sliding && seen != GQA_NO_SCORES) {
@@ -49,16 +47,16 @@ static void parse_outputs(lk_attrs *attrs, gqa_params *self) {
 
 static void parse(lk_attrs *attrs, void *params) {
   gqa_params *self = params;
-  const int64_t window = lk_attrs_int(attrs, "local_window_size", -1);
-  self->heads = lk_attrs_int_from(attrs, "num_heads", 0, 1);
-  self->kv_heads = lk_attrs_int_from(attrs, "kv_num_heads", 0, 1);
-  self->scale = lk_attrs_float(attrs, "scale", NAN);
+  const int64_t window = lk_attrs_int(attrs, "local_window_size");
+  self->heads = lk_attrs_int_from(attrs, "num_heads", 1);
+  self->kv_heads = lk_attrs_int_from(attrs, "kv_num_heads", 1);
+  self->scale = lk_attrs_float(attrs, "scale");
   if (self->scale == 0) self->scale = NAN; /* as it is there */
-  self->softcap = lk_attrs_float(attrs, "softcap", 0);
-  self->is_causal = lk_attrs_int(attrs, "causal", 1) != 0;
-  self->is_rotated = lk_attrs_int(attrs, "do_rotary", 0) != 0;
-  self->is_interleaved = lk_attrs_int(attrs, "rotary_interleaved", 0) != 0;
-  self->is_smooth = lk_attrs_int(attrs, "smooth_softmax", 0) > 0;
+  self->softcap = lk_attrs_float(attrs, "softcap");
+  self->is_causal = lk_attrs_bool(attrs, "causal");
+  self->is_rotated = lk_attrs_bool(attrs, "do_rotary");
+  self->is_interleaved = lk_attrs_bool(attrs, "rotary_interleaved");
+  self->is_smooth = lk_attrs_int(attrs, "smooth_softmax") > 0;
   self->left = window > 0 ? window - 1 : -1;
   if (window < -1 || window == 0 || (window > 0 && !self->is_causal)) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
@@ -334,6 +332,8 @@ static double flops(const lk_op_node *node, const lk_tensor *inputs,
   return 4 * (double)(kept > rows ? kept : rows) * (double)lk_elements(&outputs[GQA_OUTPUT]);
 }
 
+#define GQA_SCALES "NONE|PER_TENSOR|PER_CHANNEL" /* as gqa_scale */
+
 const lk_op_class lk_op_group_query_attention = {
     LK_OP_ROW("GroupQueryAttention", "com.microsoft", 1,
               "Attention of groups of heads, with a cache in a buffer",
@@ -344,6 +344,14 @@ const lk_op_class lk_op_group_query_attention = {
               .shape_inputs = 1u << GQA_TOTAL),
     .params_size = sizeof(gqa_params),
     .found_size = sizeof(gqa_sizes),
+    LK_OP_ATTRS(LK_INT("causal", 1), LK_ANY_INT("do_rotary", 0),
+                LK_CHOICE("k_quant_type", GQA_SCALES), LK_ANY_INT("kv_cache_bit_width", 0),
+                LK_REQUIRED_INT("kv_num_heads"), LK_INT("local_window_size", -1),
+                LK_REQUIRED_INT("num_heads"), LK_FLOAT("qk_norm_epsilon", 1e-6F, .is_unused = 1),
+                LK_INT("qk_output", GQA_NO_SCORES), LK_ANY_INT("rotary_interleaved", 0),
+                LK_ANY_FLOAT("scale", NAN), LK_INT("sliding_window_cache", 0),
+                LK_INT("smooth_softmax", -1), LK_ANY_FLOAT("softcap", 0),
+                LK_CHOICE("v_quant_type", GQA_SCALES)),
     .parse = parse,
     .infer = infer,
     .flops = flops,

@@ -17,14 +17,14 @@ typedef struct group_params {
 
 static void parse_instance(lk_attrs *attrs, void *params) {
   group_params *self = params;
-  self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
+  self->epsilon = lk_attrs_float(attrs, "epsilon");
 }
 
 static void parse_group(lk_attrs *attrs, void *params) {
   group_params *self = params;
-  self->epsilon = lk_attrs_float(attrs, "epsilon", 1e-5F);
-  self->groups = lk_attrs_int_from(attrs, "num_groups", 0, 1);
-  self->of_groups = attrs->node->opset < SCALE_OF_CHANNELS_SINCE;
+  self->epsilon = lk_attrs_float(attrs, "epsilon");
+  self->groups = lk_attrs_int_from(attrs, "num_groups", 1);
+  self->of_groups = attrs->opset < SCALE_OF_CHANNELS_SINCE;
 }
 
 static void parse_spread(lk_attrs *attrs, void *params) {
@@ -105,12 +105,16 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 const lk_op_class lk_op_instance_normalization = {
     GROUP_ROW("InstanceNormalization", "", 6, "(x - mean) / deviation of each channel",
               parse_instance),
+    LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-5F)),
 };
 const lk_op_class lk_op_group_normalization = {
     GROUP_ROW("GroupNormalization", "", 18, "(x - mean) / deviation of groups of channels",
               parse_group),
+    LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-5F), LK_REQUIRED_INT("num_groups"),
+                LK_INT("stash_type", 1, .since = 21, .is_unused = 1)),
 };
 const lk_op_class lk_op_group_normalization_fused = {
     GROUP_ROW("GroupNormalization", "latchkey", 1,
               "(x - mean) / deviation of groups of channels; made by fusion", parse_spread),
+    LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-5F), LK_REQUIRED_INT("num_groups")),
 };

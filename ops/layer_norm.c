@@ -16,13 +16,12 @@ typedef struct layer_norm_form {
   bool is_centered, has_skip;
   int8_t scale, bias, added;   /* inputs; `added`: to input and skip */
   int8_t mean, deviation, sum; /* outputs */
-  float epsilon;               /* by default */
 } layer_norm_form;
 
-static const layer_norm_form layer_form = {true, false, 1, 2, NONE, 1, 2, NONE, 1e-5F};
-static const layer_norm_form rms_form = {false, false, 1, NONE, NONE, NONE, 1, NONE, 1e-5F};
-static const layer_norm_form skip_form = {true, true, 2, 3, 4, 1, 2, 3, 1e-12F};
-static const layer_norm_form skip_rms_form = {false, true, 2, NONE, 3, 1, 2, 3, 1e-12F};
+static const layer_norm_form layer_form = {true, false, 1, 2, NONE, 1, 2, NONE};
+static const layer_norm_form rms_form = {false, false, 1, NONE, NONE, NONE, 1, NONE};
+static const layer_norm_form skip_form = {true, true, 2, 3, 4, 1, 2, 3};
+static const layer_norm_form skip_rms_form = {false, true, 2, NONE, 3, 1, 2, 3};
 
 typedef struct layer_norm_params {
   const layer_norm_form *form;
@@ -33,8 +32,8 @@ typedef struct layer_norm_params {
 static void parse(lk_attrs *attrs, void *params, const layer_norm_form *form) {
   layer_norm_params *self = params;
   self->form = form;
-  self->axis = lk_attrs_int(attrs, "axis", -1);
-  self->epsilon = lk_attrs_float(attrs, "epsilon", form->epsilon);
+  self->axis = lk_attrs_lists(attrs, "axis") ? lk_attrs_int(attrs, "axis") : -1;
+  self->epsilon = lk_attrs_float(attrs, "epsilon");
 }
 static void parse_layer(lk_attrs *attrs, void *params) {
   parse(attrs, params, &layer_form);
@@ -239,6 +238,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   return scales ? LK_OK : plan_scale(planner, form, &operands[1], error);
 }
 
+#define LAYER_ATTRS                                                                                \
+  LK_INT("axis", -1), LK_FLOAT("epsilon", 1e-5F), LK_INT("stash_type", 1, .is_unused = 1)
 #define LAYER_ROW(name, domain_text, first, summary_text, inputs, most_inputs, outputs, letters,   \
                   reader)                                                                          \
   LK_OP_ROW(name, domain_text, first, summary_text, .flags = LK_OP_WORTH_CLAIMING,                 \
@@ -251,20 +252,25 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 const lk_op_class lk_op_layer_normalization = {
     LAYER_ROW("LayerNormalization", "", 17, "(x - mean) / deviation over the last dimensions", 2, 3,
               3, "TUU", parse_layer),
+    LK_OP_ATTRS(LAYER_ATTRS),
 };
 const lk_op_class lk_op_rms_normalization = {
     LAYER_ROW("RMSNormalization", "", 23, "x / sqrt(mean of squares) over the last dimensions", 2,
               2, 1, "T", parse_rms),
+    LK_OP_ATTRS(LAYER_ATTRS),
 };
 const lk_op_class lk_op_simplified_layer_normalization = {
     LAYER_ROW("SimplifiedLayerNormalization", "", 1, "RMSNormalization, as ONNX Runtime names it",
               2, 2, 2, "TU", parse_rms),
+    LK_OP_ATTRS(LAYER_ATTRS),
 };
 const lk_op_class lk_op_skip_layer_normalization = {
     LAYER_ROW("SkipLayerNormalization", "com.microsoft", 1, "LayerNormalization of a sum", 3, 5, 4,
               "TUUT", parse_skip),
+    LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-12F)),
 };
 const lk_op_class lk_op_skip_simplified_layer_normalization = {
     LAYER_ROW("SkipSimplifiedLayerNormalization", "com.microsoft", 1, "RMSNormalization of a sum",
               3, 4, 4, "TUUT", parse_skip_rms),
+    LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-12F)),
 };

@@ -17,14 +17,13 @@ typedef struct linear_params {
 } linear_params;
 
 static void parse(lk_attrs *attrs, void *params) {
-  static const char *const rules[] = {"gated_delta", "linear", "gated", "delta"};
   linear_params *self = params;
-  const uint32_t rule = lk_attrs_choice(attrs, "update_rule", rules, 4, 0);
+  const uint32_t rule = lk_attrs_choice(attrs, "update_rule");
   self->decays = rule == 0 || rule == 2;
   self->corrects = rule == 0 || rule == 3;
-  self->heads = lk_attrs_int_from(attrs, "q_num_heads", 0, 1);
-  self->kv_heads = lk_attrs_int_from(attrs, "kv_num_heads", 0, 1);
-  self->scale = lk_attrs_float(attrs, "scale", 0);
+  self->heads = lk_attrs_int_from(attrs, "q_num_heads", 1);
+  self->kv_heads = lk_attrs_int_from(attrs, "kv_num_heads", 1);
+  self->scale = lk_attrs_float(attrs, "scale");
   if (self->heads % self->kv_heads != 0) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                   "attribute 'q_num_heads' is %" PRId64 ", a multiple of the %" PRId64
@@ -154,6 +153,9 @@ const lk_op_class lk_op_linear_attention = {
               .types = {LK_TYPES_BY_F32, LK_TYPES_BY_F32}),
     .by_f32 = true,
     .params_size = sizeof(linear_params),
+    LK_OP_ATTRS(LK_INT("chunk_size", 64, .is_unused = 1), LK_REQUIRED_INT("kv_num_heads"),
+                LK_REQUIRED_INT("q_num_heads"), LK_FLOAT("scale", 0),
+                LK_CHOICE("update_rule", "gated_delta|linear|gated|delta")),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -38,11 +38,7 @@ BITS(bitwise_xor, "BitwiseXor", 18, "Bits that only one has", LK_ELEMENT_XOR, LK
 /* ---- BitShift ---- */
 
 static void parse_shift(lk_attrs *attrs, void *params) {
-  static const char *const names[] = {"LEFT", "RIGHT"};
-  if (!lk_attrs_has(attrs, "direction")) {
-    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no attribute 'direction', it is required");
-  }
-  const bool is_right = lk_attrs_choice(attrs, "direction", names, 2, 0) == 1;
+  const bool is_right = lk_attrs_choice(attrs, "direction") == 1;
   *(lk_element_op *)params = is_right ? LK_ELEMENT_SHIFT_RIGHT : LK_ELEMENT_SHIFT_LEFT;
 }
 static lk_status plan_shift(lk_planner *planner, lk_error *error) {
@@ -53,6 +49,7 @@ const lk_op_class lk_op_bit_shift = {
               .max_inputs = 2, .max_outputs = 1, .input_types = "T", .output_types = "T",
               .types = {LK_TYPES_INTEGER}, .in_place_inputs = 3),
     .params_size = sizeof(lk_element_op),
+    LK_OP_ATTRS(LK_ANY_CHOICE("direction", "LEFT|RIGHT", .is_required = 1)),
     .parse = parse_shift,
     .infer = lk_infer_broadcast,
     .plan = plan_shift,

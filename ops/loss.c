@@ -7,9 +7,9 @@
 #include "ops/plan/reduction.h"
 
 enum { SCORES = 0, TARGETS = 1, WEIGHTS = 2 };
-enum { LOG_PROB = 1 };                     /* output */
-enum { NLL = 0, CROSS_ENTROPY = 1 };       /* variants */
-enum { EACH = 0, TOTAL = 1, AVERAGE = 2 }; /* reductions */
+enum { LOG_PROB = 1 };               /* output */
+enum { NLL = 0, CROSS_ENTROPY = 1 }; /* variants */
+enum { AVERAGE, EACH, TOTAL };       /* reductions */
 
 typedef struct loss_params {
   uint32_t reduction;
@@ -18,11 +18,10 @@ typedef struct loss_params {
 } loss_params;
 
 static void parse(lk_attrs *attrs, void *params) {
-  static const char *const names[] = {"none", "sum", "mean"};
   loss_params *self = params;
-  self->reduction = lk_attrs_choice(attrs, "reduction", names, 3, AVERAGE);
+  self->reduction = lk_attrs_choice(attrs, "reduction");
   self->has_ignored = lk_attrs_has(attrs, "ignore_index");
-  self->ignored = lk_attrs_int(attrs, "ignore_index", 0);
+  self->ignored = lk_attrs_int(attrs, "ignore_index");
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
@@ -146,8 +145,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_OP_ROW(name, "", 12, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2,            \
             .max_inputs = 3, .max_outputs = outputs, .input_types = "TUT", .output_types = "T",    \
             .types = {LK_TYPES_FLOAT, LK_TYPES_INDEX}),                                            \
-      .by_f32 = true, .params_size = sizeof(loss_params), .parse = parse, .infer = infer,          \
-      .plan = plan
+      .by_f32 = true, .params_size = sizeof(loss_params),                                          \
+      LK_OP_ATTRS(LK_ANY_INT("ignore_index", 0), LK_CHOICE("reduction", "mean|none|sum")),         \
+      .parse = parse, .infer = infer, .plan = plan
 const lk_op_class lk_op_negative_log_likelihood_loss = {
     LOSS_ROW("NegativeLogLikelihoodLoss", "Minus what the target's class has, weighted", 1),
     .variant = NLL,

@@ -24,11 +24,12 @@ typedef struct matmul_params {
 
 static void parse_fused(lk_attrs *attrs, void *params) {
   matmul_params *self = params;
-  self->alpha = lk_attrs_float(attrs, "alpha", 1.0F);
-  self->orders[0].swaps = lk_attrs_int(attrs, "transA", 0) != 0;
-  self->orders[1].swaps = lk_attrs_int(attrs, "transB", 0) != 0;
-  self->orders[0].batch_inside = lk_attrs_int(attrs, "transBatchA", 0) != 0;
-  self->orders[1].batch_inside = lk_attrs_int(attrs, "transBatchB", 0) != 0;
+  self->alpha = lk_attrs_float(attrs, "alpha");
+  self->orders[0].swaps = lk_attrs_bool(attrs, "transA");
+  self->orders[1].swaps = lk_attrs_bool(attrs, "transB");
+  if (!lk_attrs_lists(attrs, "transBatchA")) return;
+  self->orders[0].batch_inside = lk_attrs_bool(attrs, "transBatchA");
+  self->orders[1].batch_inside = lk_attrs_bool(attrs, "transBatchB");
 }
 
 static uint32_t fused_post_ops(const lk_op_node *node, lk_post_op *out) {
@@ -64,10 +65,10 @@ typedef struct gemm_params {
 
 static void parse_gemm(lk_attrs *attrs, void *params) {
   gemm_params *self = params;
-  self->alpha = lk_attrs_float(attrs, "alpha", 1.0F);
-  self->beta = lk_attrs_float(attrs, "beta", 1.0F);
-  self->transpose_a = lk_attrs_int(attrs, "transA", 0) != 0;
-  self->transpose_b = lk_attrs_int(attrs, "transB", 0) != 0;
+  self->alpha = lk_attrs_float(attrs, "alpha");
+  self->beta = lk_attrs_float(attrs, "beta");
+  self->transpose_a = lk_attrs_bool(attrs, "transA");
+  self->transpose_b = lk_attrs_bool(attrs, "transB");
 }
 
 static void parse_fused_gemm(lk_attrs *attrs, void *params) {
@@ -194,29 +195,34 @@ const lk_op_class lk_op_matmul = {
     .flops = matmul_flops,
     .plan = plan_matmul,
 };
-#define GEMM(symbol, name, domain_text, first, summary_text, reader, allowed)                      \
+#define GEMM_ATTRS                                                                                 \
+  LK_FLOAT("alpha", 1), LK_FLOAT("beta", 1), LK_INT("transA", 0), LK_INT("transB", 0)
+#define GEMM(symbol, name, domain_text, first, summary_text, reader, allowed, ...)                 \
   const lk_op_class lk_op_##symbol = {                                                             \
       MATMUL_ROW(name, domain_text, summary_text, first, 3, 0, allowed),                           \
       .params_size = sizeof(gemm_params),                                                          \
+      LK_OP_ATTRS(__VA_ARGS__),                                                                    \
       .parse = reader,                                                                             \
       .own_post_ops = gemm_post_ops,                                                               \
       .infer = infer_gemm,                                                                         \
       .flops = gemm_flops,                                                                         \
       .plan = plan_gemm}
 GEMM(gemm, "Gemm", "", 7, "alpha A B + beta C, A and B possibly transposed", parse_gemm,
-     LK_TYPES_FLOAT);
+     LK_TYPES_FLOAT, GEMM_ATTRS);
 GEMM(fused_gemm, "FusedGemm", "com.microsoft", 1, "Gemm, then an activation", parse_fused_gemm,
-     LK_TYPES_BY_F32);
+     LK_TYPES_BY_F32, GEMM_ATTRS, LK_ACTIVATION_ATTR, LK_ANY_FLOAT("activation_alpha", 0),
+     LK_ANY_FLOAT("activation_beta", 0), LK_ANY_FLOAT("activation_gamma", 0, .is_unused = 1));
 
-#define FUSED(symbol, name)                                                                        \
-  const lk_op_class lk_op_##symbol = {MATMUL_ROW(name, "com.microsoft",                            \
-                                                 "alpha A B, A and B possibly transposed", 1, 2,   \
-                                                 0, LK_TYPES_FLOAT),                               \
-                                      .params_size = sizeof(matmul_params),                        \
-                                      .parse = parse_fused,                                        \
-                                      .own_post_ops = fused_post_ops,                              \
-                                      .infer = infer_matmul,                                       \
-                                      .flops = gemm_flops,                                         \
-                                      .plan = plan_matmul}
-FUSED(fused_matmul, "FusedMatMul");
+#define FUSED(symbol, name, ...)                                                                   \
+  const lk_op_class lk_op_##symbol = {                                                             \
+      MATMUL_ROW(name, "com.microsoft", "alpha A B, A and B possibly transposed", 1, 2, 0,         \
+                 LK_TYPES_FLOAT),                                                                  \
+      .params_size = sizeof(matmul_params),                                                        \
+      LK_OP_ATTRS(LK_FLOAT("alpha", 1), LK_INT("transA", 0), LK_INT("transB", 0), __VA_ARGS__),    \
+      .parse = parse_fused,                                                                        \
+      .own_post_ops = fused_post_ops,                                                              \
+      .infer = infer_matmul,                                                                       \
+      .flops = gemm_flops,                                                                         \
+      .plan = plan_matmul}
+FUSED(fused_matmul, "FusedMatMul", LK_INT("transBatchA", 0), LK_INT("transBatchB", 0));
 FUSED(transpose_matmul, "TransposeMatMul"); /* its older name */

@@ -20,7 +20,7 @@ typedef struct bits_params {
 } bits_params;
 
 static int64_t read_size(lk_attrs *attrs, const char *name, int64_t least) {
-  const int64_t size = lk_attrs_int(attrs, name, 0);
+  const int64_t size = lk_attrs_int(attrs, name);
   if (size < least || size > INT32_MAX) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
                   "attribute '%s' is %" PRId64 ", from %" PRId64 " to 2^31 - 1", name, size, least);
@@ -30,12 +30,12 @@ static int64_t read_size(lk_attrs *attrs, const char *name, int64_t least) {
 
 static void parse(lk_attrs *attrs, void *params) {
   bits_params *self = params;
-  const int64_t bits = lk_attrs_int(attrs, "bits", 4);
+  const int64_t bits = lk_attrs_int(attrs, "bits");
   self->k = read_size(attrs, "K", 1);
   self->n = read_size(attrs, "N", 1);
   self->block = read_size(attrs, "block_size", LEAST_BLOCK);
   self->bits = (uint32_t)bits;
-  self->as_bytes = lk_attrs_int(attrs, "accuracy_level", 0) == LEVEL_INT8;
+  self->as_bytes = lk_attrs_int(attrs, "accuracy_level") == LEVEL_INT8;
   if (bits != 2 && bits != 4 && bits != 8) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
                   "attribute 'bits' is %" PRId64 ", 2, 4 and 8 are supported", bits);
@@ -44,7 +44,7 @@ static void parse(lk_attrs *attrs, void *params) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                   "attribute 'block_size' is %" PRId64 ", must be a power of 2", self->block);
   }
-  if (lk_attrs_int(attrs, "weight_prepacked", 0) != 0) {
+  if (lk_attrs_bool(attrs, "weight_prepacked")) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
                   "attribute 'weight_prepacked' is not 0, which alone is supported");
   }
@@ -238,6 +238,8 @@ const lk_op_class lk_op_matmul_n_bits = {
               .output_types = "T", .types = {LK_TYPES_BY_F32, LK_TYPE(LK_U8), LK_TYPE(LK_I32)}),
     .by_f32 = true,
     .params_size = sizeof(bits_params),
+    LK_OP_ATTRS(LK_INT("accuracy_level", 0), LK_INT("bits", 4), LK_REQUIRED_INT("block_size"),
+                LK_REQUIRED_INT("K"), LK_REQUIRED_INT("N"), LK_INT("weight_prepacked", 0)),
     .parse = parse,
     .own_post_ops = own_post_ops,
     .infer = infer,

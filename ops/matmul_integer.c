@@ -198,9 +198,9 @@ typedef struct qgemm_params {
 
 static void parse_qgemm(lk_attrs *attrs, void *params) {
   qgemm_params *self = params;
-  self->alpha = lk_attrs_float(attrs, "alpha", 1.0F);
-  self->transpose_a = lk_attrs_int(attrs, "transA", 0) != 0;
-  self->transpose_b = lk_attrs_int(attrs, "transB", 0) != 0;
+  self->alpha = lk_attrs_float(attrs, "alpha");
+  self->transpose_a = lk_attrs_bool(attrs, "transA");
+  self->transpose_b = lk_attrs_bool(attrs, "transB");
 }
 
 /* f32 without a zero point of the output, else the zero point's type. */
@@ -308,6 +308,7 @@ const lk_op_class lk_op_qgemm = {
     ROW("QGemm", "com.microsoft", 1, "Gemm of quantized tensors, quantized or in f32", 6, 9,
         .input_types = "TWTUWU?W?", .output_types = "?", .types = {BYTES, BYTES, 0, LK_TYPES_F32}),
     .params_size = sizeof(qgemm_params),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1), LK_INT("transA", 0), LK_INT("transB", 0)),
     .parse = parse_qgemm,
     .infer = infer_qgemm,
     .flops = qgemm_flops,

@@ -75,6 +75,7 @@ const lk_op_class lk_op_max_unpool = {
               .shape_inputs = 1u << OUTPUT_SHAPE),
     .params_size = sizeof(lk_window),
     .found_size = sizeof(lk_tensor_desc),
+    LK_OP_ATTRS(LK_INTS("kernel_shape", .is_required = 1), LK_INTS("pads"), LK_INTS("strides")),
     .parse = parse,
     .infer = infer,
     .plan = plan,

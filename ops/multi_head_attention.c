@@ -21,11 +21,11 @@ typedef struct mha_params {
 
 static void parse(lk_attrs *attrs, void *params) {
   mha_params *self = params;
-  self->heads = lk_attrs_int_from(attrs, "num_heads", 0, 1);
-  self->scale = lk_attrs_float(attrs, "scale", NAN);
+  self->heads = lk_attrs_int_from(attrs, "num_heads", 1);
+  self->scale = lk_attrs_float(attrs, "scale");
   if (self->scale == 0) self->scale = NAN; /* as it is there */
-  self->filter = lk_attrs_float(attrs, "mask_filter_value", -10000);
-  self->is_causal = lk_attrs_int(attrs, "unidirectional", 0) != 0;
+  self->filter = lk_attrs_float(attrs, "mask_filter_value");
+  self->is_causal = lk_attrs_bool(attrs, "unidirectional");
 }
 
 /* ---- shapes ---- */
@@ -309,6 +309,8 @@ const lk_op_class lk_op_multi_head_attention = {
               .types = {LK_TYPES_BY_F32, LK_TYPE(LK_I32)}),
     .by_f32 = true,
     .params_size = sizeof(mha_params),
+    LK_OP_ATTRS(LK_ANY_FLOAT("mask_filter_value", -10000), LK_REQUIRED_INT("num_heads"),
+                LK_ANY_FLOAT("scale", NAN), LK_INT("unidirectional", 0)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -9,14 +9,14 @@
 
 /* The parameter is epsilon: a float. */
 static void parse_batch_norm(lk_attrs *attrs, void *params) {
-  *(float *)params = lk_attrs_float(attrs, "epsilon", 1e-5F);
-  if (lk_attrs_int(attrs, "training_mode", 0) != 0) {
+  *(float *)params = lk_attrs_float(attrs, "epsilon");
+  if (lk_attrs_bool(attrs, "training_mode")) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'training_mode' is 1, 0 is supported");
   }
-  if (lk_attrs_int(attrs, "spatial", 1) != 1) {
+  if (lk_attrs_int(attrs, "spatial") != 1) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'spatial' is 0, 1 is supported");
   }
-  if (attrs->node->n_outputs > 1) {
+  if (attrs->n_outputs > 1) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "outputs of training are wanted, only 'Y' is supported");
   }
 }
@@ -105,10 +105,10 @@ typedef struct lrn_params {
 
 static void parse_lrn(lk_attrs *attrs, void *params) {
   lrn_params *self = params;
-  self->size = lk_attrs_int_from(attrs, "size", 0, 1);
-  self->alpha = lk_attrs_float(attrs, "alpha", 1e-4F);
-  self->beta = lk_attrs_float(attrs, "beta", 0.75F);
-  self->bias = lk_attrs_float(attrs, "bias", 1.0F);
+  self->size = lk_attrs_int_from(attrs, "size", 1);
+  self->alpha = lk_attrs_float(attrs, "alpha");
+  self->beta = lk_attrs_float(attrs, "beta");
+  self->bias = lk_attrs_float(attrs, "bias");
 }
 
 static lk_status infer_lrn(lk_inference *self, lk_error *error) {
@@ -142,6 +142,8 @@ const lk_op_class lk_op_batch_normalization = {
               .types = {LK_TYPES_FLOAT, LK_TYPES_FLOAT, LK_TYPES_FLOAT}, .in_place_inputs = 1),
     .by_f32 = true,
     .params_size = sizeof(float),
+    LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-5F), LK_FLOAT("momentum", 0.9F, .is_unused = 1),
+                LK_INT("spatial", 1, .until = 8), LK_INT("training_mode", 0, .since = 14)),
     .parse = parse_batch_norm,
     .infer = infer_batch_norm,
     .plan = plan_batch_norm,
@@ -153,6 +155,8 @@ const lk_op_class lk_op_lrn = {
               .input_types = "T", .output_types = "T", .types = {LK_TYPES_BY_F32}),
     .by_f32 = true,
     .params_size = sizeof(lrn_params),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1e-4F), LK_FLOAT("beta", 0.75F), LK_FLOAT("bias", 1),
+                LK_REQUIRED_INT("size")),
     .parse = parse_lrn,
     .infer = infer_lrn,
     .plan = plan_lrn,

@@ -98,13 +98,10 @@ typedef struct pad_params {
 } pad_params;
 
 static void parse_pad(lk_attrs *attrs, void *params) {
-  static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
   pad_params *self = params;
-  const int32_t opset = attrs->node->opset;
-  self->mode = lk_attrs_choice(attrs, "mode", modes, opset < WRAP_SINCE ? 3 : 4, LK_PAD_CONSTANT);
-  if (opset >= PADS_AS_INPUT_SINCE) return;
+  self->mode = lk_attrs_choice(attrs, "mode");
   lk_attrs_list(attrs, "pads", &self->pads);
-  self->value = lk_attrs_float(attrs, "value", 0);
+  self->value = lk_attrs_float(attrs, "value");
 }
 
 static lk_status infer_pad(lk_inference *self, lk_error *error) {
@@ -149,6 +146,10 @@ const lk_op_class lk_op_pad = {
               .shape_inputs = 1u << PADS | 1u << AXES),
     .params_size = sizeof(pad_params),
     .found_size = sizeof(lk_pad),
+    LK_OP_ATTRS(LK_CHOICE("mode", "constant|reflect|edge", .until = WRAP_SINCE - 1),
+                LK_CHOICE("mode", "constant|reflect|edge|wrap", .since = WRAP_SINCE),
+                LK_INTS("pads", .is_required = 1, .until = PADS_AS_INPUT_SINCE - 1, .input = PADS),
+                LK_FLOAT("value", 0, .until = PADS_AS_INPUT_SINCE - 1, .input = 2)),
     .parse = parse_pad,
     .infer = infer_pad,
     .plan = plan_pads,
@@ -201,6 +202,7 @@ const lk_op_class lk_op_center_crop_pad = {
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),
     .params_size = sizeof(lk_list),
     .found_size = sizeof(lk_pad),
+    LK_OP_ATTRS(LK_INTS("axes")),
     .parse = parse_center,
     .infer = infer_center,
     .plan = plan_whole,

@@ -21,7 +21,8 @@ static void parse_max_pool(lk_attrs *attrs, void *params) {
   pool_params *self = params;
   lk_window_parse(attrs, &self->window);
   self->kind = LK_POOL_MAX;
-  self->column_major = lk_attrs_int(attrs, "storage_order", 0) != 0;
+  self->column_major =
+      lk_attrs_lists(attrs, "storage_order") && lk_attrs_bool(attrs, "storage_order");
 }
 
 static void parse_last(lk_attrs *attrs, void *params) {
@@ -32,13 +33,13 @@ static void parse_last(lk_attrs *attrs, void *params) {
 static void parse_average_pool(lk_attrs *attrs, void *params) {
   pool_params *self = params;
   lk_window_parse(attrs, &self->window);
-  const bool padding = lk_attrs_int(attrs, "count_include_pad", 0) != 0;
+  const bool padding = lk_attrs_bool(attrs, "count_include_pad");
   self->kind = padding ? LK_POOL_MEAN_WITH_PADDING : LK_POOL_MEAN;
 }
 
 static void parse_global_norm(lk_attrs *attrs, void *params) {
   pool_params *self = params;
-  self->p = lk_attrs_int_from(attrs, "p", 2, 1);
+  self->p = lk_attrs_int_from(attrs, "p", 1);
 }
 
 static void parse_norm_pool(lk_attrs *attrs, void *params) {
@@ -176,6 +177,7 @@ static lk_status plan_global_norm(lk_planner *planner, lk_error *error) {
   return plan_roots(planner, &sums, error);
 }
 
+#define POOL_ATTRS LK_INTS("kernel_shape", .is_required = 1), LK_INTS("pads"), LK_INTS("strides")
 #define POOL_ROW(name, summary_text, input_set, outputs)                                           \
   LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS,             \
             .min_inputs = 1, .max_inputs = 1, .max_outputs = outputs, .input_types = "T",          \
@@ -189,10 +191,15 @@ static lk_status plan_global_norm(lk_planner *planner, lk_error *error) {
 const lk_op_class lk_op_max_pool = {
     WINDOW_ROW("MaxPool", "Largest value of each window, and where it lies",
                LK_TYPES_FLOAT | LK_TYPE(LK_U8) | LK_TYPE(LK_I8), 2),
+    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_INT("ceil_mode", 0, .since = 10),
+                LK_INTS("dilations", .since = 10), LK_INT("storage_order", 0, .since = 8),
+                POOL_ATTRS),
     .parse = parse_max_pool,
 };
 const lk_op_class lk_op_average_pool = {
     WINDOW_ROW("AveragePool", "Mean of each window", LK_TYPES_FLOAT, 1),
+    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_INT("ceil_mode", 0, .since = 10),
+                LK_INT("count_include_pad", 0), LK_INTS("dilations", .since = 19), POOL_ATTRS),
     .parse = parse_average_pool,
 };
 const lk_op_class lk_op_global_average_pool = {
@@ -216,12 +223,15 @@ const lk_op_class lk_op_global_max_pool = {
 const lk_op_class lk_op_lp_pool = {
     NORM_ROW("LpPool", "The p-th root of the sum of |x|^p of each window"),
     .found_size = sizeof(lk_window_shape),
+    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_INT("ceil_mode", 0, .since = 18),
+                LK_INTS("dilations", .since = 18), LK_INT("p", 2), POOL_ATTRS),
     .parse = parse_norm_pool,
     .infer = infer_pool,
     .plan = plan_norm_pool,
 };
 const lk_op_class lk_op_global_lp_pool = {
     NORM_ROW("GlobalLpPool", "The p-th root of the sum of |x|^p of each channel"),
+    LK_OP_ATTRS(LK_INT("p", 2)),
     .parse = parse_global_norm,
     .infer = infer_global,
     .plan = plan_global_norm,
@@ -234,6 +244,7 @@ const lk_op_class lk_op_nhwc_max_pool = {
               .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8)}),
     .params_size = sizeof(pool_params),
     .found_size = sizeof(lk_window_shape),
+    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_INT("ceil_mode", 0), LK_INTS("dilations"), POOL_ATTRS),
     .parse = parse_last,
     .infer = infer_pool,
     .plan = plan_last,

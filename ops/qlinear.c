@@ -78,7 +78,7 @@ static lk_status plan_binary(lk_planner *planner, lk_error *error) {
 }
 
 static void parse_alpha(lk_attrs *attrs, void *params) {
-  *(float *)params = lk_attrs_float(attrs, "alpha", 0.01F);
+  *(float *)params = lk_attrs_float(attrs, "alpha");
 }
 
 static lk_status infer_unary(lk_inference *self, lk_error *error) {
@@ -114,9 +114,9 @@ typedef struct pool_params {
 static void parse_pool(lk_attrs *attrs, void *params) {
   pool_params *self = params;
   lk_window_parse(attrs, &self->window);
-  const bool padding = lk_attrs_int(attrs, "count_include_pad", 0) != 0;
+  const bool padding = lk_attrs_bool(attrs, "count_include_pad");
   self->kind = padding ? LK_POOL_MEAN_WITH_PADDING : LK_POOL_MEAN;
-  self->is_last = lk_attrs_int(attrs, "channels_last", 0) != 0;
+  self->is_last = lk_attrs_bool(attrs, "channels_last");
 }
 
 /* A tensor with channels as its second dimension, where they may be the last one. */
@@ -237,7 +237,7 @@ static lk_status plan_global(lk_planner *planner, lk_error *error) {
 }
 
 static void parse_global(lk_attrs *attrs, void *params) {
-  ((pool_params *)params)->is_last = lk_attrs_int(attrs, "channels_last", 0) != 0;
+  ((pool_params *)params)->is_last = lk_attrs_bool(attrs, "channels_last");
 }
 
 /* ---- Softmax ---- */
@@ -249,8 +249,8 @@ typedef struct softmax_params {
 
 static void parse_softmax(lk_attrs *attrs, void *params) {
   softmax_params *self = params;
-  self->flattens = lk_attrs_int(attrs, "opset", 13) < 13;
-  self->axis = lk_attrs_int(attrs, "axis", -1);
+  self->flattens = lk_attrs_int(attrs, "opset") < 13;
+  self->axis = lk_attrs_int(attrs, "axis");
 }
 
 static lk_status infer_softmax(lk_inference *self, lk_error *error) {
@@ -300,6 +300,7 @@ const lk_op_class lk_op_qlinear_leaky_relu = {
     ROW("QLinearLeakyRelu", "LeakyRelu of a quantized tensor, quantized", 2, 5, "TUTUT"),
     .params_size = sizeof(float),
     .variant = LK_ELEMENT_LEAKY_RELU,
+    LK_OP_ATTRS(LK_FLOAT("alpha", 0.01F)),
     .parse = parse_alpha,
     .infer = infer_unary,
     .plan = plan_unary,
@@ -308,6 +309,11 @@ const lk_op_class lk_op_qlinear_average_pool = {
     POOL_ROW("QLinearAveragePool", "Mean of each window of a quantized tensor, quantized"),
     .params_size = sizeof(pool_params),
     .found_size = sizeof(lk_window_shape),
+    LK_OP_ATTRS(
+        LK_AUTO_PAD_ATTR, LK_INT("ceil_mode", 0), LK_INT("channels_last", 0),
+        LK_INT("count_include_pad", 0), LK_INTS("dilations"),
+        /* of AveragePool, which passes make one of */ LK_INTS("kernel_shape", .is_required = 1),
+        LK_INTS("pads"), LK_INTS("strides")),
     .parse = parse_pool,
     .infer = infer_pool,
     .plan = plan_pool,
@@ -315,6 +321,7 @@ const lk_op_class lk_op_qlinear_average_pool = {
 const lk_op_class lk_op_qlinear_global_average_pool = {
     POOL_ROW("QLinearGlobalAveragePool", "Mean of each channel of a quantized tensor, quantized"),
     .params_size = sizeof(pool_params),
+    LK_OP_ATTRS(LK_INT("channels_last", 0)),
     .parse = parse_global,
     .infer = infer_global,
     .plan = plan_global,
@@ -322,6 +329,7 @@ const lk_op_class lk_op_qlinear_global_average_pool = {
 const lk_op_class lk_op_qlinear_softmax = {
     ROW("QLinearSoftmax", "Softmax of a quantized tensor, quantized", 2, 5, "TUTUT"),
     .params_size = sizeof(softmax_params),
+    LK_OP_ATTRS(LK_INT("axis", -1), LK_REQUIRED_INT("opset")),
     .parse = parse_softmax,
     .infer = infer_softmax,
     .plan = plan_softmax,

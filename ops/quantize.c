@@ -20,9 +20,10 @@ typedef struct quantize_params {
 
 static void parse(lk_attrs *attrs, void *params) {
   quantize_params *self = params;
-  const int64_t dtype = lk_attrs_int(attrs, "output_dtype", LK_DTYPE_NONE);
-  self->axis = lk_attrs_int(attrs, "axis", 1);
-  self->block = lk_attrs_int_from(attrs, "block_size", 0, 0);
+  const bool is_onnx = lk_attrs_lists(attrs, "output_dtype");
+  const int64_t dtype = is_onnx ? lk_attrs_int(attrs, "output_dtype") : LK_DTYPE_NONE;
+  self->axis = lk_attrs_int(attrs, "axis");
+  self->block = is_onnx ? lk_attrs_int_from(attrs, "block_size", 0) : 0;
   self->dtype = (uint32_t)dtype;
   if (dtype < 0 || dtype > UINT8_MAX || (dtype != 0 && lk_dtype_size((uint32_t)dtype) == 0)) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
@@ -250,19 +251,32 @@ static lk_status plan_dequantize(lk_planner *planner, lk_error *error) {
             .types = {__VA_ARGS__}),                                                               \
       .params_size = sizeof(quantize_params), .parse = parse
 
+#define QUANTIZE_OF(domain_text, first)                                                            \
+  QUANTIZE_ROW("QuantizeLinear", domain_text, first, "saturate(round(x / scale) + zero point)",    \
+               "TUV", REAL | LK_TYPE(LK_I32), REAL, QUANTIZED),                                    \
+      .infer = infer_quantize, .plan = plan_quantize
+#define DEQUANTIZE_OF(domain_text, first)                                                          \
+  QUANTIZE_ROW("DequantizeLinear", domain_text, first, "(x - zero point) scale", "TUT",            \
+               QUANTIZED | LK_TYPE(LK_I32), REAL),                                                 \
+      .infer = infer_dequantize, .plan = plan_dequantize
+const lk_op_class lk_op_quantize_linear = {
+    QUANTIZE_OF("", 10),
+    LK_OP_ATTRS(LK_INT("axis", 1, .since = 13), LK_INT("block_size", 0, .since = 21),
+                LK_INT("output_dtype", LK_DTYPE_NONE, .since = 21),
+                LK_INT("precision", 0, .since = 23, .is_unused = 1),
+                LK_INT("saturate", 1, .since = 19, .is_unused = 1)),
+};
+const lk_op_class lk_op_dequantize_linear = {
+    DEQUANTIZE_OF("", 10),
+    LK_OP_ATTRS(LK_INT("axis", 1, .since = 13), LK_INT("block_size", 0, .since = 21),
+                LK_INT("output_dtype", LK_DTYPE_NONE, .since = 23)),
+};
 /* Models of opsets that lack 16 bits take those of com.microsoft, which mean the same. */
-#define QUANTIZE(symbol, domain_text, first)                                                       \
-  const lk_op_class lk_op_##symbol = {QUANTIZE_ROW("QuantizeLinear", domain_text, first,           \
-                                                   "saturate(round(x / scale) + zero point)",      \
-                                                   "TUV", REAL | LK_TYPE(LK_I32), REAL,            \
-                                                   QUANTIZED),                                     \
-                                      .infer = infer_quantize, .plan = plan_quantize}
-#define DEQUANTIZE(symbol, domain_text, first)                                                     \
-  const lk_op_class lk_op_##symbol = {QUANTIZE_ROW("DequantizeLinear", domain_text, first,         \
-                                                   "(x - zero point) scale", "TUT",                \
-                                                   QUANTIZED | LK_TYPE(LK_I32), REAL),             \
-                                      .infer = infer_dequantize, .plan = plan_dequantize}
-QUANTIZE(quantize_linear, "", 10);
-QUANTIZE(quantize_linear_microsoft, "com.microsoft", 1);
-DEQUANTIZE(dequantize_linear, "", 10);
-DEQUANTIZE(dequantize_linear_microsoft, "com.microsoft", 1);
+const lk_op_class lk_op_quantize_linear_microsoft = {
+    QUANTIZE_OF("com.microsoft", 1),
+    LK_OP_ATTRS(LK_ANY_INT("axis", 1)),
+};
+const lk_op_class lk_op_dequantize_linear_microsoft = {
+    DEQUANTIZE_OF("com.microsoft", 1),
+    LK_OP_ATTRS(LK_ANY_INT("axis", 1)),
+};

@@ -24,7 +24,7 @@ typedef struct random_params {
 } random_params;
 
 static void parse_seed(lk_attrs *attrs, random_params *self) {
-  const float seed = lk_attrs_float(attrs, "seed", 0);
+  const float seed = lk_attrs_float(attrs, "seed");
   self->has_seed = lk_attrs_has(attrs, "seed");
   memcpy(&self->seed, &seed, sizeof self->seed);
   self->dtype = lk_attrs_dtype(attrs, "dtype");
@@ -35,19 +35,15 @@ static void parse_like(lk_attrs *attrs, void *params) {
   const bool is_normal = attrs->class_->variant == NORMAL;
   parse_seed(attrs, self);
   self->is_like = true;
-  self->first = lk_attrs_float(attrs, is_normal ? "mean" : "low", 0);
-  self->second = lk_attrs_float(attrs, is_normal ? "scale" : "high", 1);
+  self->first = lk_attrs_float(attrs, is_normal ? "mean" : "low");
+  self->second = lk_attrs_float(attrs, is_normal ? "scale" : "high");
 }
 
 static void parse(lk_attrs *attrs, void *params) {
   random_params *self = params;
   parse_like(attrs, params);
   self->is_like = false;
-  if (self->dtype == LK_DTYPE_NONE) self->dtype = LK_F32;
   self->rank = lk_attrs_ints(attrs, "shape", self->dims, LK_MAX_RANK);
-  if (!lk_attrs_has(attrs, "shape")) {
-    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "attribute 'shape' is missing");
-  }
   for (uint32_t i = 0; i < self->rank; i++) {
     if (self->dims[i] >= 0) continue;
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'shape' has %" PRId64 ", at least 0",
@@ -114,21 +110,30 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   return is_f64 ? LK_OK : lk_planner_cast(planner, &wide, &to, error);
 }
 
-#define RANDOM(symbol, name, what, reader, inputs, summary_text)                                   \
-  const lk_op_class lk_op_##symbol = {                                                             \
-      LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_RANDOM, .min_inputs = inputs,            \
-                .max_inputs = inputs, .max_outputs = 1, .input_types = "T", .output_types = "?"),  \
-      .params_size = sizeof(random_params),                                                        \
-      .variant = what,                                                                             \
-      .parse = reader,                                                                             \
-      .infer = infer,                                                                              \
-      .plan = plan}
-RANDOM(random_normal, "RandomNormal", NORMAL, parse, 0, "Numbers of a normal distribution");
-RANDOM(random_uniform, "RandomUniform", UNIFORM, parse, 0, "Numbers of a uniform distribution");
-RANDOM(random_normal_like, "RandomNormalLike", NORMAL, parse_like, 1,
-       "RandomNormal of the shape of a tensor");
-RANDOM(random_uniform_like, "RandomUniformLike", UNIFORM, parse_like, 1,
-       "RandomUniform of the shape of a tensor");
+#define RANDOM(name, what, reader, inputs, summary_text)                                           \
+  LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_RANDOM, .min_inputs = inputs,                \
+            .max_inputs = inputs, .max_outputs = 1, .input_types = "T", .output_types = "?"),      \
+      .params_size = sizeof(random_params), .variant = what, .parse = reader, .infer = infer,      \
+      .plan = plan
+#define NORMAL_ATTRS LK_FLOAT("mean", 0), LK_FLOAT("scale", 1), LK_ANY_FLOAT("seed", 0)
+#define UNIFORM_ATTRS LK_FLOAT("high", 1), LK_FLOAT("low", 0), LK_ANY_FLOAT("seed", 0)
+#define SHAPE_ATTRS LK_INT("dtype", LK_F32), LK_INTS("shape", .is_required = 1)
+const lk_op_class lk_op_random_normal = {
+    RANDOM("RandomNormal", NORMAL, parse, 0, "Numbers of a normal distribution"),
+    LK_OP_ATTRS(NORMAL_ATTRS, SHAPE_ATTRS),
+};
+const lk_op_class lk_op_random_uniform = {
+    RANDOM("RandomUniform", UNIFORM, parse, 0, "Numbers of a uniform distribution"),
+    LK_OP_ATTRS(UNIFORM_ATTRS, SHAPE_ATTRS),
+};
+const lk_op_class lk_op_random_normal_like = {
+    RANDOM("RandomNormalLike", NORMAL, parse_like, 1, "RandomNormal of the shape of a tensor"),
+    LK_OP_ATTRS(NORMAL_ATTRS, LK_ANY_INT("dtype", LK_DTYPE_NONE)),
+};
+const lk_op_class lk_op_random_uniform_like = {
+    RANDOM("RandomUniformLike", UNIFORM, parse_like, 1, "RandomUniform of the shape of a tensor"),
+    LK_OP_ATTRS(UNIFORM_ATTRS, LK_ANY_INT("dtype", LK_DTYPE_NONE)),
+};
 
 /* ---- Bernoulli ---- */
 
@@ -168,6 +173,7 @@ const lk_op_class lk_op_bernoulli = {
               .flags = LK_OP_RANDOM, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
               .input_types = "T", .output_types = "?", .types = {LK_TYPES_FLOAT}),
     .params_size = sizeof(random_params),
+    LK_OP_ATTRS(LK_ANY_INT("dtype", LK_DTYPE_NONE), LK_ANY_FLOAT("seed", 0)),
     .parse = parse_bernoulli,
     .infer = infer_bernoulli,
     .plan = plan_bernoulli,
@@ -178,8 +184,7 @@ const lk_op_class lk_op_bernoulli = {
 static void parse_multinomial(lk_attrs *attrs, void *params) {
   random_params *self = params;
   parse_seed(attrs, self);
-  if (self->dtype == LK_DTYPE_NONE) self->dtype = LK_I32;
-  self->dims[0] = lk_attrs_int_from(attrs, "sample_size", 1, 1);
+  self->dims[0] = lk_attrs_int_from(attrs, "sample_size", 1);
   if (self->dtype != LK_I32 && self->dtype != LK_I64) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'dtype' is %s, must be i32 or i64",
                   lk_dtype_name(self->dtype));
@@ -230,6 +235,7 @@ const lk_op_class lk_op_multinomial = {
               .flags = LK_OP_RANDOM, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
               .input_types = "T", .output_types = "?", .types = {LK_TYPES_FLOAT}),
     .params_size = sizeof(random_params),
+    LK_OP_ATTRS(LK_INT("dtype", LK_I32), LK_INT("sample_size", 1), LK_ANY_FLOAT("seed", 0)),
     .parse = parse_multinomial,
     .infer = infer_multinomial,
     .plan = plan_multinomial,

@@ -88,12 +88,14 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   return is_wide ? LK_OK : lk_planner_cast(planner, &wide, &to, error);
 }
 
-#define RANGE(symbol, domain_text, first, least)                                                   \
-  const lk_op_class lk_op_##symbol = {                                                             \
-      LK_OP_ROW("Range", domain_text, first, "numbers at equal distances", .min_inputs = least,    \
-                .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",        \
-                .types = {LK_TYPES_FLOAT | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) | LK_TYPE(LK_I64)},   \
-                .shape_inputs = 1u << START | 1u << LIMIT | 1u << DELTA),                          \
-      .found_size = sizeof(lk_range), .infer = infer, .plan = plan}
-RANGE(range, "", 11, 3);
-RANGE(range_microsoft, "com.microsoft", 1, 2);
+#define RANGE(domain_text, first, least)                                                           \
+  LK_OP_ROW("Range", domain_text, first, "numbers at equal distances", .min_inputs = least,        \
+            .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
+            .types = {LK_TYPES_FLOAT | LK_TYPE(LK_I16) | LK_TYPE(LK_I32) | LK_TYPE(LK_I64)},       \
+            .shape_inputs = 1u << START | 1u << LIMIT | 1u << DELTA),                              \
+      .found_size = sizeof(lk_range), .infer = infer, .plan = plan
+const lk_op_class lk_op_range = {
+    RANGE("", 11, 3),
+    LK_OP_ATTRS(LK_INT("stash_type", 1, .since = 27, .is_unused = 1)),
+};
+const lk_op_class lk_op_range_microsoft = {RANGE("com.microsoft", 1, 2)};

@@ -53,24 +53,19 @@ typedef struct block_params {
   bool column_row_depth, to_space;
 } block_params;
 
-static void parse_blocks(lk_attrs *attrs, block_params *self, int32_t modes_since) {
-  static const char *const modes[] = {"DCR", "CRD"};
-  self->size = lk_attrs_int(attrs, "blocksize", 0);
+static void parse_to_depth(lk_attrs *attrs, void *params) {
+  block_params *self = params;
+  self->size = lk_attrs_int(attrs, "blocksize");
   if (self->size <= 0 || self->size > INT32_MAX) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "blocksize is %" PRId64 ", must be 1 to 2^31 - 1",
                   self->size);
   }
-  if (attrs->node->opset < modes_since) return;
-  self->column_row_depth = lk_attrs_choice(attrs, "mode", modes, 2, 0) == 1;
+  self->column_row_depth = lk_attrs_choice(attrs, "mode") == 1;
 }
 
 static void parse_to_space(lk_attrs *attrs, void *params) {
-  parse_blocks(attrs, params, 11);
+  parse_to_depth(attrs, params);
   ((block_params *)params)->to_space = true;
-}
-
-static void parse_to_depth(lk_attrs *attrs, void *params) {
-  parse_blocks(attrs, params, 28);
 }
 
 static lk_status infer_blocks(lk_inference *self, lk_error *error) {
@@ -127,14 +122,18 @@ static lk_status plan_blocks(lk_planner *planner, lk_error *error) {
   return lk_planner_copy(planner, &copy, &from, &to, error);
 }
 
+#define BLOCKS_ATTRS(modes_since)                                                                  \
+  LK_OP_ATTRS(LK_REQUIRED_INT("blocksize"), LK_CHOICE("mode", "DCR|CRD", .since = modes_since))
 #define BLOCKS_ROW(name, summary_text)                                                             \
   LK_OP_ROW(name, "", 7, summary_text, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,         \
             .input_types = "T", .output_types = "T"),                                              \
       .params_size = sizeof(block_params), .infer = infer_blocks, .plan = plan_blocks
 const lk_op_class lk_op_depth_to_space = {
-    BLOCKS_ROW("DepthToSpace", "channels as blocks of pixels"), .parse = parse_to_space};
+    BLOCKS_ROW("DepthToSpace", "channels as blocks of pixels"), BLOCKS_ATTRS(11),
+    .parse = parse_to_space};
 const lk_op_class lk_op_space_to_depth = {
-    BLOCKS_ROW("SpaceToDepth", "blocks of pixels as channels"), .parse = parse_to_depth};
+    BLOCKS_ROW("SpaceToDepth", "blocks of pixels as channels"), BLOCKS_ATTRS(28),
+    .parse = parse_to_depth};
 
 /* ---- UnfoldTensor: slices of a dimension, which may overlap ---- */
 
@@ -144,9 +143,9 @@ typedef struct unfold_params {
 
 static void parse_unfold(lk_attrs *attrs, void *params) {
   unfold_params *self = params;
-  self->dim = lk_attrs_int(attrs, "dim", -1);
-  self->size = lk_attrs_int(attrs, "size", 0);
-  self->step = lk_attrs_int(attrs, "step", 1);
+  self->dim = lk_attrs_int(attrs, "dim");
+  self->size = lk_attrs_int(attrs, "size");
+  self->step = lk_attrs_int(attrs, "step");
   if (self->size < 1 || self->size > INT32_MAX || self->step < 1 || self->step > INT32_MAX) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
                   "attributes 'size' and 'step' are %" PRId64 " and %" PRId64
@@ -198,6 +197,7 @@ const lk_op_class lk_op_unfold_tensor = {
               .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
               .output_types = "T"),
     .params_size = sizeof(unfold_params),
+    LK_OP_ATTRS(LK_INT("dim", -1), LK_REQUIRED_INT("size"), LK_INT("step", 1)),
     .parse = parse_unfold,
     .infer = infer_unfold,
     .plan = plan_unfold,

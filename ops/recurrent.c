@@ -92,9 +92,8 @@ static void parse_functions(lk_attrs *attrs, recurrent_params *self,
 /* ---- attributes ---- */
 
 static void parse(lk_attrs *attrs, recurrent_params *self) {
-  static const char *const directions[] = {"forward", "reverse", "bidirectional"};
-  const uint32_t direction = lk_attrs_choice(attrs, "direction", directions, 3, 0);
-  const int64_t layout = lk_attrs_int(attrs, "layout", 0);
+  const uint32_t direction = lk_attrs_choice(attrs, "direction");
+  const int64_t layout = lk_attrs_lists(attrs, "layout") ? lk_attrs_int(attrs, "layout") : 0;
   self->directions = direction == 2 ? 2 : 1;
   self->is_reverse = direction == 1;
   self->is_batch_first = layout == 1;
@@ -102,13 +101,13 @@ static void parse(lk_attrs *attrs, recurrent_params *self) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "attribute 'layout' is %" PRIi64 ", must be 0 or 1",
                   layout);
   }
-  self->hidden = lk_attrs_int(attrs, "hidden_size", -1);
+  self->hidden = lk_attrs_int(attrs, "hidden_size");
   if (lk_attrs_has(attrs, "hidden_size") && (self->hidden < 0 || self->hidden > INT32_MAX)) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
                   "attribute 'hidden_size' is %" PRIi64 ", must be 0 to %" PRIi32, self->hidden,
                   INT32_MAX);
   }
-  self->clip = lk_attrs_float(attrs, "clip", INFINITY);
+  self->clip = lk_attrs_float(attrs, "clip");
   if (!(self->clip > 0)) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'clip' is %g, must be more than 0",
                   (double)self->clip);
@@ -128,7 +127,7 @@ static void parse_gru(lk_attrs *attrs, void *params) {
   static const recurrent_function_kind functions[] = {RECURRENT_SIGMOID, RECURRENT_TANH};
   recurrent_params *self = params;
   parse(attrs, self);
-  const bool is_linear = lk_attrs_int(attrs, "linear_before_reset", 0) != 0;
+  const bool is_linear = lk_attrs_bool(attrs, "linear_before_reset");
   self->kind = is_linear ? LK_RECURRENT_GRU_LINEAR : LK_RECURRENT_GRU;
   self->gates = 3;
   parse_functions(attrs, self, functions, 2);
@@ -141,7 +140,7 @@ static void parse_lstm(lk_attrs *attrs, void *params) {
   parse(attrs, self);
   self->kind = LK_RECURRENT_LSTM;
   self->gates = 4;
-  self->couples_forget = lk_attrs_int(attrs, "input_forget", 0) != 0;
+  self->couples_forget = lk_attrs_bool(attrs, "input_forget");
   parse_functions(attrs, self, functions, 3);
 }
 
@@ -149,9 +148,6 @@ static void parse_quantized_lstm(lk_attrs *attrs, void *params) {
   recurrent_params *self = params;
   parse_lstm(attrs, params);
   self->is_quantized = true;
-  if (self->is_batch_first) {
-    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'layout' is 1, 0 is supported");
-  }
 }
 
 /* ---- shapes ---- */
@@ -291,21 +287,28 @@ static double flops(const lk_op_node *node, const lk_tensor *inputs,
          (double)(lk_elements(&inputs[RECURRENT_W].desc) + lk_elements(&inputs[RECURRENT_R].desc));
 }
 
-#define ROW(name, summary_text, inputs, outputs, reader)                                           \
+#define RECURRENT_ATTRS                                                                            \
+  LK_FLOATS("activation_alpha"), LK_FLOATS("activation_beta"), LK_ANY_FLOAT("clip", INFINITY),     \
+      LK_CHOICE("direction", "forward|reverse|bidirectional"), LK_ANY_INT("hidden_size", -1)
+#define ROW(name, summary_text, inputs, outputs, reader, ...)                                      \
   LK_OP_ROW(name, "", 7, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3,             \
             .max_inputs = inputs, .max_outputs = outputs, .input_types = "TTTTUT",                 \
             .output_types = "T", .types = {LK_TYPES_BY_F32, LK_TYPE(LK_I32)}),                     \
-      .by_f32 = true, .params_size = sizeof(recurrent_params), .parse = reader, .infer = infer,    \
-      .flops = flops, .plan = recurrent_plan
+      .by_f32 = true, .params_size = sizeof(recurrent_params),                                     \
+      LK_OP_ATTRS(RECURRENT_ATTRS, LK_INT("layout", 0, .since = 14), __VA_ARGS__),                 \
+      .parse = reader, .infer = infer, .flops = flops, .plan = recurrent_plan
 
 const lk_op_class lk_op_rnn = {
-    ROW("RNN", "Recurrent layer of one function", 6, 2, parse_rnn),
+    ROW("RNN", "Recurrent layer of one function", 6, 2, parse_rnn,
+        LK_TEXTS("activations", .has_default = 1, .texts = "Tanh|Tanh")),
 };
 const lk_op_class lk_op_gru = {
-    ROW("GRU", "Recurrent layer of gated units", 6, 2, parse_gru),
+    ROW("GRU", "Recurrent layer of gated units", 6, 2, parse_gru, LK_TEXTS("activations"),
+        LK_INT("linear_before_reset", 0)),
 };
 const lk_op_class lk_op_lstm = {
-    ROW("LSTM", "Recurrent layer of long short-term memory", 8, 3, parse_lstm),
+    ROW("LSTM", "Recurrent layer of long short-term memory", 8, 3, parse_lstm,
+        LK_TEXTS("activations"), LK_INT("input_forget", 0)),
 };
 const lk_op_class lk_op_dynamic_quantize_lstm = {
     LK_OP_ROW("DynamicQuantizeLSTM", "com.microsoft", 1,
@@ -315,6 +318,7 @@ const lk_op_class lk_op_dynamic_quantize_lstm = {
               .output_types = "T",
               .types = {LK_TYPES_F32, LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPE(LK_I32)}),
     .params_size = sizeof(recurrent_params),
+    LK_OP_ATTRS(RECURRENT_ATTRS, LK_TEXTS("activations"), LK_INT("input_forget", 0)),
     .parse = parse_quantized_lstm,
     .infer = infer,
     .flops = flops,

@@ -17,8 +17,8 @@ typedef struct reduce_params {
 static void parse(lk_attrs *attrs, void *params) {
   reduce_params *self = params;
   self->n_axes = lk_attrs_ints(attrs, "axes", self->axes, LK_MAX_RANK);
-  self->keep_dims = lk_attrs_int(attrs, "keepdims", 1) != 0;
-  self->noop_with_empty_axes = lk_attrs_int(attrs, "noop_with_empty_axes", 0) != 0;
+  self->keep_dims = lk_attrs_bool(attrs, "keepdims");
+  self->noop_with_empty_axes = lk_attrs_bool(attrs, "noop_with_empty_axes");
 }
 
 /* Bit d: dimension d is reduced. */
@@ -160,12 +160,17 @@ static bool resize(const lk_resizing *self) {
 #define WIDE (LK_TYPES_FLOAT | LK_TYPES_INDEX | LK_TYPE(LK_U32) | LK_TYPE(LK_U64))
 #define ANY (WIDE | LK_TYPE(LK_I8) | LK_TYPE(LK_U8) | LK_TYPE(LK_BOOL))
 #define REDUCE(symbol, name, summary_text, what, type_set)                                         \
+  REDUCE_OF(symbol, name, summary_text, what, type_set, 18)
+/* `first`: the opset from which on axes are input 1. */
+#define REDUCE_OF(symbol, name, summary_text, what, type_set, first)                               \
   const lk_op_class lk_op_##symbol = {                                                             \
       LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1,         \
                 .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",       \
                 .types = {type_set, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),                     \
       .params_size = sizeof(reduce_params),                                                        \
       .variant = what,                                                                             \
+      LK_OP_ATTRS(LK_INTS("axes", .until = first - 1, .input = 1), LK_INT("keepdims", 1),          \
+                  LK_INT("noop_with_empty_axes", 0, .since = first)),                              \
       .parse = parse,                                                                              \
       .infer = infer,                                                                              \
       .plan = plan,                                                                                \
@@ -179,5 +184,5 @@ REDUCE(reduce_max, "ReduceMax", "The largest over axes", MAX, ANY);
 REDUCE(reduce_mean, "ReduceMean", "Mean over axes", MEAN, WIDE);
 REDUCE(reduce_min, "ReduceMin", "The least over axes", MIN, ANY);
 REDUCE(reduce_prod, "ReduceProd", "Product over axes", PROD, WIDE);
-REDUCE(reduce_sum, "ReduceSum", "Sum over axes", SUM, WIDE);
+REDUCE_OF(reduce_sum, "ReduceSum", "Sum over axes", SUM, WIDE, 13);
 REDUCE(reduce_sum_square, "ReduceSumSquare", "Sum of squares over axes", SUM_SQUARE, WIDE);

@@ -9,16 +9,9 @@
 #include "ops/plan/moves.h"
 
 static void parse(lk_attrs *attrs, void *params) {
-  static const char *const modes[] = {"nearest", "linear", "cubic"};
-  static const char *const coordinate_names[] = {
-      "half_pixel",           "pytorch_half_pixel", "align_corners",       "asymmetric",
-      "half_pixel_symmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn"};
-  static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
-                                          "ceil"};
-  static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
   lk_resize_params *resize = params;
-  int32_t opset = attrs->node->opset;
-  resize->rule.mode = lk_attrs_choice(attrs, "mode", modes, opset < 11 ? 2 : 3, LK_RESIZE_NEAREST);
+  int32_t opset = attrs->opset;
+  resize->rule.mode = lk_attrs_choice(attrs, "mode");
   resize->scales_at = opset < 11 ? 1 : 2;
   if (opset < 11) {
     /* Before these attributes, the usual implementations of Resize did this. */
@@ -26,17 +19,16 @@ static void parse(lk_attrs *attrs, void *params) {
     resize->rule.rounding = LK_FLOOR_UP_CEIL_DOWN;
     return;
   }
-  resize->rule.coordinates =
-      lk_attrs_choice(attrs, "coordinate_transformation_mode", coordinate_names, 7, LK_HALF_PIXEL);
-  resize->rule.rounding = lk_attrs_choice(attrs, "nearest_mode", roundings, 4, LK_PREFER_FLOOR);
-  resize->rule.cubic = lk_attrs_float(attrs, "cubic_coeff_a", -0.75f);
-  resize->extrapolation = lk_attrs_float(attrs, "extrapolation_value", 0);
-  resize->rule.exclude_outside = lk_attrs_int(attrs, "exclude_outside", 0) != 0;
+  resize->rule.coordinates = lk_attrs_choice(attrs, "coordinate_transformation_mode");
+  resize->rule.rounding = lk_attrs_choice(attrs, "nearest_mode");
+  resize->rule.cubic = lk_attrs_float(attrs, "cubic_coeff_a");
+  resize->extrapolation = lk_attrs_float(attrs, "extrapolation_value");
+  resize->rule.exclude_outside = lk_attrs_bool(attrs, "exclude_outside");
   if (opset < 18) return;
-  resize->rule.antialias = lk_attrs_int(attrs, "antialias", 0) != 0; /* means nothing to nearest */
+  resize->rule.antialias = lk_attrs_bool(attrs, "antialias"); /* means nothing to nearest */
   resize->axes_given = lk_attrs_has(attrs, "axes");
   resize->n_axes = lk_attrs_ints(attrs, "axes", resize->axes, LK_MAX_RANK);
-  resize->policy = lk_attrs_choice(attrs, "keep_aspect_ratio_policy", policies, 3, LK_STRETCH);
+  resize->policy = lk_attrs_choice(attrs, "keep_aspect_ratio_policy");
 }
 
 /* Roi counts only where it is read. */
@@ -103,6 +95,18 @@ const lk_op_class lk_op_resize = {
               .input_types = "TUVW", .output_types = "T",
               .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
     .params_size = sizeof(lk_resize_params),
+    LK_OP_ATTRS(
+        LK_INT("antialias", 0, .since = 18), LK_INTS("axes", .since = 18),
+        LK_CHOICE("coordinate_transformation_mode",
+                  "half_pixel|pytorch_half_pixel|align_corners|asymmetric|half_pixel_symmetric|"
+                  "tf_crop_and_resize|tf_half_pixel_for_nn",
+                  .since = 11),
+        LK_FLOAT("cubic_coeff_a", -0.75F, .since = 11), LK_INT("exclude_outside", 0, .since = 11),
+        LK_FLOAT("extrapolation_value", 0, .since = 11),
+        LK_CHOICE("keep_aspect_ratio_policy", "stretch|not_larger|not_smaller", .since = 18),
+        LK_CHOICE("mode", "nearest|linear", .until = 10),
+        LK_CHOICE("mode", "nearest|linear|cubic", .since = 11),
+        LK_CHOICE("nearest_mode", "round_prefer_floor|round_prefer_ceil|floor|ceil", .since = 11)),
     .parse = parse,
     .infer = infer,
     .plan = plan,
@@ -112,11 +116,10 @@ const lk_op_class lk_op_resize = {
 
 static void parse_upsample(lk_attrs *attrs, void *params) {
   lk_resize_params *resize = params;
-  parse(attrs, params);
+  resize->rule.mode = lk_attrs_choice(attrs, "mode");
   resize->rule.coordinates = LK_ASYMMETRIC;
   resize->rule.rounding = LK_FLOOR_UP_CEIL_DOWN;
   resize->scales_at = 1;
-  if (attrs->node->opset >= 9) return;
   resize->scales_given = lk_attrs_has(attrs, "scales");
   resize->n_scales = lk_attrs_floats(attrs, "scales", resize->scales, LK_MAX_RANK);
 }
@@ -127,6 +130,8 @@ const lk_op_class lk_op_upsample = {
               .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPE(LK_F32)},
               .shape_inputs = 1u << 1),
     .params_size = sizeof(lk_resize_params),
+    LK_OP_ATTRS(LK_CHOICE("mode", "nearest|linear"),
+                LK_FLOATS("scales", .is_required = 1, .until = 8, .input = 1)),
     .parse = parse_upsample,
     .infer = infer,
     .plan = plan,

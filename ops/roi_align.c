@@ -12,17 +12,14 @@ enum { REGIONS = 1, BATCHES = 2, HALF_PIXEL_SINCE = 16 };
 
 /* The parameter is the lk_roi_align, without sizes of inputs. */
 static void parse(lk_attrs *attrs, void *params) {
-  static const char *const modes[] = {"avg", "max"};
-  static const char *const coordinates[] = {"half_pixel", "output_half_pixel"};
   lk_roi_align *self = params;
-  const bool is_new = attrs->node->opset >= HALF_PIXEL_SINCE;
-  self->is_max = lk_attrs_choice(attrs, "mode", modes, 2, 0) == 1;
-  self->half_pixel =
-      is_new && lk_attrs_choice(attrs, "coordinate_transformation_mode", coordinates, 2, 0) == 0;
-  self->scale = (double)lk_attrs_float(attrs, "spatial_scale", 1);
-  self->samples = lk_attrs_int(attrs, "sampling_ratio", 0);
-  self->bins[0] = lk_attrs_int(attrs, "output_height", 1);
-  self->bins[1] = lk_attrs_int(attrs, "output_width", 1);
+  const bool is_new = attrs->opset >= HALF_PIXEL_SINCE;
+  self->is_max = lk_attrs_choice(attrs, "mode") == 1;
+  self->half_pixel = is_new && lk_attrs_choice(attrs, "coordinate_transformation_mode") == 0;
+  self->scale = (double)lk_attrs_float(attrs, "spatial_scale");
+  self->samples = lk_attrs_int(attrs, "sampling_ratio");
+  self->bins[0] = lk_attrs_int(attrs, "output_height");
+  self->bins[1] = lk_attrs_int(attrs, "output_width");
   if (self->bins[0] < 1 || self->bins[1] < 1) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                   "failed to read the output's size: %" PRId64 " x %" PRId64 ", must be positive",
@@ -81,6 +78,10 @@ const lk_op_class lk_op_roi_align = {
               .types = {LK_TYPES_FLOAT, LK_TYPE(LK_I64)}),
     .by_f32 = true,
     .params_size = sizeof(lk_roi_align),
+    LK_OP_ATTRS(LK_CHOICE("coordinate_transformation_mode", "half_pixel|output_half_pixel",
+                          .since = HALF_PIXEL_SINCE),
+                LK_CHOICE("mode", "avg|max"), LK_INT("output_height", 1), LK_INT("output_width", 1),
+                LK_INT("sampling_ratio", 0), LK_FLOAT("spatial_scale", 1)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

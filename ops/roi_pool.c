@@ -12,7 +12,7 @@ enum { REGIONS = 1 };
 /* The parameter is the lk_roi_pool, without sizes of inputs. */
 static void parse(lk_attrs *attrs, void *params) {
   lk_roi_pool *self = params;
-  self->scale = (double)lk_attrs_float(attrs, "spatial_scale", 1);
+  self->scale = (double)lk_attrs_float(attrs, "spatial_scale");
   const uint32_t count = lk_attrs_ints(attrs, "pooled_shape", self->bins, 2);
   if (count != 2 || self->bins[0] < 1 || self->bins[1] < 1) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
@@ -53,6 +53,7 @@ const lk_op_class lk_op_max_roi_pool = {
               .input_types = "TT", .output_types = "T", .types = {LK_TYPES_FLOAT}),
     .by_f32 = true,
     .params_size = sizeof(lk_roi_pool),
+    LK_OP_ATTRS(LK_INTS("pooled_shape", .is_required = 1), LK_FLOAT("spatial_scale", 1)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -23,19 +23,19 @@ typedef struct rotary_params {
 
 static void parse(lk_attrs *attrs, rotary_params *self, const rotary_form *form) {
   self->form = form;
-  self->heads = lk_attrs_int_from(attrs, "num_heads", 0, 0);
-  self->rotated = lk_attrs_int_from(attrs, "rotary_embedding_dim", 0, 0);
-  self->is_interleaved = lk_attrs_int(attrs, "interleaved", 0) != 0;
+  self->heads = lk_attrs_int_from(attrs, "num_heads", 0);
+  self->rotated = lk_attrs_int_from(attrs, "rotary_embedding_dim", 0);
+  self->is_interleaved = lk_attrs_bool(attrs, "interleaved");
 }
 static void parse_onnx(lk_attrs *attrs, void *params) {
   parse(attrs, params, &onnx_form);
 }
 static void parse_microsoft(lk_attrs *attrs, void *params) {
   parse(attrs, params, &microsoft_form);
-  if (lk_attrs_int(attrs, "is_packed_batching", 0) != 0) {
+  if (lk_attrs_bool(attrs, "is_packed_batching")) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'is_packed_batching' is 1, 0 is supported");
   }
-  if (lk_attrs_float(attrs, "scale", 1) != 1) {
+  if (lk_attrs_float(attrs, "scale") != 1) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'scale' is not 1, which alone is supported");
   }
 }
@@ -157,9 +157,14 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 
 const lk_op_class lk_op_rotary_embedding = {
     ROTARY_ROW("", 23, 3, "TTTU"),
+    LK_OP_ATTRS(LK_INT("interleaved", 0), LK_ANY_INT("num_heads", 0),
+                LK_INT("rotary_embedding_dim", 0)),
     .parse = parse_onnx,
 };
 const lk_op_class lk_op_rotary_embedding_ms = {
     ROTARY_ROW("com.microsoft", 1, 4, "TUTT"),
+    LK_OP_ATTRS(LK_ANY_INT("interleaved", 0), LK_ANY_INT("is_packed_batching", 0),
+                LK_ANY_INT("num_heads", 0), LK_ANY_INT("rotary_embedding_dim", 0),
+                LK_ANY_FLOAT("scale", 1)),
     .parse = parse_microsoft,
 };

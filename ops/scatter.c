@@ -42,6 +42,10 @@ static lk_status plan_updates(lk_planner *planner, lk_indexed *step, uint32_t op
             .max_outputs = 1, .input_types = "TUT", .output_types = "T",                           \
             .types = {LK_TYPES_ANY, index_set}, .in_place_inputs = 1u << DATA)
 
+#define REDUCTION_ATTRS                                                                            \
+  LK_CHOICE("reduction", "none|add|mul", .since = 16, .until = 17),                                \
+      LK_CHOICE("reduction", "none|add|mul|min|max", .since = 18)
+
 /* ---- Scatter, ScatterElements ---- */
 
 typedef struct scatter_params {
@@ -50,15 +54,10 @@ typedef struct scatter_params {
 } scatter_params;
 
 static void parse(lk_attrs *attrs, void *params) {
-  static const char *const names[] = {"none", "add", "mul", "min", "max"};
   scatter_params *self = params;
-  const int32_t opset = attrs->node->opset;
-  self->axis = lk_attrs_int(attrs, "axis", 0);
-  self->reduction = lk_attrs_choice(attrs, "reduction", names,
-                                    opset < 16   ? 1
-                                    : opset < 18 ? 3
-                                                 : 5,
-                                    LK_COMBINE_NONE);
+  if (lk_attrs_lists(attrs, "axis")) self->axis = lk_attrs_int(attrs, "axis");
+  if (!lk_attrs_lists(attrs, "reduction")) return;
+  self->reduction = lk_attrs_choice(attrs, "reduction");
 }
 
 static lk_status infer_elements(lk_inference *self, lk_error *error) {
@@ -78,11 +77,12 @@ static lk_status plan_elements(lk_planner *planner, lk_error *error) {
   .params_size = sizeof(scatter_params), .parse = parse, .infer = infer_elements,                  \
   .plan = plan_elements
 const lk_op_class lk_op_scatter = {
-    SCATTER_ROW("Scatter", 9, "the older name of ScatterElements", LK_TYPES_INDEX), ELEMENTS};
+    SCATTER_ROW("Scatter", 9, "the older name of ScatterElements", LK_TYPES_INDEX),
+    LK_OP_ATTRS(LK_INT("axis", 0)), ELEMENTS};
 const lk_op_class lk_op_scatter_elements = {
     SCATTER_ROW("ScatterElements", 11, "an element put in for each index along an axis",
                 LK_TYPES_INDEX),
-    ELEMENTS};
+    LK_OP_ATTRS(LK_INT("axis", 0), REDUCTION_ATTRS), ELEMENTS};
 
 /* ---- ScatterND ---- */
 
@@ -108,6 +108,7 @@ static lk_status plan_nd(lk_planner *planner, lk_error *error) {
 const lk_op_class lk_op_scatter_nd = {
     SCATTER_ROW("ScatterND", 11, "slices put in for tuples of indices", LK_TYPE(LK_I64)),
     .params_size = sizeof(scatter_params),
+    LK_OP_ATTRS(REDUCTION_ATTRS),
     .parse = parse,
     .infer = infer_nd,
     .plan = plan_nd,
@@ -123,10 +124,9 @@ typedef struct cache_params {
 } cache_params;
 
 static void parse_cache(lk_attrs *attrs, void *params) {
-  static const char *const modes[] = {"linear", "circular"};
   cache_params *self = params;
-  self->axis = lk_attrs_int(attrs, "axis", -2);
-  self->circular = lk_attrs_choice(attrs, "mode", modes, 2, 0) == 1;
+  self->axis = lk_attrs_int(attrs, "axis");
+  self->circular = lk_attrs_choice(attrs, "mode") == 1;
 }
 
 static lk_status infer_cache(lk_inference *self, lk_error *error) {
@@ -183,6 +183,7 @@ const lk_op_class lk_op_tensor_scatter = {
               .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)},
               .in_place_inputs = 1u << DATA),
     .params_size = sizeof(cache_params),
+    LK_OP_ATTRS(LK_INT("axis", -2), LK_CHOICE("mode", "linear|circular")),
     .parse = parse_cache,
     .infer = infer_cache,
     .plan = plan_cache,
@@ -194,7 +195,7 @@ enum { DEPTH = 1, VALUES = 2 };
 
 /* The parameter is the axis: an int64_t. */
 static void parse_one_hot(lk_attrs *attrs, void *params) {
-  *(int64_t *)params = lk_attrs_int(attrs, "axis", -1);
+  *(int64_t *)params = lk_attrs_int(attrs, "axis");
 }
 
 static lk_status infer_one_hot(lk_inference *self, lk_error *error) {
@@ -257,6 +258,7 @@ const lk_op_class lk_op_one_hot = {
               .output_types = "V", .types = {ONE_HOT_NUMBERS, ONE_HOT_NUMBERS, LK_TYPES_ANY},
               .shape_inputs = 1u << DEPTH),
     .params_size = sizeof(int64_t),
+    LK_OP_ATTRS(LK_INT("axis", -1)),
     .parse = parse_one_hot,
     .infer = infer_one_hot,
     .plan = plan_one_hot,

@@ -44,8 +44,8 @@ typedef struct axis_params {
 static void parse_axis(lk_attrs *attrs, void *params) {
   axis_params *self = params;
   self->is_flat = !lk_attrs_has(attrs, "axis");
-  self->axis = lk_attrs_int(attrs, "axis", 0);
-  self->is_sorted = lk_attrs_int(attrs, "sorted", 1) != 0;
+  self->axis = lk_attrs_int(attrs, "axis");
+  self->is_sorted = lk_attrs_lists(attrs, "sorted") && lk_attrs_bool(attrs, "sorted");
 }
 
 static lk_status find_axis(const axis_params *params, const lk_tensor_desc *x, uint32_t *out,
@@ -174,7 +174,7 @@ enum { BOXES, SCORES, MOST, OVERLAP, LEAST_SCORE, NMS_INPUTS };
 
 /* The parameter is center_point_box: a bool. */
 static void parse_non_max(lk_attrs *attrs, void *params) {
-  *(bool *)params = lk_attrs_int(attrs, "center_point_box", 0) != 0;
+  *(bool *)params = lk_attrs_bool(attrs, "center_point_box");
 }
 
 static lk_status infer_non_max(lk_inference *self, lk_error *error) {
@@ -251,6 +251,7 @@ const lk_op_class lk_op_compress = {
     SELECTION_ROW("Compress", 9, "slices that a condition chooses", 2, 2, 1, .input_types = "TU",
                   .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPE(LK_BOOL)}),
     .params_size = sizeof(axis_params),
+    LK_OP_ATTRS(LK_ANY_INT("axis", 0)),
     .parse = parse_axis,
     .infer = infer_compress,
     .plan = plan_compress,
@@ -259,6 +260,7 @@ const lk_op_class lk_op_unique = {
     SELECTION_ROW("Unique", 11, "slices that differ", 1, 1, UNIQUE_OUTPUTS, .input_types = "T",
                   .output_types = "TU", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}),
     .params_size = sizeof(axis_params),
+    LK_OP_ATTRS(LK_ANY_INT("axis", 0), LK_INT("sorted", 1)),
     .parse = parse_axis,
     .infer = infer_unique,
     .plan = plan_unique,
@@ -268,6 +270,7 @@ const lk_op_class lk_op_non_max_suppression = {
                   1, .input_types = "TTUTT", .output_types = "U",
                   .types = {LK_TYPES_F32, LK_TYPE(LK_I64)}),
     .params_size = sizeof(bool),
+    LK_OP_ATTRS(LK_INT("center_point_box", 0)),
     .parse = parse_non_max,
     .infer = infer_non_max,
     .plan = plan_non_max,

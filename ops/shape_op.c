@@ -17,10 +17,8 @@ typedef struct shape_params {
 
 static void parse_shape(lk_attrs *attrs, void *params) {
   shape_params *shape = params;
-  shape->end = INT64_MAX;
-  if (attrs->node->opset < 15) return;
-  shape->start = lk_attrs_int(attrs, "start", 0);
-  shape->end = lk_attrs_int(attrs, "end", INT64_MAX);
+  shape->start = lk_attrs_int(attrs, "start");
+  shape->end = lk_attrs_int(attrs, "end");
 }
 
 /* A negative bound counts from the end; then both are held within the rank. */
@@ -55,6 +53,7 @@ const lk_op_class lk_op_shape = {
               .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
               .output_types = "U", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}),
     .params_size = sizeof(shape_params),
+    LK_OP_ATTRS(LK_ANY_INT("end", INT64_MAX, .since = 15), LK_INT("start", 0, .since = 15)),
     .parse = parse_shape,
     .infer = infer_shape,
     .plan = plan_shape,
@@ -114,51 +113,49 @@ static void keep_constant(lk_attrs *attrs, constant_params *constant, const lk_t
   }
 }
 
-static void parse_constant(lk_attrs *attrs, void *params) {
-  static const char *const names[] = {"value", "value_float", "value_floats", "value_int",
-                                      "value_ints"};
-  constant_params *constant = params;
-  const lk_attr *found = NULL;
-  for (uint32_t i = 0; i < attrs->node->n_attrs; i++) {
-    const lk_attr *attr = &attrs->node->attrs[i];
-    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-      if (strcmp(attr->name, names[k]) != 0) continue;
-      if (found != NULL) {
-        lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "attributes %s and %s, only one is allowed",
-                      found->name, attr->name);
-        return;
-      }
-      found = attr;
+/* The one attribute of the row's that is given; NULL: none is, or several are. */
+static const lk_op_attr *find_value(lk_attrs *attrs) {
+  const lk_op_row *row = &attrs->class_->row;
+  const lk_op_attr *found = NULL;
+  for (uint32_t i = 0; i < row->n_attrs; i++) {
+    const lk_op_attr *attr = &row->attrs[i];
+    if (!lk_op_attr_holds(attr, attrs->opset) || !lk_attrs_has(attrs, attr->name)) continue;
+    if (found != NULL) {
+      lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                    "attributes '%s' and '%s' are there, only one is allowed", found->name,
+                    attr->name);
+      return NULL;
     }
+    found = attr;
   }
-  if (found == NULL) {
-    lk_attrs_fail(attrs, LK_UNSUPPORTED,
-                  "no value; must be value, value_float, value_floats, value_int or value_ints");
-    return;
-  }
-  if (strcmp(found->name, "value") == 0) {
-    const lk_tensor *value = lk_attrs_tensor(attrs, "value");
+  if (found == NULL) lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "no value, one is required");
+  return found;
+}
+
+/* A list is a tensor of rank 1. */
+static void parse_constant(lk_attrs *attrs, void *params) {
+  constant_params *constant = params;
+  const lk_op_attr *found = find_value(attrs);
+  int64_t count = 0;
+  if (found == NULL) return;
+  if (found->type == LK_ATTR_TENSOR) {
+    const lk_tensor *value = lk_attrs_tensor(attrs, found->name);
     if (value != NULL) keep_constant(attrs, constant, &value->desc, value->data);
     return;
   }
-  /* The values are checked and copied by the readers; a list is a tensor of rank 1. */
-  bool floats = strncmp(found->name, "value_float", strlen("value_float")) == 0;
-  bool list = found->name[strlen(found->name) - 1] == 's';
-  uint32_t count;
-  if (floats) {
+  const bool is_float = found->type == LK_ATTR_FLOATS;
+  if (is_float) {
     count = lk_attrs_floats(attrs, found->name, (float *)(void *)constant->data,
                             CONSTANT_BYTES / sizeof(float));
-  } else {
+  } else if (found->type == LK_ATTR_INTS) {
     count = lk_attrs_ints(attrs, found->name, (int64_t *)(void *)constant->data,
                           CONSTANT_BYTES / sizeof(int64_t));
+  } else {
+    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute '%s' is not supported, tensors and numbers are",
+                  found->name);
   }
-  if (!list && count != 1) {
-    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "attribute %s has %" PRIu32 " values, must be one",
-                  found->name, count);
-  }
-  int64_t dim = count;
-  constant->desc = lk_tensor_desc_make(floats ? LK_F32 : LK_I64, list ? 1 : 0, &dim);
-  constant->bytes = count * lk_dtype_size(constant->desc.dtype);
+  constant->desc = lk_tensor_desc_make(is_float ? LK_F32 : LK_I64, found->is_list, &count);
+  constant->bytes = (size_t)count * lk_dtype_size(constant->desc.dtype);
 }
 
 static lk_status infer_constant(lk_inference *self, lk_error *error) {
@@ -179,6 +176,11 @@ const lk_op_class lk_op_constant = {
     LK_OP_ROW("Constant", "", 7, "a tensor that the node itself holds, up to 4 KB",
               .max_outputs = 1, .input_types = "T", .output_types = "?"),
     .params_size = sizeof(constant_params),
+    LK_OP_ATTRS(LK_OTHER("sparse_value", .since = 11),
+                LK_TENSOR("value", .is_required = 1, .until = 10), LK_TENSOR("value", .since = 11),
+                LK_ANY_FLOAT("value_float", 0, .since = 12), LK_FLOATS("value_floats", .since = 12),
+                LK_ANY_INT("value_int", 0, .since = 12), LK_INTS("value_ints", .since = 12),
+                LK_TEXT("value_string", .since = 12), LK_TEXTS("value_strings", .since = 12)),
     .parse = parse_constant,
     .infer = infer_constant,
     .plan = plan_constant,
@@ -234,6 +236,7 @@ const lk_op_class lk_op_constant_of_shape = {
               .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "?",
               .types = {LK_TYPES_INDEX}, .shape_inputs = 1u << 0),
     .params_size = sizeof(constant_of_shape_params),
+    LK_OP_ATTRS(LK_TENSOR("value")),
     .parse = parse_constant_of_shape,
     .infer = infer_constant_of_shape,
     .plan = plan_constant_of_shape,

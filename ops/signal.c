@@ -20,9 +20,8 @@ typedef struct signal_params {
 
 static void parse(lk_attrs *attrs, void *params) {
   signal_params *self = params;
-  self->is_periodic = lk_attrs_int(attrs, "periodic", 1) != 0;
+  self->is_periodic = lk_attrs_lists(attrs, "periodic") && lk_attrs_bool(attrs, "periodic");
   self->dtype = lk_attrs_dtype(attrs, "output_datatype");
-  if (self->dtype == LK_DTYPE_NONE) self->dtype = LK_F32;
   if ((LK_TYPES_NUMBER >> self->dtype & 1) == 0) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'output_datatype' is %s, must be a number",
                   lk_dtype_name(self->dtype));
@@ -108,15 +107,16 @@ static lk_status plan_window(lk_planner *planner, lk_error *error) {
 }
 
 #define WINDOW(symbol, name, which, summary_text)                                                  \
-  const lk_op_class lk_op_##symbol = {LK_OP_ROW(name, "", 17, summary_text, .min_inputs = 1,       \
-                                                .max_inputs = 1, .max_outputs = 1,                 \
-                                                .input_types = "T", .output_types = "?",           \
-                                                .types = {LK_TYPES_INDEX}, .shape_inputs = 1u),    \
-                                      .params_size = sizeof(signal_params),                        \
-                                      .variant = which,                                            \
-                                      .parse = parse,                                              \
-                                      .infer = infer_window,                                       \
-                                      .plan = plan_window}
+  const lk_op_class lk_op_##symbol = {                                                             \
+      LK_OP_ROW(name, "", 17, summary_text, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,    \
+                .input_types = "T", .output_types = "?", .types = {LK_TYPES_INDEX},                \
+                .shape_inputs = 1u),                                                               \
+      .params_size = sizeof(signal_params),                                                        \
+      .variant = which,                                                                            \
+      LK_OP_ATTRS(LK_INT("output_datatype", LK_F32), LK_INT("periodic", 1)),                       \
+      .parse = parse,                                                                              \
+      .infer = infer_window,                                                                       \
+      .plan = plan_window}
 WINDOW(hann_window, "HannWindow", HANN, "A wave of a cosine, from 0 to 1 and back");
 WINDOW(hamming_window, "HammingWindow", HAMMING, "The same from 0.087 on");
 WINDOW(blackman_window, "BlackmanWindow", BLACKMAN, "The same of two cosines");
@@ -178,6 +178,7 @@ const lk_op_class lk_op_mel_weight_matrix = {
               .output_types = "?", .types = {LK_TYPES_INDEX, LK_TYPES_FLOAT}, .shape_inputs = 0x1f),
     .params_size = sizeof(signal_params),
     .found_size = sizeof(lk_mel),
+    LK_OP_ATTRS(LK_INT("output_datatype", LK_F32)),
     .parse = parse,
     .infer = infer_mel,
     .plan = plan_mel,

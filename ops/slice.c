@@ -17,7 +17,6 @@ typedef struct slice_params {
 
 static void parse(lk_attrs *attrs, void *params) {
   slice_params *slice = params;
-  if (attrs->node->opset >= BOUNDS_AS_INPUTS_SINCE) return;
   for (uint32_t i = STARTS; i <= AXES; i++) {
     slice->counts[i] = lk_attrs_ints(attrs, names[i], slice->lists[i], LK_MAX_RANK);
   }
@@ -200,6 +199,10 @@ const lk_op_class lk_op_slice = {
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX},
               .shape_inputs = 1u << STARTS | 1u << ENDS | 1u << AXES | 1u << STEPS),
     .params_size = sizeof(slice_params),
+    LK_OP_ATTRS(
+        LK_INTS("axes", .until = BOUNDS_AS_INPUTS_SINCE - 1, .input = AXES),
+        LK_INTS("ends", .is_required = 1, .until = BOUNDS_AS_INPUTS_SINCE - 1, .input = ENDS),
+        LK_INTS("starts", .is_required = 1, .until = BOUNDS_AS_INPUTS_SINCE - 1, .input = STARTS)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

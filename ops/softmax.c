@@ -18,8 +18,8 @@ typedef struct softmax_params {
 
 static void parse(lk_attrs *attrs, void *params) {
   softmax_params *self = params;
-  self->flattens = attrs->node->opset < 13;
-  self->axis = lk_attrs_int(attrs, "axis", self->flattens ? 1 : -1);
+  self->flattens = attrs->opset < 13;
+  self->axis = lk_attrs_int(attrs, "axis");
 }
 
 static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity) {
@@ -100,7 +100,9 @@ static lk_status plan_hardmax(lk_planner *planner, lk_error *error) {
   LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1,             \
             .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
             .types = {LK_TYPES_FLOAT}, .in_place_inputs = over),                                   \
-      .params_size = sizeof(softmax_params), .parse = parse, .infer = infer
+      .params_size = sizeof(softmax_params),                                                       \
+      LK_OP_ATTRS(LK_INT("axis", 1, .until = 12), LK_INT("axis", -1, .since = 13)),                \
+      .parse = parse, .infer = infer
 const lk_op_class lk_op_softmax = {
     ROW("Softmax", "exp(x) / sum(exp(x)) along an axis", 1),
     .by_f32 = true,

@@ -14,19 +14,18 @@ typedef struct split_params {
 
 static void parse(lk_attrs *attrs, void *params) {
   split_params *self = params;
-  const int32_t opset = attrs->node->opset;
-  self->axis = lk_attrs_int(attrs, "axis", 0);
-  self->n_parts = attrs->node->n_outputs;
-  if (opset < SIZES_AS_INPUT_SINCE) lk_attrs_list(attrs, "split", &self->sizes);
-  if (opset < PARTS_GIVEN_SINCE || !lk_attrs_has(attrs, "num_outputs")) return;
-  const int64_t given = lk_attrs_int(attrs, "num_outputs", 0);
-  if (given >= attrs->node->n_outputs && given <= MOST_PARTS) {
+  self->axis = lk_attrs_int(attrs, "axis");
+  self->n_parts = attrs->n_outputs;
+  lk_attrs_list(attrs, "split", &self->sizes);
+  if (!lk_attrs_has(attrs, "num_outputs")) return;
+  const int64_t given = lk_attrs_int(attrs, "num_outputs");
+  if (given >= attrs->n_outputs && given <= MOST_PARTS) {
     self->n_parts = (uint32_t)given;
     return;
   }
   lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                 "num_outputs is %" PRId64 ", must be the outputs, which are %" PRIu32, given,
-                attrs->node->n_outputs);
+                attrs->n_outputs);
 }
 
 /* Equal parts, but for the last one from opset 18 on. `dim` may be a term. */
@@ -96,6 +95,8 @@ const lk_op_class lk_op_split = {
               .max_outputs = MOST_PARTS, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX}, .shape_inputs = 1u << SIZES),
     .params_size = sizeof(split_params),
+    LK_OP_ATTRS(LK_INT("axis", 0), LK_ANY_INT("num_outputs", 0, .since = PARTS_GIVEN_SINCE),
+                LK_INTS("split", .until = SIZES_AS_INPUT_SINCE - 1, .input = SIZES)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

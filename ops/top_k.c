@@ -16,9 +16,9 @@ typedef struct top_k_params {
 /* Unless they shall be sorted, any order is right. */
 static void parse(lk_attrs *attrs, void *params) {
   top_k_params *self = params;
-  self->axis = lk_attrs_int(attrs, "axis", -1);
-  self->smallest = lk_attrs_int(attrs, "largest", 1) == 0;
-  if (attrs->node->opset < K_AS_INPUT_SINCE) lk_attrs_list(attrs, "k", &self->k);
+  self->axis = lk_attrs_int(attrs, "axis");
+  self->smallest = lk_attrs_int(attrs, "largest") == 0;
+  lk_attrs_list(attrs, "k", &self->k);
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
@@ -73,6 +73,9 @@ const lk_op_class lk_op_top_k = {
               .output_types = "TU", .types = {LK_TYPES_INTEGER | LK_TYPES_FLOAT, LK_TYPE(LK_I64)},
               .shape_inputs = 1u << K),
     .params_size = sizeof(top_k_params),
+    LK_OP_ATTRS(LK_INT("axis", -1), LK_REQUIRED_INT("k", .until = K_AS_INPUT_SINCE - 1, .input = K),
+                LK_INT("largest", 1, .since = 11),
+                LK_INT("sorted", 1, .since = 11, .is_unused = 1)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

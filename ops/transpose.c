@@ -111,6 +111,7 @@ const lk_op_class lk_op_transpose = {
     LK_OP_ROW("Transpose", "", 7, "dimensions in another order", .min_inputs = 1, .max_inputs = 1,
               .max_outputs = 1, .input_types = "T", .output_types = "T"),
     .params_size = sizeof(transpose_params),
+    LK_OP_ATTRS(LK_INTS("perm")),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -79,6 +79,8 @@ const lk_op_class lk_op_dropout = {
               .types = {LK_TYPES_ANY, LK_TYPES_ANY, LK_TYPE(LK_BOOL)},
               .shape_inputs = 1u << DROPOUT_TRAINING, .in_place_inputs = 1,
               .mode_inputs = 1u << DROPOUT_TRAINING),
+    LK_OP_ATTRS(LK_FLOAT("ratio", 0.5F, .until = 11, .input = 1, .is_unused = 1),
+                LK_ANY_INT("seed", 0, .since = 12, .is_unused = 1)),
     .infer = infer_dropout,
     .plan = plan_dropout,
 };
@@ -87,7 +89,7 @@ const lk_op_class lk_op_dropout = {
 
 /* The parameter is allowzero: a bool. */
 static void parse_reshape(lk_attrs *attrs, void *params) {
-  *(bool *)params = attrs->node->opset >= 14 && lk_attrs_int(attrs, "allowzero", 0) != 0;
+  *(bool *)params = lk_attrs_bool(attrs, "allowzero");
 }
 
 static lk_status reshape_fail(lk_error *error, const lk_tensor_desc *from, const int64_t *shape,
@@ -201,7 +203,7 @@ static lk_status infer_reshape(lk_inference *self, lk_error *error) {
 
 /* The parameter is the axis: an int64_t. */
 static void parse_flatten(lk_attrs *attrs, void *params) {
-  *(int64_t *)params = lk_attrs_int(attrs, "axis", 1);
+  *(int64_t *)params = lk_attrs_int(attrs, "axis");
 }
 
 static lk_status infer_flatten(lk_inference *self, lk_error *error) {
@@ -241,14 +243,7 @@ enum { AXES_AS_INPUT_SINCE = 13 };
 
 static void parse_axes(lk_attrs *attrs, void *params) {
   axes_params *axes = params;
-  if (!lk_attrs_has(attrs, "axes")) return;
-  if (attrs->node->opset >= AXES_AS_INPUT_SINCE) {
-    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "attribute axes in opset %" PRId32 ", since opset 13 axes are input 1",
-                  attrs->node->opset);
-    return;
-  }
-  axes->given = true;
+  axes->given = lk_attrs_has(attrs, "axes");
   axes->n_axes = lk_attrs_ints(attrs, "axes", axes->axes, LK_MAX_RANK);
 }
 
@@ -338,30 +333,33 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
 const lk_op_class lk_op_reshape = {
     VIEW_ROW("Reshape", "another shape for the same elements", 2, 2),
     .params_size = sizeof(bool),
+    LK_OP_ATTRS(LK_INT("allowzero", 0, .since = 14)),
     .parse = parse_reshape,
     .infer = infer_reshape,
 };
 const lk_op_class lk_op_flatten = {
     VIEW_ROW("Flatten", "the dimensions before and from an axis on as two", 1, 1),
     .params_size = sizeof(int64_t),
+    LK_OP_ATTRS(LK_INT("axis", 1)),
     .parse = parse_flatten,
     .infer = infer_flatten,
 };
 const lk_op_class lk_op_squeeze = {
     VIEW_ROW("Squeeze", "drops dimensions of size 1", 1, 2),
     .params_size = sizeof(axes_params),
+    LK_OP_ATTRS(LK_INTS("axes", .until = AXES_AS_INPUT_SINCE - 1, .input = 1)),
     .parse = parse_axes,
     .infer = infer_squeeze,
 };
 const lk_op_class lk_op_unsqueeze = {
     VIEW_ROW("Unsqueeze", "inserts dimensions of size 1", 1, 2),
     .params_size = sizeof(axes_params),
+    LK_OP_ATTRS(LK_INTS("axes", .is_required = 1, .until = AXES_AS_INPUT_SINCE - 1, .input = 1)),
     .parse = parse_axes,
     .infer = infer_unsqueeze,
 };
 const lk_op_class lk_op_expand_dims = {
     VIEW_ROW_OF("ExpandDims", "com.microsoft", 1, "inserts a dimension of size 1", 2, 2),
     .params_size = sizeof(axes_params),
-    .parse = parse_axes,
     .infer = infer_unsqueeze,
 };

@@ -22,7 +22,8 @@ static lk_status check_inputs(const lk_node_desc *desc, lk_error *error) {
   return LK_OK;
 }
 
-/* Also of attributes that the operator does not know: all go into the key, by value. */
+/* That it can be read: all go into the key, by value. Whether the operator has it is another
+ * question (base/attrs.h). */
 static lk_status check_attr(const lk_attr *attr, lk_error *error) {
   if (attr->name == NULL || attr->type < LK_ATTR_INTS || attr->type > LK_ATTR_STRINGS ||
       (attr->data == NULL && attr->count > 0)) {
@@ -146,8 +147,8 @@ lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *given,
   void *params = lk_calloc(allocator, 1, node->class_->params_size);
   node->params = params;
   if (params == NULL) return lk_fail_memory(error, "an op's parameters", node->class_->params_size);
-  if (node->class_->parse == NULL) return LK_OK;
-  lk_attrs attrs = {.node = desc, .class_ = node->class_, .status = LK_OK, .error = error};
-  node->class_->parse(&attrs, params);
+  lk_attrs attrs = lk_attrs_of(node->class_, desc, error);
+  lk_attrs_check(&attrs);
+  if (attrs.status == LK_OK && node->class_->parse != NULL) node->class_->parse(&attrs, params);
   return attrs.status;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <latchkey/latchkey.h>
 
@@ -62,7 +63,8 @@ static const char doc[] = "Lists the operators that exist, or what models lack.\
                           "'opsets' are versions of the operator set that the operator comes from. "
                           "'in place': it may write its output over an input. 'post-ops': "
                           "activations and sums that follow it can be fused into it. JSON has the "
-                          "types too: inputs and outputs with one letter have one type.\n\n"
+                          "types too: inputs and outputs with one letter have one type; and the "
+                          "attributes, with the opsets that have them.\n\n"
                           "With models, every kind of node that cannot run is listed, also in "
                           "bodies and functions, and whatever else is not supported; the exit code "
                           "is 1 when there is any.\n\n"
@@ -99,19 +101,75 @@ static json_t *types_of(const lk_op_row *row) {
   return groups;
 }
 
+/* "a|b" as a list. */
+static json_t *texts_of(const char *texts) {
+  json_t *list = json_array();
+  for (const char *text = texts; text != NULL;) {
+    const size_t length = strcspn(text, "|");
+    (void)json_array_append_new(list, json_stringn(text, length));
+    text = text[length] != '\0' ? text + length + 1 : NULL;
+  }
+  return list;
+}
+
+/* null: it has none. */
+static json_t *default_of(const lk_op_attr *attr) {
+  if (attr->has_default == 0) return json_null();
+  if (attr->type == LK_ATTR_STRINGS) return texts_of(attr->texts);
+  if (attr->type == LK_ATTR_STRING) {
+    return json_stringn(attr->texts, strcspn(attr->texts, "|"));
+  }
+  if (attr->is_list == 0) {
+    return attr->type == LK_ATTR_INTS ? json_integer(attr->integer)
+                                      : json_real((double)attr->number);
+  }
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < attr->n_integers; i++) {
+    (void)json_array_append_new(list, json_integer(attr->integers[i]));
+  }
+  return list;
+}
+
+static const char *type_of(const lk_op_attr *attr) {
+  static const char *const names[] = {"?",      "int",     "float", "string",
+                                      "tensor", "strings", "graph", "sparse_tensor"};
+  const bool is_list = attr->is_list != 0;
+  return is_list && attr->type == LK_ATTR_INTS     ? "ints"
+         : is_list && attr->type == LK_ATTR_FLOATS ? "floats"
+                                                   : names[attr->type];
+}
+
+/* One for each range of opsets that has it in one way. */
+static json_t *attrs_of(const lk_op_row *row) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < row->n_attrs; i++) {
+    const lk_op_attr *attr = &row->attrs[i];
+    const bool is_choice = attr->type == LK_ATTR_STRING && attr->texts != NULL;
+    (void)json_array_append_new(
+        list, json_pack("{s:s, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:b}", "name", attr->name, "type",
+                        type_of(attr), "min_opset", attr->since != 0 ? attr->since : row->since,
+                        "max_opset", attr->until != 0 ? attr->until : LK_MAX_OPSET, "required",
+                        attr->is_required != 0, "default", default_of(attr), "choices",
+                        is_choice ? texts_of(attr->texts) : json_null(), "input",
+                        attr->input != 0 ? json_integer(attr->input) : json_null(), "unused",
+                        attr->is_unused != 0));
+  }
+  return list;
+}
+
 /* What passes make of it behind another operator; NULL: nothing. */
 static const char *fused_as(const lk_op_row *row) {
   return row->fusion.kind != 0 ? lk_post_op_name(row->fusion.kind) : NULL;
 }
 
 static json_t *describe(const lk_op_row *row) {
-  return json_pack("{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:s?, s:s?, s:s?, s:o, s:s}", "operator",
-                   row->op_type, "domain", domain_of(row), "min_opset", row->since, "max_opset",
-                   LK_MAX_OPSET, "worth_claiming", (row->flags & LK_OP_WORTH_CLAIMING) != 0,
-                   "in_place", row->in_place_inputs != 0, "post_ops",
-                   (row->flags & LK_OP_POST_OPS) != 0, "fused_as", fused_as(row), "inputs",
-                   row->input_types, "outputs", row->output_types, "types", types_of(row),
-                   "summary", row->summary);
+  return json_pack("{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:s?, s:s?, s:s?, s:o, s:o, s:s}",
+                   "operator", row->op_type, "domain", domain_of(row), "min_opset", row->since,
+                   "max_opset", LK_MAX_OPSET, "worth_claiming",
+                   (row->flags & LK_OP_WORTH_CLAIMING) != 0, "in_place", row->in_place_inputs != 0,
+                   "post_ops", (row->flags & LK_OP_POST_OPS) != 0, "fused_as", fused_as(row),
+                   "inputs", row->input_types, "outputs", row->output_types, "types", types_of(row),
+                   "attributes", attrs_of(row), "summary", row->summary);
 }
 
 static lk_status list_rows(const lk_api *api, bool json, lk_error *error) {

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/flow/list_state.h"
+#include "executor_glue/graph/own_ops.h"
 
 /* ---- positions ---- */
 
@@ -341,10 +342,10 @@ lk_status lk_flow_list_read(const lk_graph *graph, lk_stage *stage, lk_error *er
   }
   stage->list_op = op;
   stage->of_list = (lk_list_attributes){
-      .axis = lk_node_attr_int(node, "axis", 0),
-      .new_axis = lk_node_attr_int(node, "new_axis", 0) != 0,
-      .keeps_dims = lk_node_attr_int(node, "keepdims", 1) != 0,
-      .dtype = (uint32_t)lk_node_attr_int(node, "dtype", LK_F32),
+      .axis = lk_own_op_int(node, "axis"),
+      .new_axis = lk_own_op_int(node, "new_axis") != 0,
+      .keeps_dims = lk_own_op_int(node, "keepdims") != 0,
+      .dtype = (uint32_t)lk_own_op_int(node, "dtype"),
   };
   return LK_OK;
 }

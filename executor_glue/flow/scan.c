@@ -10,6 +10,7 @@
 #include "base/tensor.h"
 #include "executor_glue/flow/frame.h"
 #include "executor_glue/flow/stack.h"
+#include "executor_glue/graph/own_ops.h"
 
 /* Before opset 9, all inputs and outputs have a batch, and sequences lengths of their own. */
 enum { WITHOUT_BATCH_SINCE = 9 };
@@ -41,9 +42,8 @@ static uint32_t first_state(const lk_node *node) {
 
 lk_status lk_flow_scan_read(const lk_allocator *allocator, lk_stage *stage, lk_error *error) {
   const lk_node *node = stage->node;
-  const lk_attr *count = lk_node_attr(node, "num_scan_inputs", LK_ATTR_INTS);
   const uint32_t own = node->n_inputs - lk_node_captured(node);
-  const int64_t n = count != NULL && count->count == 1 ? *(const int64_t *)count->data : 0;
+  const int64_t n = lk_own_op_int(node, "num_scan_inputs");
   if (own < first_state(node) || n < 1 || n > own - first_state(node) ||
       node->n_outputs < own - first_state(node) - n) {
     return lk_fail(error, LK_MALFORMED,

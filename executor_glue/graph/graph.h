@@ -15,9 +15,6 @@
 #define LK_NO_VALUE (-1)
 #define LK_NO_NODE (-1)
 
-/* The first opset of ai.onnx that loaders read; the last is LK_MAX_OPSET. */
-#define LK_MIN_OPSET 7
-
 /* The operator of a node that makes a constant which a loader has left out. Constant nodes that
  * loaders read become constants, so no other node has it. */
 #define LK_GRAPH_UNREAD "Constant"

@@ -69,9 +69,37 @@ static lk_status malformed(const reader *r, const Onnx__AttributeProto *a, const
                  r->label, r->node->op_type, a->name, problem);
 }
 
-/* Leaves `out->type` 0 for what the graph IR does not have. */
+static int type_of(const Onnx__AttributeProto *a) {
+  return a->has_type ? (int)a->type : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED;
+}
+
+uint32_t lk_onnx_attribute_type(const Onnx__AttributeProto *attribute) {
+  switch (type_of(attribute)) {
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED:
+    return 0;
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT:
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
+    return LK_ATTR_INTS;
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:
+    return LK_ATTR_FLOATS;
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING:
+    return LK_ATTR_STRING;
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS:
+    return LK_ATTR_STRINGS;
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR:
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSORS:
+    return LK_ATTR_TENSOR;
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
+    return LK_ATTR_GRAPH;
+  default:
+    return LK_ATTR_OTHER;
+  }
+}
+
+/* Leaves `out->type` 0 for a graph; of what the IR does not have, the name and the type alone. */
 static lk_status read_one(const reader *r, const Onnx__AttributeProto *a, lk_attr *out) {
-  switch (a->has_type ? (int)a->type : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED) {
+  switch (type_of(a)) {
   case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT:
     return copy_list(r, LK_ATTR_INTS, &a->i, 1, sizeof a->i, out);
   case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
@@ -89,12 +117,13 @@ static lk_status read_one(const reader *r, const Onnx__AttributeProto *a, lk_att
     return copy_tensors(r, a->name, a->tensors, a->n_tensors, out);
   case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS:
     return copy_strings(r, a, out);
-  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
-    if (a->g == NULL) break;
-    return LK_OK;
   case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED:
     break;
   default:
+    out->type = lk_onnx_attribute_type(a);
+    if (out->type != LK_ATTR_GRAPH) return LK_OK;
+    if (a->g == NULL) break;
+    out->type = 0; /* a body of the node is no attribute of it */
     return LK_OK;
   }
   return malformed(r, a, "has no type or no value");

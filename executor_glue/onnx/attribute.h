@@ -9,9 +9,12 @@
 const Onnx__AttributeProto *lk_onnx_attribute_resolve(const lk_onnx_scope *scope,
                                                       const Onnx__AttributeProto *attribute);
 
+/* The lk_attr_type that it has in the graph IR; 0: the file does not say. */
+uint32_t lk_onnx_attribute_type(const Onnx__AttributeProto *attribute);
+
 /* Fills `attrs` [node->n_attribute], in memory of the scope's graph, and counts them. `label` names
- * the node in errors. Graphs are left to the caller; types and sparse tensors, which no operator
- * with a row has, are left out, and so is what a call of a function does not give. */
+ * the node in errors. Graphs are left to the caller; of types and of sparse tensors the attribute
+ * has a name and a type. What a call of a function does not give is left out. */
 lk_status lk_onnx_attributes_read(const lk_onnx_source *source, const lk_onnx_scope *scope,
                                   const Onnx__NodeProto *node, const char *label, lk_attr *attrs,
                                   uint32_t *out_count, lk_error *error);

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include <latchkey/latchkey.h>
+
 #include "base/alloc.h"
+#include "base/attrs.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/onnx/attribute.h"
@@ -33,6 +36,15 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
   return LK_OK;
 }
 
+/* By its name and type. Files of the first versions of ONNX have no types. */
+static lk_status check_attribute(const char *kind, const Onnx__AttributeProto *a, int32_t opset,
+                                 lk_error *error) {
+  const lk_op_row *row = lk_get_api(LK_API_VERSION)->op_find("Constant", "", opset);
+  const lk_attr given = {.name = kind, .type = lk_onnx_attribute_type(a), .count = 1};
+  if (row == NULL || given.type == 0) return LK_OK;
+  return lk_op_attr_check(row, opset, &given, error);
+}
+
 /* A copy of `count` elements; rank 0 or 1. */
 static lk_status from_elements(lk_graph *graph, int32_t value, uint32_t dtype, uint32_t rank,
                                size_t count, const void *elements, lk_error *error) {
@@ -43,7 +55,8 @@ static lk_status from_elements(lk_graph *graph, int32_t value, uint32_t dtype, u
 }
 
 lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, const lk_onnx_scope *scope,
-                                     int32_t value, const Onnx__NodeProto *node, lk_error *error) {
+                                     int32_t value, const Onnx__NodeProto *node, int32_t opset,
+                                     lk_error *error) {
   lk_graph *graph = scope->graph;
   const char *name = graph->values[value].name;
   if (node->n_attribute != 1 || node->attribute[0]->name == NULL) {
@@ -57,6 +70,10 @@ lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, const lk_onnx
         error, LK_MALFORMED,
         "failed to read Constant '%s': attribute '%s' refers to '%s', which nobody gives", name,
         kind, node->attribute[0]->ref_attr_name);
+  }
+  const lk_status allowed = check_attribute(kind, a, opset, error);
+  if (allowed != LK_OK) {
+    return lk_error_prefix(error, allowed, "failed to read Constant '%s'", name);
   }
   if (strcmp(kind, "value") == 0 && a->t != NULL) {
     return lk_onnx_constant_from_tensor(source, graph, value, a->t, error);

@@ -10,7 +10,8 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
                                        const Onnx__TensorProto *proto, lk_error *error);
 /* Makes `value` what a Constant node of the scope gives. */
 lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, const lk_onnx_scope *scope,
-                                     int32_t value, const Onnx__NodeProto *node, lk_error *error);
+                                     int32_t value, const Onnx__NodeProto *node, int32_t opset,
+                                     lk_error *error);
 /* After one of the two: as lk_onnx_source_forgive. What is left out is made by a node. */
 lk_status lk_onnx_constant_forgive(const lk_onnx_source *source, lk_graph *graph, int32_t value,
                                    lk_status status, lk_error *error);

@@ -67,6 +67,33 @@ static lk_status make_prefix(const lk_onnx_scope *scope, const Onnx__NodeProto *
   return LK_OK;
 }
 
+static bool has_attribute(const Onnx__FunctionProto *f, const char *name) {
+  for (size_t i = 0; i < f->n_attribute; i++) {
+    if (same_text(f->attribute[i], name)) return true;
+  }
+  for (size_t i = 0; i < f->n_attribute_proto; i++) {
+    if (same_text(f->attribute_proto[i]->name, name)) return true;
+  }
+  return false;
+}
+
+/* What the function does not have nobody would read. */
+static lk_status check_attribute(const lk_onnx_builder *b, const Onnx__NodeProto *node,
+                                 const Onnx__FunctionProto *f, const char *name) {
+  if (has_attribute(f, name)) return LK_OK;
+  char names[256] = "none";
+  size_t used = 0;
+  for (size_t i = 0; i < f->n_attribute + f->n_attribute_proto && used < sizeof names; i++) {
+    const char *one =
+        i < f->n_attribute ? f->attribute[i] : f->attribute_proto[i - f->n_attribute]->name;
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
+                             one != NULL ? one : "");
+  }
+  return lk_fail(b->error, LK_MALFORMED,
+                 "failed to read node '%s' (%s): the function has no attribute '%s'; it has %s",
+                 lk_onnx_node_label(node), node->op_type, name, names);
+}
+
 /* The call's attributes, none of which refers to others any more. In memory of the graph. */
 static lk_status resolve(const lk_onnx_builder *b, const lk_onnx_scope *scope,
                          const Onnx__NodeProto *node, lk_onnx_call *call) {
@@ -77,6 +104,7 @@ static lk_status resolve(const lk_onnx_builder *b, const lk_onnx_scope *scope,
   for (size_t i = 0; i < n; i++) {
     const Onnx__AttributeProto *a = lk_onnx_attribute_resolve(scope, node->attribute[i]);
     if (a == NULL || node->attribute[i]->name == NULL) continue;
+    LK_RETURN_NOT_OK(check_attribute(b, node, call->function, node->attribute[i]->name));
     names[call->n_given] = node->attribute[i]->name;
     given[call->n_given++] = (Onnx__AttributeProto *)(uintptr_t)a; /* only read */
   }

@@ -143,8 +143,8 @@ static lk_status add_outputs(lk_onnx_builder *b, lk_onnx_scope *scope,
   return LK_OK;
 }
 
-static lk_status add_constant(lk_onnx_builder *b, lk_onnx_scope *scope,
-                              const Onnx__NodeProto *node) {
+static lk_status add_constant(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__NodeProto *node,
+                              int32_t opset) {
   int32_t value = LK_NO_VALUE;
   if (node->n_output != 1 || !lk_onnx_given(node->output[0]) || node->n_input != 0) {
     return lk_fail(b->error, LK_MALFORMED,
@@ -158,7 +158,8 @@ static lk_status add_constant(lk_onnx_builder *b, lk_onnx_scope *scope,
                    "failed to read node '%s' (Constant): '%s' is made twice",
                    lk_onnx_node_label(node), made->name);
   }
-  const lk_status status = lk_onnx_constant_from_node(b->source, scope, value, node, b->error);
+  const lk_status status =
+      lk_onnx_constant_from_node(b->source, scope, value, node, opset, b->error);
   return lk_onnx_constant_forgive(b->source, scope->graph, value, status, b->error);
 }
 
@@ -189,7 +190,7 @@ static lk_status add_node(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__
   if (function != NULL) return lk_onnx_function_inline(b, scope, proto, function);
   LK_RETURN_NOT_OK(find_opset(b, scope, proto, &opset));
   if (strcmp(proto->op_type, "Constant") == 0 && lk_onnx_domain(proto->domain)[0] == '\0') {
-    return add_constant(b, scope, proto);
+    return add_constant(b, scope, proto, opset);
   }
   /* The scan has bounded the three counts. */
   LK_RETURN_NOT_OK(lk_graph_add_node(graph, (uint32_t)proto->n_input, (uint32_t)proto->n_output,

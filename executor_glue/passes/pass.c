@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/passes/attributes.h"
 #include "executor_glue/passes/bodies.h"
 
 const lk_pass lk_passes[] = {
@@ -95,6 +96,7 @@ static lk_status run_on_bodies(const passes_run *self, lk_graph *graph) {
 
 static lk_status run_on(const passes_run *self, lk_graph *graph) {
   int rounds = 0;
+  LK_RETURN_NOT_OK(lk_attributes_check(self->env, graph, self->error));
   for (size_t i = 0; i < lk_n_passes; i++) {
     if (lk_pass_is_disabled(lk_passes[i].name, self->disabled, self->n_disabled)) continue;
     uint64_t changes = 0;
@@ -103,8 +105,10 @@ static lk_status run_on(const passes_run *self, lk_graph *graph) {
     /* A pass sees a sorted graph, and may leave one that is not. */
     if (changes == 0) continue;
     LK_RETURN_NOT_OK(lk_graph_resolve(graph, self->error));
-    const bool again = (lk_passes[i].flags & LK_PASS_BEGINS_AGAIN) != 0;
-    if (again && ++rounds < MAX_ROUNDS) i = SIZE_MAX; /* the next one is the first */
+    if ((lk_passes[i].flags & LK_PASS_BEGINS_AGAIN) == 0) continue;
+    /* nodes of a body have come in */
+    LK_RETURN_NOT_OK(lk_attributes_check(self->env, graph, self->error));
+    if (++rounds < MAX_ROUNDS) i = SIZE_MAX; /* the next one is the first */
   }
   LK_RETURN_NOT_OK(run_on_bodies(self, graph));
   LK_RETURN_NOT_OK(lk_graph_resolve(graph, self->error));

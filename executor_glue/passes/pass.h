@@ -4,6 +4,14 @@
 #include "executor_glue/passes/refusals.h"
 #include "executor_glue/passes/symbolic_shapes.h"
 
+/* Who is told of attributes that operators do not have, in place of a failure. `sentence` names no
+ * node. What it returns ends the passes. */
+typedef struct lk_told_attributes {
+  lk_status (*tell)(void *arg, const lk_graph *graph, const lk_node *node, const char *sentence,
+                    lk_error *error);
+  void *arg;
+} lk_told_attributes;
+
 /* What a pass may use besides the graph: constant folding runs operators. */
 typedef struct lk_pass_env {
   const lk_api *api;
@@ -11,6 +19,7 @@ typedef struct lk_pass_env {
   uint64_t max_folded_bytes;  /* as in lk_session_options */
   lk_symbolic_shapes *shapes; /* of the graph that the pass gets: lk_pass_run makes them */
   lk_refusals *refusals;      /* where to note what passes leave; NULL: nobody listens */
+  const lk_told_attributes *told_attributes; /* NULL: passes fail */
 } lk_pass_env;
 
 /* Rewrites the graph in place and counts the rewrites. A pass that does not apply changes nothing.
@@ -48,7 +57,8 @@ lk_status lk_pass_run(const lk_pass *pass, const lk_pass_env *env, lk_graph *gra
 bool lk_pass_is_disabled(const char *name, const char *const *disabled, size_t n_disabled);
 /* Runs all passes but those in `disabled`, and lk_graph_resolve after each; then the same on the
  * bodies of its nodes. `out_changes`
- * [lk_n_passes] or NULL. LK_NOT_FOUND names a disabled pass that does not exist. */
+ * [lk_n_passes] or NULL. LK_NOT_FOUND names a disabled pass that does not exist; otherwise what
+ * lk_attributes_check says, which comes before the passes. */
 lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *const *disabled,
                         size_t n_disabled, uint64_t *out_changes, lk_error *error);
 /* Notes in env->refusals what the passes in `disabled` would rewrite of a graph that all others

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/attrs.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/passes/pattern.h"
@@ -65,9 +66,21 @@ static void describe_attrs(const lk_graph *graph, const lk_tree_result *result,
   }
 }
 
+/* Those of the node that it is like; but what it does not have and what says nothing is left out. */
+static void take_attrs(const lk_pass_env *env, const lk_node *like, replacement *out) {
+  const lk_op_row *from = lk_node_row(env, like), *to = lk_node_row(env, &out->node);
+  for (uint32_t i = 0; i < like->n_attrs; i++) {
+    const lk_attr *attr = &like->attrs[i];
+    const lk_op_attr *known = from != NULL ? lk_op_attr_find(from, attr->name, like->opset) : NULL;
+    const bool is_idle = known != NULL && lk_op_attr_is_default(known, attr);
+    const bool has = to != NULL && lk_op_attr_find(to, attr->name, out->node.opset) != NULL;
+    if (has || !is_idle) out->attrs[out->node.n_attrs++] = *attr;
+  }
+}
+
 /* False: it would have too many inputs or attributes, or nothing makes what it is to be like. */
-static bool describe(const lk_graph *graph, const lk_tree_result *result, const lk_match *match,
-                     replacement *out) {
+static bool describe(const lk_pass_env *env, const lk_graph *graph, const lk_tree_result *result,
+                     const lk_match *match, replacement *out) {
   const lk_node *root = &graph->nodes[match->nodes[0]], *like = like_of(graph, result, match);
   const uint32_t taken = like != NULL ? like->n_attrs : 0;
   uint32_t n_inputs = result->n_inputs;
@@ -83,7 +96,6 @@ static bool describe(const lk_graph *graph, const lk_tree_result *result, const 
     out->inputs[n_inputs++] = like->inputs[i];
   }
   describe_attrs(graph, result, match, out);
-  for (uint32_t i = 0; i < taken; i++) out->attrs[result->n_attrs + i] = like->attrs[i];
   out->node = (lk_node){.op_type = result->op_type,
                         .domain = result->domain,
                         .name = root->name,
@@ -91,10 +103,11 @@ static bool describe(const lk_graph *graph, const lk_tree_result *result, const 
                         .opset = result->opset != 0 ? result->opset : like->opset,
                         .n_inputs = n_inputs,
                         .n_outputs = 1,
-                        .n_attrs = result->n_attrs + taken,
+                        .n_attrs = result->n_attrs,
                         .inputs = out->inputs,
                         .outputs = &out->output,
                         .attrs = out->attrs};
+  if (like != NULL) take_attrs(env, like, out);
   return true;
 }
 
@@ -218,7 +231,7 @@ static lk_status apply(const lk_pass_env *env, lk_graph *graph, const pattern_li
     bool is_same = false;
     lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
     if (lk_pattern_match(env, graph, &pattern, (int32_t)n, &match, miss) &&
-        describe(graph, &pattern.result, &match, &made)) {
+        describe(env, graph, &pattern.result, &match, &made)) {
       LK_RETURN_NOT_OK(compare(env, graph, list, &made, &is_same, miss, error));
     }
     if (!is_same) note_left(env, graph, (int32_t)n, row->name, miss);

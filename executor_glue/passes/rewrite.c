@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/attrs.h"
 #include "base/status.h"
 #include "base/tensor.h"
 
@@ -66,11 +67,14 @@ uint32_t lk_node_arithmetic(const lk_pass_env *env, const lk_node *node) {
 }
 
 /* False: it comes at run time. */
-static bool read_number(const lk_graph *graph, const lk_node *node, const lk_op_number *number,
-                        float *out) {
+static bool read_number(const lk_graph *graph, const lk_node *node, const lk_op_row *row,
+                        const lk_op_number *number, float *out) {
   *out = number->fallback;
   if (number->input == 0 || node->opset < number->input_since) {
-    if (number->attr != NULL) *out = lk_node_attr_float(node, number->attr, number->fallback);
+    if (number->attr != NULL) {
+      const lk_op_attr *attr = lk_op_attr_find(row, number->attr, node->opset);
+      *out = lk_node_attr_float(node, number->attr, attr->number);
+    }
     return true;
   }
   if (number->input >= node->n_inputs || node->inputs[number->input] == LK_NO_VALUE) return true;
@@ -78,9 +82,9 @@ static bool read_number(const lk_graph *graph, const lk_node *node, const lk_op_
 }
 
 /* The same, with a note. */
-static bool take_number(const lk_graph *graph, const lk_node *node, const lk_op_number *number,
-                        float *out, lk_miss *miss) {
-  if (read_number(graph, node, number, out)) return true;
+static bool take_number(const lk_graph *graph, const lk_node *node, const lk_op_row *row,
+                        const lk_op_number *number, float *out, lk_miss *miss) {
+  if (read_number(graph, node, row, number, out)) return true;
   const int32_t value = node->inputs[number->input];
   if (lk_value_is_constant(graph, value)) {
     return lk_miss_note(miss, "", "its input %" PRIu32 ", '%s', is not one number of type f32",
@@ -99,8 +103,8 @@ bool lk_node_post_op(const lk_pass_env *env, const lk_graph *graph, const lk_nod
     return false;
   }
   *out = (lk_post_op){.kind = row->fusion.kind, .input = -1};
-  if (!take_number(graph, node, &row->fusion.alpha, &out->alpha, miss) ||
-      !take_number(graph, node, &row->fusion.beta, &out->beta, miss)) {
+  if (!take_number(graph, node, row, &row->fusion.alpha, &out->alpha, miss) ||
+      !take_number(graph, node, row, &row->fusion.beta, &out->beta, miss)) {
     return false;
   }
   /* a range of numbers; a comparison with NaN is false */

@@ -18,6 +18,20 @@ static void hear(void *arg, const char *sentence) {
   self->status = self->told->other(self->told->arg, sentence, &self->error);
 }
 
+/* Before passes have rewritten the node. */
+static lk_status tell_attribute(void *arg, const lk_graph *graph, const lk_node *node,
+                                const char *sentence, lk_error *error) {
+  const lk_missing_told *told = arg;
+  const lk_missing_node missing = {.op_type = node->op_type,
+                                   .domain = node->domain,
+                                   .opset = node->opset,
+                                   .scope = graph->scope,
+                                   .label = lk_node_label(graph, node),
+                                   .types = "",
+                                   .reason = sentence};
+  return told->node(told->arg, &missing, error);
+}
+
 /* A run gives tensors. */
 static lk_status check_outputs(const lk_graph *graph, const lk_missing_told *told,
                                lk_error *error) {
@@ -41,8 +55,11 @@ lk_status lk_model_find_missing(lk_context *context, const char *path,
   lk_graph *graph = NULL;
   listener ear = {.told = told};
   const lk_onnx_lenience lenience = {hear, &ear};
-  const lk_pass_env env = {
-      .api = api, .context = context, .max_folded_bytes = options->max_folded_bytes};
+  const lk_told_attributes attributes = {tell_attribute, (void *)(uintptr_t)told};
+  const lk_pass_env env = {.api = api,
+                           .context = context,
+                           .max_folded_bytes = options->max_folded_bytes,
+                           .told_attributes = &attributes};
   LK_TRY(lk_onnx_load_leniently(api->context_allocator(context), path, &lenience, &model, &graph,
                                 error));
   if (ear.status != LK_OK) LK_TRY(lk_fail(error, ear.status, "%s", ear.error.message));

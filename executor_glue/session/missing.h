@@ -6,7 +6,8 @@
 #include "executor_glue/flow/missing.h"
 
 typedef struct lk_missing_told {
-  lk_missing_fn *node; /* each node that cannot run; passes have rewritten the graph before */
+  lk_missing_fn *node; /* each node that cannot run, and each attribute that a node
+                          should not have; for the others, passes have rewritten the graph before */
   /* A sentence about each other thing that is not supported: opsets, types, inputs. */
   lk_status (*other)(void *arg, const char *sentence, lk_error *error);
   void *arg;

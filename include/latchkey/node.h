@@ -12,11 +12,14 @@ typedef struct lk_op lk_op;     /* one node of a graph, immutable */
 typedef struct lk_dims lk_dims; /* dimensions that are not known yet, by number */
 
 typedef enum lk_attr_type {
-  LK_ATTR_INTS = 1,   /* data: const int64_t[count]; a single INT has count 1 */
-  LK_ATTR_FLOATS = 2, /* data: const float[count] */
-  LK_ATTR_STRING = 3, /* data: const char[count], not necessarily NUL-terminated */
-  LK_ATTR_TENSOR = 4, /* data: const lk_tensor[count] */
-  LK_ATTR_STRINGS = 5 /* data: const char *const[count], NUL-terminated */
+  LK_ATTR_INTS = 1,    /* data: const int64_t[count]; a single INT has count 1 */
+  LK_ATTR_FLOATS = 2,  /* data: const float[count] */
+  LK_ATTR_STRING = 3,  /* data: const char[count], not necessarily NUL-terminated */
+  LK_ATTR_TENSOR = 4,  /* data: const lk_tensor[count] */
+  LK_ATTR_STRINGS = 5, /* data: const char *const[count], NUL-terminated */
+  /* What no node description may have: only lists of attributes name them. */
+  LK_ATTR_GRAPH = 6, /* a body */
+  LK_ATTR_OTHER = 7  /* a sparse tensor, a type, several graphs */
 } lk_attr_type;
 
 typedef struct lk_attr {
@@ -84,10 +87,10 @@ typedef struct lk_node_desc {
   const char *scope;       /* graph within the executor: NULL or "" = the main graph */
   uint64_t generation;     /* raised when the node or a constant of it changes */
   uint32_t position;       /* among nodes that write the same output tensor in place */
-  int32_t opset;           /* 7..LK_MAX_OPSET */
+  int32_t opset;           /* of the domain; of ai.onnx: LK_MIN_OPSET to LK_MAX_OPSET */
   uint32_t n_inputs, n_outputs, n_attrs, n_post_ops;
   const lk_node_input *inputs;
-  const lk_attr *attrs;
+  const lk_attr *attrs; /* of those that the operator's row lists for the opset */
   const lk_post_op *post_ops;
   /* [n_inputs]: who has the memory of each constant that is lent; NULL: nobody says, as where
    * `owners` is NULL. The op holds a reference until it is destroyed, and each plan that reads the
@@ -99,7 +102,8 @@ typedef struct lk_node_desc {
 
 /* ---- operators that exist ------------------------------------------------------------------ */
 
-/* The latest opset of ai.onnx that the rows know. */
+/* The oldest and the latest opset of ai.onnx that the rows know. */
+#define LK_MIN_OPSET 7
 #define LK_MAX_OPSET 28
 
 /* What others may do with an operator, whatever its attributes. */
@@ -122,10 +126,31 @@ typedef enum lk_op_flags {
 /* What sizes, axes and indices are made of, and what is asked of them. */
 #define LK_TYPES_OF_SHAPES (LK_TYPE(LK_I64) | LK_TYPE(LK_I32) | LK_TYPE(LK_BOOL))
 
+/* An attribute that an operator has. One whose default or type differs between opsets is in the
+ * list once for each. */
+typedef struct lk_op_attr {
+  const char *name;
+  uint32_t type;        /* lk_attr_type */
+  int32_t since, until; /* the opsets that have it; 0: the first and the last of the row */
+  /* As an attribute until then; from then on input `input` has what it said. 0: none has. */
+  uint32_t input;
+  uint8_t is_list;     /* LK_ATTR_INTS and LK_ATTR_FLOATS: any number of values, else exactly one */
+  uint8_t is_required; /* a node must have it */
+  uint8_t has_default; /* not giving it means the same as giving the default */
+  uint8_t is_unused;   /* nothing that the operator computes depends on it, as on one of training */
+  /* The default, or what it is read as where it is not given and has none. */
+  int64_t integer;
+  float number;
+  uint32_t n_integers; /* of a list that has a default */
+  const int64_t *integers;
+  const char *texts; /* LK_ATTR_STRING: what it may be, "linear|nearest", the default first; NULL:
+                        anything. LK_ATTR_STRINGS: the default, "Tanh|Tanh"; NULL: none */
+} lk_op_attr;
+
 /* A number among the parameters of an operator. */
 typedef struct lk_op_number {
-  const char *attr; /* the attribute that has it; NULL: none */
-  float fallback;   /* where it is not given */
+  const char *attr; /* the attribute that has it, which has the default; NULL: none */
+  float fallback;   /* where there is no attribute, and the input is not given */
   uint32_t input;   /* the input that has it instead, from opset `input_since` on; 0: none */
   int32_t input_since;
 } lk_op_number;
@@ -158,6 +183,8 @@ typedef struct lk_op_row {
   uint64_t in_place_inputs; /* bit i: output 0 may be written over input i */
   uint64_t mode_inputs;     /* bit i: of the values that input i may have, not all are supported */
   lk_op_fusion fusion;
+  const lk_op_attr *attrs; /* [n_attrs]: a node with any other attribute is refused */
+  uint32_t n_attrs;
 } lk_op_row;
 
 typedef struct lk_op_info {

@@ -3,7 +3,10 @@
 
 #include "ops/plan/op.h"
 
+#define LK_ACTIVATION_ATTR                                                                         \
+  LK_ANY_CHOICE("activation", "Clip|HardSigmoid|LeakyRelu|Relu|Sigmoid|Tanh")
+
 /* From attribute 'activation', which names an operator, and that operator's numbers: in
- * 'activation_params', or else in 'activation_alpha' and 'activation_beta'. False: there is none,
- * or it is not supported, which is noted. */
+ * 'activation_params' or, where the row does not list that, in 'activation_alpha' and
+ * 'activation_beta'. False: there is none, or their number is wrong, which is noted. */
 bool lk_attrs_activation(lk_attrs *attrs, lk_post_op *out_post_op);

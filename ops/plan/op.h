@@ -8,44 +8,13 @@
 
 #include <stdbool.h>
 
+#include "ops/plan/attrs.h"
 #include "ops/plan/dims.h"
 #include "ops/plan/env.h"
 
 typedef struct lk_planner lk_planner;
 typedef struct lk_op_class lk_op_class;
 typedef struct lk_resizing lk_resizing;
-
-/* The attributes of a node while it is created. The functions return the fallback when the
- * attribute is not there, and note a wrong type or size, which fails the creation. */
-typedef struct lk_attrs {
-  const lk_node_desc *node;
-  const lk_op_class *class_;
-  lk_status status;
-  lk_error *error;
-} lk_attrs;
-
-bool lk_attrs_has(const lk_attrs *attrs, const char *name);
-int64_t lk_attrs_int(lk_attrs *attrs, const char *name, int64_t fallback);
-/* The same of a size; what is below `least`, the fallback too, or over 2^40 is LK_OUT_OF_RANGE. So
- * a few of them, and of dimensions, can be added. */
-int64_t lk_attrs_int_from(lk_attrs *attrs, const char *name, int64_t fallback, int64_t least);
-float lk_attrs_float(lk_attrs *attrs, const char *name, float fallback);
-/* Copies up to `capacity` values and returns how many; 0: not there. */
-uint32_t lk_attrs_ints(lk_attrs *attrs, const char *name, int64_t *out, uint32_t capacity);
-uint32_t lk_attrs_floats(lk_attrs *attrs, const char *name, float *out, uint32_t capacity);
-/* Index of the attribute's string in `names` [count], `fallback` when it is not there; a string
- * that is none of them is LK_UNSUPPORTED. */
-uint32_t lk_attrs_choice(lk_attrs *attrs, const char *name, const char *const *names,
-                         uint32_t count, uint32_t fallback);
-/* Borrowed from the node, without a 0 behind it; NULL: not there. */
-const char *lk_attrs_string(lk_attrs *attrs, const char *name, uint32_t *out_length);
-/* Borrowed from the node; NULL: not there. */
-const char *const *lk_attrs_strings(lk_attrs *attrs, const char *name, uint32_t *out_count);
-uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name);          /* LK_DTYPE_NONE: not there */
-const lk_tensor *lk_attrs_tensor(lk_attrs *attrs, const char *name); /* NULL: not there */
-/* Notes a failure of the operator's own, with the node's name put before it. */
-void lk_attrs_fail(lk_attrs *attrs, lk_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* A constant input. */
 typedef struct lk_node_constant {
@@ -98,7 +67,13 @@ typedef struct lk_inference {
 /* How a row begins: {LK_OP_ROW("Relu", "", 1, "max(x, 0)", .flags = ...), .infer = ...}. The four
  * are the first members of lk_op_row; others that are not 0 follow by name. */
 #define LK_OP_ROW(name, domain, since, summary, ...)                                               \
-  .row = {sizeof(lk_op_row), name, domain, summary, since, __VA_ARGS__}
+  .row = {sizeof(lk_op_row), name, domain, summary, LK_OP_SINCE(domain, since), __VA_ARGS__}
+/* ai.onnx, whose domain is "", is older than the opsets that are served. */
+#define LK_OP_SINCE(domain, since)                                                                 \
+  (sizeof(domain) == 1 && (since) < LK_MIN_OPSET ? LK_MIN_OPSET : (since))
+
+/* The attributes of its nodes: beside `parse`, which reads these and no others. */
+#define LK_OP_ATTRS(...) LK_ATTR_LIST_OF(.row., __VA_ARGS__)
 
 struct lk_op_class {
   lk_op_row row; /* what others may know */
@@ -204,15 +179,6 @@ lk_tensor_desc lk_shape_pad_rank(const lk_tensor_desc *desc, uint32_t rank);
 lk_status lk_read_ints(const lk_tensor *tensor, const char *what, int64_t *out, uint32_t capacity,
                        uint32_t *out_count, lk_error *error);
 
-/* A list that older opsets have as an attribute and newer ones as an input. */
-typedef struct lk_list {
-  bool given;
-  uint32_t count;
-  int64_t values[64];
-} lk_list;
-
-/* From the attribute, if it is there. */
-void lk_attrs_list(lk_attrs *attrs, const char *name, lk_list *list);
 /* From input `index`, if it is there, else unchanged. */
 lk_status lk_read_list(const lk_inference *self, uint32_t index, const char *what, lk_list *list,
                        lk_error *error);

@@ -207,12 +207,6 @@ lk_status lk_read_ints(const lk_tensor *tensor, const char *what, int64_t *out, 
   return LK_OK;
 }
 
-void lk_attrs_list(lk_attrs *attrs, const char *name, lk_list *list) {
-  list->given = lk_attrs_has(attrs, name);
-  list->count = lk_attrs_ints(attrs, name, list->values,
-                              (uint32_t)(sizeof list->values / sizeof list->values[0]));
-}
-
 lk_status lk_read_list(const lk_inference *self, uint32_t index, const char *what, lk_list *list,
                        lk_error *error) {
   if (!lk_op_has(self->node, index)) return LK_OK;

@@ -86,7 +86,7 @@ static void cast(evaluation *self) {
 static void shape(evaluation *self) {
   const lk_tensor_desc *x = &self->of->inputs[0].desc;
   if (!lk_rank_is_known(x)) return;
-  int64_t start = self->of->node->opset >= 15 ? lk_attrs_int(&self->attrs, "start", 0) : 0;
+  int64_t start = lk_attrs_int(&self->attrs, "start");
   if (start < 0) start += x->rank;
   if (start < 0) start = 0;
   for (int64_t i = 0; i < self->count; i++) self->out[i] = x->dims[start + i];
@@ -252,7 +252,7 @@ static const struct {
 void lk_values_infer(const lk_inference *self, const lk_node_desc *desc,
                      int64_t out[LK_MAX_VALUES]) {
   for (int64_t i = 0; i < LK_MAX_VALUES; i++) out[i] = LK_DIM_UNKNOWN;
-  evaluation of = {.of = self, .attrs = {.node = desc}, .out = out};
+  evaluation of = {.of = self, .attrs = lk_attrs_of(self->node->class_, desc, NULL), .out = out};
   if (self->node->n_outputs == 0 || self->node->n_post_ops > 0) return;
   of.count = count_of(&self->outputs[0]);
   if (of.count <= 0 || self->node->class_->row.domain[0] != '\0') return;

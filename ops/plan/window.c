@@ -26,7 +26,8 @@ static void check_values(lk_attrs *attrs, const char *name, const int64_t *value
 /* Returns how many values there are; without any, `out` has the default. */
 static uint32_t read_values(lk_attrs *attrs, const char *name, int64_t least, int64_t most,
                             int64_t fallback, int64_t out[LK_MAX_SPATIAL]) {
-  const uint32_t count = lk_attrs_ints(attrs, name, out, LK_MAX_SPATIAL);
+  const uint32_t count =
+      lk_attrs_lists(attrs, name) ? lk_attrs_ints(attrs, name, out, LK_MAX_SPATIAL) : 0;
   check_values(attrs, name, out, count, least, most);
   for (uint32_t i = count; i < LK_MAX_SPATIAL; i++) out[i] = fallback;
   return count;
@@ -49,13 +50,12 @@ static void add_rank(lk_window *window, uint32_t count, uint32_t each) {
 }
 
 void lk_window_parse(lk_attrs *attrs, lk_window *out) {
-  static const char *const pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
   out->n_kernel = read_values(attrs, "kernel_shape", 1, MAX_EXTENT, 1, out->kernel);
   out->n_strides = read_values(attrs, "strides", 1, MAX_EXTENT, 1, out->strides);
   out->n_dilations = read_values(attrs, "dilations", 1, MAX_EXTENT, 1, out->dilations);
   read_pads(attrs, out);
-  out->auto_pad = lk_attrs_choice(attrs, "auto_pad", pads, 4, LK_PAD_NOTSET);
-  out->ceil_mode = lk_attrs_int(attrs, "ceil_mode", 0) != 0;
+  out->auto_pad = lk_attrs_lists(attrs, "auto_pad") ? lk_attrs_choice(attrs, "auto_pad") : 0;
+  out->ceil_mode = lk_attrs_lists(attrs, "ceil_mode") && lk_attrs_bool(attrs, "ceil_mode");
   add_rank(out, out->n_kernel, 1);
   add_rank(out, out->n_strides, 1);
   add_rank(out, out->n_dilations, 1);

@@ -12,6 +12,9 @@ typedef enum lk_auto_pad {
   LK_PAD_VALID
 } lk_auto_pad;
 
+/* In the order of lk_auto_pad. */
+#define LK_AUTO_PAD_ATTR LK_CHOICE("auto_pad", "NOTSET|SAME_UPPER|SAME_LOWER|VALID")
+
 /* As the attributes say, which are checked as far as they can be without an input. */
 typedef struct lk_window {
   /* with the defaults of those that are not given: 1, and no padding */
@@ -35,7 +38,8 @@ typedef struct lk_window_shape {
                                   ceil_mode */
 } lk_window_shape;
 
-/* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode. `out` comes zeroed. */
+/* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode, as far as the row lists
+ * them. `out` comes zeroed. */
 void lk_window_parse(lk_attrs *attrs, lk_window *out);
 /* The same for a transposed convolution, with output_padding and output_shape. */
 void lk_window_parse_transposed(lk_attrs *attrs, lk_window *out);

@@ -64,12 +64,12 @@ TEST(Clip, TakesAttributesBeforeOpset11) {
         .expect(clipped(x, Bound::CONSTANT, -1, Bound::CONSTANT, 2))
         .run();
   }
-  OpTester("Clip", 6)
+  OpTester("Clip", 7)
       .attr_float("max", 2)
       .input(x)
       .expect(clipped(x, Bound::NONE, 0, Bound::CONSTANT, 2))
       .run();
-  OpTester("Clip", 6).input(x).expect(x).run();
+  OpTester("Clip", 7).input(x).expect(x).run();
 }
 
 TEST(Clip, ANewBoundNeedsNoNewKernel) {
@@ -194,12 +194,12 @@ TEST(Clip, BoundsThatAreLeftOut) {
       .within(lk::EXACTLY)
       .expect(lk::tensor<double>({5}, {-most, most, 1e300, NAN, 1}))
       .run();
-  OpTester("Clip", 6)
+  OpTester("Clip", 7)
       .input(x)
       .within(lk::EXACTLY)
       .expect(lk::tensor<double>({5}, {-narrow, narrow, narrow, NAN, 1}))
       .run();
-  OpTester("Clip", 6)
+  OpTester("Clip", 7)
       .attr_float("min", 2)
       .input(x)
       .within(lk::EXACTLY)

@@ -19,7 +19,7 @@ const Case CASES[] = {
     {"Relu", 14, [](double x) { return x > 0 ? x : 0; }},
     {"Sigmoid", 13, [](double x) { return 1 / (1 + std::exp(-x)); }},
     {"Sqrt", 13, [](double x) { return std::sqrt(x); }, 0},
-    {"HardSigmoid", 6, [](double x) { return std::min(std::max(0.2 * x + 0.5, 0.0), 1.0); }},
+    {"HardSigmoid", 7, [](double x) { return std::min(std::max(0.2 * x + 0.5, 0.0), 1.0); }},
     {"HardSwish", 14, [](double x) { return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0); }},
 };
 
@@ -71,7 +71,7 @@ TEST(Eltwise, MatchesPlainLoops) {
 
 TEST(Eltwise, TakesParameters) {
   const Value x = random({2, 9}, 1, -4, 4);
-  OpTester("HardSigmoid", 6)
+  OpTester("HardSigmoid", 7)
       .attr_float("alpha", 0.5F)
       .attr_float("beta", 0.25F)
       .input(x)

@@ -120,7 +120,7 @@ TEST(EmptyGlobalAveragePool, IsNoNumber) {
     for (uint32_t dtype : FLOATING) {
       for (lk_layout layout : LAYOUTS) {
         SCOPED_TRACE(lk::text_of(dims) + " of type " + std::to_string(dtype));
-        OpTester("GlobalAveragePool", 1)
+        OpTester("GlobalAveragePool", 7)
             .input(numbers(dtype, dims, {}), layout)
             .expect(not_numbers(dtype, to))
             .run();

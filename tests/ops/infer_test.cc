@@ -258,6 +258,22 @@ TEST(Infer, TransformsUpTo31BitsOfNumbers) {
   }
 }
 
+// The attributes that a node of the row must have.
+void give_required(const lk_op_row &row, Node *node) {
+  for (uint32_t i = 0; i < row.n_attrs; i++) {
+    const lk_op_attr &attr = row.attrs[i];
+    const std::string name = attr.name, texts = attr.texts != nullptr ? attr.texts : "i,i";
+    const bool holds = attr.since <= node->opset && (attr.until == 0 || node->opset <= attr.until);
+    if (attr.is_required == 0 || !holds) continue;
+    if (attr.type == LK_ATTR_STRING) {
+      node->texts[name] = texts.substr(0, texts.find('|'));
+    } else {
+      node->ints[name] = std::vector<int64_t>(attr.is_list != 0 ? 2 : 1, 1);
+      if (name == "block_size") node->ints[name] = {16};
+    }
+  }
+}
+
 // Every row: inputs of one letter refuse different types, with a sentence that names both.
 TEST(Infer, InputsOfOneLetterHaveOneType) {
   const Table table = open_table();
@@ -281,14 +297,7 @@ TEST(Infer, InputsOfOneLetterHaveOneType) {
       node.op = row.op_type;
       node.domain = row.domain;
       node.opset = std::max(13, row.since);
-      node.ints["axis"] = {0};
-      node.ints["num_heads"] = node.ints["q_num_heads"] = node.ints["kv_num_heads"] = {1};
-      node.ints["pooled_shape"] = {1, 1};
-      node.ints["num_groups"] = node.ints["num_heads"] = {1};
-      node.ints["K"] = node.ints["N"] = {1};
-      node.ints["block_size"] = {16};
-      node.texts["direction"] = node.op == "BitShift" ? "LEFT" : "forward";
-      node.texts["equation"] = "i,i";
+      give_required(row, &node);
       node.inputs.resize(count);
       for (size_t n = 0; n < count; n++) {
         const uint32_t others = letter(n) == '?' ? 0 : row.types[letter(n) - 'T'];
@@ -380,7 +389,7 @@ TEST(Rows, SayWhatTheyAreFusedAs) {
   EXPECT_STREQ(clip->fusion.beta.attr, "max");
   EXPECT_EQ(clip->fusion.beta.input, 2u);
   EXPECT_EQ(clip->fusion.beta.input_since, 11);
-  EXPECT_EQ(find("HardSigmoid")->fusion.alpha.fallback, 0.2F);
+  EXPECT_STREQ(find("HardSigmoid")->fusion.alpha.attr, "alpha");
   EXPECT_EQ(find("Swish", 13, "latchkey")->fusion.kind, uint32_t{LK_POST_SWISH});
   EXPECT_EQ(find("Sub")->fusion.kind, uint32_t{LK_POST_SUB});
   EXPECT_EQ(find("Sqrt")->fusion.kind, 0u);

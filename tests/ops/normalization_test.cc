@@ -100,7 +100,15 @@ TEST(BatchNormalization, NamesWhatIsWrong) {
   norm(random({3}, 1), c, c).expect_bind(LK_INVALID_ARGUMENT, "rank 1");
   norm(lk::iota<double>({2, 3}), c, c).expect_bind(LK_UNSUPPORTED, "f64");
   norm(random({2, 3}, 1), c, c).attr("training_mode", 1).expect_create(LK_UNSUPPORTED, "training");
-  norm(random({2, 3}, 1), c, c).attr("spatial", 0).expect_create(LK_UNSUPPORTED, "spatial");
+  norm(random({2, 3}, 1), c, c).attr("spatial", 0).expect_create(LK_INVALID_ARGUMENT, "opset 8");
+  OpTester("BatchNormalization", 8)
+      .attr("spatial", 0)
+      .input(random({2, 3}, 1))
+      .input(c)
+      .input(c)
+      .input(c)
+      .input(c)
+      .expect_create(LK_UNSUPPORTED, "'spatial' is 0");
 }
 
 Value lrn(const Value &x, int64_t size, double alpha, double beta, double bias) {
@@ -149,7 +157,8 @@ TEST(LRN, MatchesPlainLoops) {
 
 TEST(LRN, NamesWhatIsWrong) {
   const Value x = random({1, 3, 2, 2}, 1);
-  OpTester("LRN", 13).input(x).expect_create(LK_OUT_OF_RANGE, "'size' is 0");
+  OpTester("LRN", 13).input(x).expect_create(LK_INVALID_ARGUMENT, "'size' is missing");
+  OpTester("LRN", 13).attr("size", 0).input(x).expect_create(LK_OUT_OF_RANGE, "'size' is 0");
   OpTester("LRN", 13)
       .attr("size", 3)
       .input(random({3}, 1))

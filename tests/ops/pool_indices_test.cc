@@ -260,7 +260,7 @@ TEST(AveragePool, TakesAllFloatingPointTypes) {
             .run();
       }
     }
-    OpTester("GlobalAveragePool", 1)
+    OpTester("GlobalAveragePool", 7)
         .input(numbers(dtype, {1, 2, 2, 2}, {1, 2, 3, 6, -4, 0, 0, 2}))
         .expect(numbers(dtype, {1, 2, 1, 1}, {3, -0.5}))
         .run();

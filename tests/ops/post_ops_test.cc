@@ -83,7 +83,7 @@ const std::vector<Base> &bases() {
              return lk::ref::pool(x, lk::ref::Pool::MEAN, TWO, {2, 3});
            }},
       {.op = "GlobalAveragePool",
-       .opset = 1,
+       .opset = 7,
        .add = plain_input,
        .compute =
            [](const Value &x) {
@@ -115,7 +115,7 @@ const std::vector<Base> &bases() {
              return lk::ref::apply(x, {LK_POST_SIGMOID, -1, 0, 0});
            }},
       {.op = "Clip",
-       .opset = 6,
+       .opset = 7,
        .add =
            [](OpTester *t, const Value &x, lk_layout layout) {
              t->input(x, layout).attr_float("min", -0.5F).attr_float("max", 0.5F);

@@ -92,7 +92,7 @@ TEST(RoiAlign, RefusesSizesThatAreNone) {
 
 TEST(MaxRoiPool, RefusesRegionsThatAreNone) {
   const auto pool = [](const std::vector<float> &region) {
-    return OpTester("MaxRoiPool", 1)
+    return OpTester("MaxRoiPool", 7)
         .attr_ints("pooled_shape", {1, 1})
         .input(iota<float>({2, 1, 3, 3}))
         .input(floats({1, 5}, region));

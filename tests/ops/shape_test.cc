@@ -112,7 +112,7 @@ TEST(Constant, HoldsEveryForm) {
 }
 
 TEST(Constant, FailsWithoutOrWithTwoValues) {
-  OpTester("Constant", 13).expect_create(LK_UNSUPPORTED, "value");
+  OpTester("Constant", 13).expect_create(LK_INVALID_ARGUMENT, "value");
   OpTester("Constant", 13)
       .attr("value_int", 1)
       .attr_float("value_float", 1)

@@ -1,4 +1,4 @@
-// Node descriptions that op_create refuses before it looks at the operator.
+// Node descriptions that op_create refuses, whatever the operator does with its inputs.
 #include "tests/plugin/handles.h"
 
 namespace {
@@ -29,13 +29,40 @@ protected:
   int64_t axis = 0;
   float number = 1;
   std::vector<lk_node_input> inputs{70, lk_node_input{}};
-  // Concat knows nothing of the second.
+  // Concat has no second one.
   lk_attr attrs[2] = {{"axis", LK_ATTR_INTS, 1, &axis}, {"other", LK_ATTR_FLOATS, 1, &number}};
   lk_node_desc desc{};
 };
 
-TEST_F(NodeDesc, TakesAttributesThatNobodyKnows) {
+constexpr char UNKNOWN[] = "it has no attribute 'other'; it has axis";
+
+TEST_F(NodeDesc, RefusesAttributesThatTheOperatorDoesNotHave) {
+  expect(LK_INVALID_ARGUMENT, UNKNOWN);
+  desc.n_attrs = 1;
   expect(LK_OK, "");
+  attrs[0].name = "axes";
+  expect(LK_INVALID_ARGUMENT, "it has no attribute 'axes', 'axis' may be meant; it has axis");
+}
+
+TEST_F(NodeDesc, RefusesAttributesThatAreThereTwiceOrNotAtAll) {
+  attrs[1] = attrs[0];
+  expect(LK_INVALID_ARGUMENT, "attribute 'axis' is there twice");
+  desc.n_attrs = 0;
+  expect(LK_INVALID_ARGUMENT, "attribute 'axis' is missing, it is required");
+}
+
+TEST_F(NodeDesc, RefusesAttributesOfAnotherType) {
+  const int64_t two[] = {0, 1};
+  const char text[] = "0";
+  desc.n_attrs = 1;
+  attrs[0] = {"axis", LK_ATTR_FLOATS, 1, &number};
+  expect(LK_INVALID_ARGUMENT, "attribute 'axis' holds a float, must hold an integer");
+  attrs[0] = {"axis", LK_ATTR_STRING, 1, text};
+  expect(LK_INVALID_ARGUMENT, "attribute 'axis' holds a string, must hold an integer");
+  attrs[0] = {"axis", LK_ATTR_INTS, 2, two};
+  expect(LK_INVALID_ARGUMENT, "attribute 'axis' has 2 values, must have one");
+  attrs[0] = {"axis", LK_ATTR_INTS, 0, nullptr};
+  expect(LK_INVALID_ARGUMENT, "attribute 'axis' has 0 values, must have one");
 }
 
 TEST_F(NodeDesc, RefusesAttributesThatCannotBeRead) {
@@ -48,19 +75,19 @@ TEST_F(NodeDesc, RefusesAttributesThatCannotBeRead) {
   attrs[1] = {"other", LK_ATTR_FLOATS, 1, nullptr};
   expect(LK_INVALID_ARGUMENT, "no data");
   attrs[1].count = 0;
-  expect(LK_OK, "");
+  expect(LK_INVALID_ARGUMENT, UNKNOWN);
 }
 
 TEST_F(NodeDesc, RefusesTensorAttributesThatCannotBeRead) {
   lk_tensor tensor{lk::desc_of(LK_F32, {1}), &number};
   attrs[1] = {"other", LK_ATTR_TENSOR, 1, &tensor};
-  expect(LK_OK, "");
+  expect(LK_INVALID_ARGUMENT, UNKNOWN);
   tensor.desc.layout = LK_LAYOUT_CHANNELS_LAST;
   expect(LK_INVALID_ARGUMENT, "attribute other must be plain and have data");
   tensor = {lk::desc_of(LK_F32, {1}), nullptr};
   expect(LK_INVALID_ARGUMENT, "attribute other must be plain and have data");
   tensor.desc.dims[0] = 0;
-  expect(LK_OK, "");
+  expect(LK_INVALID_ARGUMENT, UNKNOWN);
   tensor.desc.dims[0] = -1;
   expect(LK_OUT_OF_RANGE, "other");
   tensor.desc.rank = 9;
@@ -70,7 +97,7 @@ TEST_F(NodeDesc, RefusesTensorAttributesThatCannotBeRead) {
 TEST_F(NodeDesc, RefusesTextsThatAreNotThere) {
   const char *texts[] = {"tanh", "sigmoid"};
   attrs[1] = {"other", LK_ATTR_STRINGS, 2, texts};
-  expect(LK_OK, "");
+  expect(LK_INVALID_ARGUMENT, UNKNOWN);
   texts[1] = nullptr;
   expect(LK_INVALID_ARGUMENT, "text 1 of attribute other is NULL");
 }

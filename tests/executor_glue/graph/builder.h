@@ -276,7 +276,7 @@ inline const lk_api *test_api() {
 // Runs one pass and lk_graph_resolve; `changes` is what the pass counted.
 inline lk_status run_pass(GraphBuilder &graph, const char *name, uint64_t *changes,
                           const lk_api *api = test_api(), uint64_t max_folded_bytes = 0) {
-  const lk_pass_env env = {api, nullptr, max_folded_bytes, nullptr, nullptr};
+  const lk_pass_env env = {api, nullptr, max_folded_bytes, nullptr, nullptr, nullptr};
   *changes = 0;
   if (graph.status() != LK_OK) return graph.status();
   for (size_t i = 0; i < lk_n_passes; i++) {

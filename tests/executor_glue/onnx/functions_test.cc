@@ -13,6 +13,7 @@ struct Function {
   explicit Function(const std::string &name) { m.text(1, name).text(10, "local"); }
   Function &in(const std::string &name) { return m.text(4, name), *this; }
   Function &out(const std::string &name) { return m.text(5, name), *this; }
+  Function &has(const std::string &attribute) { return m.text(6, attribute), *this; }
   Function &node(const Message &n) { return m.add(7, n), *this; }
   Function &opset(int64_t version, const std::string &domain = "") {
     m.add(9, Message().text(1, domain).num(2, version));
@@ -83,15 +84,30 @@ TEST(OnnxFunctions, AttributesAreTheCallsOrTheDefaults) {
   EXPECT_EQ(m.node("LeakyRelu")->n_attrs, 0u);
 }
 
+TEST(OnnxFunctions, RefuseAttributesThatTheyDoNotHave) {
+  Loaded m;
+  Function f = twice();
+  const auto bytes = [&] {
+    return of({call("Twice", {"x"}, {"y"}, {attribute("slop", kFloat).flt(2, 0.25F)})}, {f});
+  };
+  LK_EXPECT_STATUS(LK_MALFORMED, m.memory(bytes()));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("node 'y' (Twice): the function has no attribute 'slop'; it "
+                                    "has none"));
+  f.has("slope").m.add(11, attribute("more", kFloat).flt(2, 0.5F));
+  LK_EXPECT_STATUS(LK_MALFORMED, m.memory(bytes()));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("no attribute 'slop'; it has slope, more"));
+}
+
 // A call within a function passes on what it was given, under another name.
 TEST(OnnxFunctions, CallOthers) {
-  const Function inner = Function("Inner").in("a").out("b").opset(13).node(
+  const Function inner = Function("Inner").has("slope").in("a").out("b").opset(13).node(
       node("LeakyRelu", {"a"}, {"b"}, {reference("alpha", kFloat, "slope")}));
   const Function outer = Function("Outer")
                              .in("a")
                              .out("b")
                              .opset(13)
                              .opset(1, "local")
+                             .has("s")
                              .node(call("Inner", {"a"}, {"b"}, {reference("slope", kFloat, "s")}));
   Loaded m;
   LK_ASSERT_OK(m.memory(
@@ -102,15 +118,18 @@ TEST(OnnxFunctions, CallOthers) {
 
 // The one that it was not given does not hide those behind it.
 TEST(OnnxFunctions, PassOnWhatTheyAreGivenAndNothingElse) {
-  const Function inner = Function("Inner").in("a").out("b").opset(13).node(
-      node("Selu", {"a"}, {"b"},
-           {reference("alpha", kFloat, "alpha"), reference("gamma", kFloat, "gamma")}));
+  const Function inner =
+      Function("Inner").has("alpha").has("gamma").in("a").out("b").opset(13).node(
+          node("Selu", {"a"}, {"b"},
+               {reference("alpha", kFloat, "alpha"), reference("gamma", kFloat, "gamma")}));
   const Function outer =
       Function("Outer")
           .in("a")
           .out("b")
           .opset(13)
           .opset(1, "local")
+          .has("absent")
+          .has("given")
           .node(call("Inner", {"a"}, {"b"},
                      {reference("alpha", kFloat, "absent"), reference("gamma", kFloat, "given")}));
   Loaded m;
@@ -126,6 +145,7 @@ TEST(OnnxFunctions, GiveConstantsWhatTheyAreGiven) {
                          .in("a")
                          .out("b")
                          .opset(13)
+                         .has("v")
                          .node(node("Constant", {}, {"c"}, {reference("value_float", kFloat, "v")}))
                          .node(node("Add", {"a", "c"}, {"b"}));
   Loaded m;

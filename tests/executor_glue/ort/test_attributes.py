@@ -1,10 +1,11 @@
-"""Attributes that ONNX Runtime hands over in a form of its own: lists of strings."""
+"""Attributes as ONNX Runtime hands them over, lists of strings in a form of their own, and those that
+operators do not have."""
 
 import numpy
 import pytest
 from close import assert_close
 from onnx import TensorProto, helper, numpy_helper
-from provider import check_claims, open_reference, open_session
+from provider import check_claims, open_reference, open_session, statistics
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
@@ -36,3 +37,40 @@ def test_functions_of_recurrent_layers(op_type, activations):
     found, = session.run(None, feeds)
     assert_close(found, right)
     assert check_claims(session, feeds)["claims"]["claimed"] == 1
+
+
+def model_of(nodes, opset, initializers=()):
+    graph = helper.make_graph(
+        nodes, "graph", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(numpy.full((4, 4), 0.5, numpy.float32), name)
+         for name in initializers])
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString()
+
+
+def test_a_text_that_is_not_in_the_list_leaves_the_node():
+    """ONNX Runtime has more activations for FusedGemm."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]),
+             helper.make_node("FusedGemm", ["m", "w"], ["y"], domain="com.microsoft",
+                              activation="Softsign")]
+    model = model_of(nodes, 17, ["w"])
+    session = open_session(model, {"claim": "all"})
+    feeds = {"x": numpy.random.default_rng(1).standard_normal((4, 4), numpy.float32)}
+    assert_close(session.run(None, feeds)[0], open_reference(model).run(None, feeds)[0])
+    left, = (one for one in statistics(session, feeds)["claims"]["left"]
+             if one["operator"] == "FusedGemm")
+    assert "attribute 'activation' is 'Softsign', must be one of: Clip, " in left["reason"]
+
+
+@pytest.mark.parametrize(("operator", "opset", "given"), [
+    ("LeakyRelu", 16, {"slope": 0.5}), ("Clip", 13, {"max": 1.0}),
+    ("ReduceSum", 13, {"axes": [1]}), ("Softmax", 13, {"axes": [1]}),
+    ("Softmax", 13, {"axis": 1.0}),
+])
+@pytest.mark.parametrize("claim", ["gains", "all"])
+def test_what_operators_do_not_have_is_never_passed_over(operator, opset, given, claim):
+    """ONNX Runtime itself refuses it, whoever would run the node."""
+    model = model_of([helper.make_node(operator, ["x"], ["y"], **given)], opset)
+    with pytest.raises(Exception, match=next(iter(given))):
+        open_session(model, {"claim": claim})

@@ -11,7 +11,7 @@ TEST(PassList, UnknownNameIsRefusedAndNothingIsDone) {
   g.node("Relu", {g.input("x", {1})});
   LK_ASSERT_OK(g.link());
   const char *disabled[] = {"identity", "no_such_pass"};
-  const lk_pass_env env = {lk::test_api(), nullptr, 0, nullptr, nullptr};
+  const lk_pass_env env = {lk::test_api(), nullptr, 0, nullptr, nullptr, nullptr};
   LK_EXPECT_STATUS(LK_NOT_FOUND, lk_passes_run(&env, g.get(), disabled, 2, nullptr, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("no_such_pass"));
   EXPECT_EQ(g->n_nodes, 1u);
@@ -25,7 +25,7 @@ TEST(PassList, EachPassCanBeSwitchedOffByName) {
     g.output(g.node("Relu", {g.node("Identity", {y})}));
     g.node("Relu", {x});
     EXPECT_EQ(g.link(), LK_OK);
-    const lk_pass_env env = {lk::test_api(), nullptr, 0, nullptr, nullptr};
+    const lk_pass_env env = {lk::test_api(), nullptr, 0, nullptr, nullptr, nullptr};
     EXPECT_EQ(lk_passes_run(&env, g.get(), disabled.data(), disabled.size(), nullptr, nullptr),
               LK_OK);
     return g->n_nodes;
@@ -46,7 +46,7 @@ TEST(PassList, ResidualAndTheActivationBehindItBothFuse) {
   g.output(z);
   LK_ASSERT_OK(g.link());
   std::vector<uint64_t> changes(lk_n_passes, 99);
-  const lk_pass_env env = {lk::test_api(), nullptr, 0, nullptr, nullptr};
+  const lk_pass_env env = {lk::test_api(), nullptr, 0, nullptr, nullptr, nullptr};
   LK_ASSERT_OK(lk_passes_run(&env, g.get(), nullptr, 0, changes.data(), LK_ERR));
   EXPECT_EQ(g->n_nodes, 2u);
   EXPECT_EQ(lk::post_op_kinds(g.producer(z)), (std::vector<uint32_t>{LK_POST_ADD, LK_POST_RELU}));

@@ -415,8 +415,8 @@ TEST(PatternsNorm, WhatIsNotIt) {
 // The bias would be a product that is gone when LayerNormalization is there.
 TEST(PatternsNorm, WhatIsScaledAndDoubledHasNoBias) {
   GraphBuilder g;
-  g.opset = 18;
-  const Norm n;
+  Norm n;
+  g.opset = n.opset = 18;
   const int32_t x = g.input("x", n.dims);
   const int32_t d = g.node("Sub", {x, mean_of(g, n, x)});
   const int32_t variance = mean_of(g, n, g.node("Pow", {d, g.scalar(2)}));

@@ -28,7 +28,7 @@ Heard hear(GraphBuilder &g, const Disabled &disabled = {},
   Heard heard;
   lk_refusals refusals;
   lk_refusals_begin(&refusals, allocator);
-  const lk_pass_env env = {lk::test_api(), nullptr, 0, nullptr, &refusals};
+  const lk_pass_env env = {lk::test_api(), nullptr, 0, nullptr, &refusals, nullptr};
   heard.status = g.link();
   if (heard.status == LK_OK) {
     heard.status = lk_passes_run(&env, g.get(), disabled.data(), disabled.size(), nullptr, LK_ERR);
@@ -293,7 +293,7 @@ TEST(Refusals, ListeningChangesNothing) {
   LK_ASSERT_OK(build(heard));
   LK_ASSERT_OK(build(unheard));
   LK_EXPECT_OK(hear(heard).status);
-  const lk_pass_env env = {lk::test_api(), nullptr, 0, nullptr, nullptr};
+  const lk_pass_env env = {lk::test_api(), nullptr, 0, nullptr, nullptr, nullptr};
   LK_ASSERT_OK(lk_passes_run(&env, unheard.get(), nullptr, 0, nullptr, LK_ERR));
   ASSERT_EQ(heard->n_nodes, unheard->n_nodes);
   for (size_t i = 0; i < heard->n_nodes; i++) {

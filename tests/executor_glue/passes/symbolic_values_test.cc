@@ -299,7 +299,8 @@ size_t compare(const Random &before, const Random &after, const lk_symbolic_shap
 
 TEST(SymbolicValues, WhatIsSaidOfSizesHoldsForAllOfThem) {
   const lk::Context context = lk::open();
-  const lk_pass_env env = {lk_get_api(LK_API_VERSION), context.get(), 1 << 20, nullptr, nullptr};
+  const lk_pass_env env = {
+      lk_get_api(LK_API_VERSION), context.get(), 1 << 20, nullptr, nullptr, nullptr};
   const lk_pass *constants = nullptr;
   for (size_t i = 0; i < lk_n_passes; i++) {
     if (std::string(lk_passes[i].name) == "constants") constants = &lk_passes[i];

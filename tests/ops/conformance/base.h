@@ -54,7 +54,7 @@ inline std::vector<Node> conformance_base() {
        .inputs = {x(m), x({6, 3})},
        .other = {x(n), x({6, 3})},
        .constants = {0, 1}},
-      {.op = "GlobalAveragePool", .opset = 1, .inputs = {x(a)}, .other = {x(b)}},
+      {.op = "GlobalAveragePool", .opset = 7, .inputs = {x(a)}, .other = {x(b)}},
       {.op = "Identity", .opset = 16, .inputs = {x(a)}, .other = {x(b)}},
       {.op = "LRN",
        .opset = 13,

@@ -110,7 +110,7 @@ inline std::vector<Node> conformance_quantized() {
        .opset = 13,
        .inputs = {m, one, z, one, z},
        .other = {n, one, z, one, z},
-       .attrs = [](auto *to) { ints(to, "axis", {1}); },
+       .attrs = [](auto *to) { ints(to, "axis", {1}), ints(to, "opset", {13}); },
        .empty = false},
       {.op = "QuantizeLinear",
        .opset = 13,

@@ -114,6 +114,7 @@ inline void pool(Draw &d) {
   d.tensor(shape);
   d.node.ints["kernel_shape"] = d.many(shape.size() - 2, 1, 3);
   d.node.ints["ceil_mode"] = {d.between(0, 1)};
+  d.node.opset = 19; // that has dilations
   d.windows(shape.size() - 2);
 }
 inline void convolution(Draw &d, bool transposed) {

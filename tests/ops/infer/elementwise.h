@@ -22,12 +22,13 @@ inline Rules infer_elementwise() {
     rules[op] = [](Draw &d) { binary(d); };
   }
   for (const char *op : {"And", "Or", "Xor"}) rules[op] = [](Draw &d) { binary(d, LK_BOOL); };
-  for (const char *op : {"BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}) {
-    rules[op] = [](Draw &d) {
-      binary(d, LK_U32);
-      d.node.texts["direction"] = "RIGHT";
-    };
+  for (const char *op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) {
+    rules[op] = [](Draw &d) { binary(d, LK_U32); };
   }
+  rules["BitShift"] = [](Draw &d) {
+    binary(d, LK_U32);
+    d.node.texts["direction"] = "RIGHT";
+  };
   for (const char *op : {"Max", "Mean", "Min", "Sum"}) {
     rules[op] = [](Draw &d) {
       const Shape shape = d.shape(0, 4);

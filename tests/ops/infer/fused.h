@@ -22,7 +22,7 @@ inline void fused_matmul(Draw &d) {
     const bool swaps = d.one_of(2), batch_inside = d.one_of(3);
     d.tensor(in_order(i == 0 ? a : b, swaps, batch_inside));
     d.node.ints[names[i][0]] = {swaps};
-    d.node.ints[names[i][1]] = {batch_inside};
+    if (d.node.op == "FusedMatMul") d.node.ints[names[i][1]] = {batch_inside};
   }
 }
 
@@ -110,7 +110,7 @@ inline void group_norm(Draw &d, bool skips) {
   const bool is_last = d.one_of(2);
   Dim &channels = is_last ? x.back() : x[1];
   if (!d.one_of(4)) channels = Draw::number(2 * d.between(1, 4));
-  d.node.ints = {{"groups", {2}}, {"channels_last", {is_last}}};
+  d.node.ints = {{"groups", {2}}, {"channels_last", {is_last}}, {"activation", {d.between(0, 1)}}};
   d.tensor(x);
   for (int i = 0; i < 2; i++) d.tensor({channels});
   if (!skips) return;

@@ -1,0 +1,12 @@
+/* The operators of ONNX that executors run themselves, and that the operator table therefore does not
+ * have: those with bodies, and those on sequences and optional values. */
+#pragma once
+
+#include "executor_glue/graph/graph.h"
+
+/* The operator's row, of which only name, opsets and attributes are set; NULL: it is none of
+ * these. */
+const lk_op_row *lk_own_op_find(const lk_node *node);
+
+/* An attribute of a node of such an operator, as its list says. */
+int64_t lk_own_op_int(const lk_node *node, const char *name);
