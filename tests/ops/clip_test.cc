@@ -56,7 +56,7 @@ TEST(Clip, TakesBoundsFromAnywhere) {
 
 TEST(Clip, TakesAttributesBeforeOpset11) {
   const Value x = random({40}, 1, -4, 4);
-  for (const int opset : {6, 10}) { // the first and the last of them
+  for (const int opset : {7, 10}) { // the first and the last of them
     OpTester("Clip", opset)
         .attr_float("min", -1)
         .attr_float("max", 2)

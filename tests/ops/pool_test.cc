@@ -256,7 +256,7 @@ TEST(Pool, NamesWhatIsWrong) {
     tester.input(value);
     return tester;
   };
-  pool("MaxPool", x).expect_bind(LK_INVALID_ARGUMENT, "'kernel_shape' is missing");
+  pool("MaxPool", x).expect_create(LK_INVALID_ARGUMENT, "'kernel_shape' is missing");
   pool("MaxPool", x)
       .attr_ints("kernel_shape", {2})
       .expect_bind(LK_INVALID_ARGUMENT, "'kernel_shape' has 1 values");
