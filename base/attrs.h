@@ -49,8 +49,8 @@
 
 /* ---- what is asked of one -------------------------------------------------------------------- */
 
-/* The entry for `opset`; where none holds then, that of the nearest one. NULL: the row does not list
- * it. */
+/* The entry for `opset`; where none holds then, that of the nearest one. NULL: the row does not
+ * list it. */
 const lk_op_attr *lk_op_attr_find(const lk_op_row *row, const char *name, int32_t opset);
 bool lk_op_attr_holds(const lk_op_attr *attr, int32_t opset);
 /* The given one says what the default says. */

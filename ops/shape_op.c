@@ -115,7 +115,7 @@ static void keep_constant(lk_attrs *attrs, constant_params *constant, const lk_t
 
 /* The one attribute of the row's that is given; NULL: none is, or several are. */
 static const lk_op_attr *find_value(lk_attrs *attrs) {
-  const lk_op_row *row = &attrs->class_->row;
+  const lk_op_row *row = attrs->row;
   const lk_op_attr *found = NULL;
   for (uint32_t i = 0; i < row->n_attrs; i++) {
     const lk_op_attr *attr = &row->attrs[i];

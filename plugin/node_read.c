@@ -147,7 +147,7 @@ lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *given,
   void *params = lk_calloc(allocator, 1, node->class_->params_size);
   node->params = params;
   if (params == NULL) return lk_fail_memory(error, "an op's parameters", node->class_->params_size);
-  lk_attrs attrs = lk_attrs_of(node->class_, desc, error);
+  lk_attrs attrs = lk_attrs_of(node->class_, &node->class_->row, desc, error);
   lk_attrs_check(&attrs);
   if (attrs.status == LK_OK && node->class_->parse != NULL) node->class_->parse(&attrs, params);
   return attrs.status;

@@ -1,5 +1,5 @@
-/* The operators of ONNX that executors run themselves, and that the operator table therefore does not
- * have: those with bodies, and those on sequences and optional values. */
+/* The operators of ONNX that executors run themselves, and that the operator table therefore does
+ * not have: those with bodies, and those on sequences and optional values. */
 #pragma once
 
 #include "executor_glue/graph/graph.h"

@@ -5,7 +5,6 @@
 #include "base/attrs.h"
 #include "base/status.h"
 #include "executor_glue/graph/own_ops.h"
-#include "executor_glue/passes/rewrite.h"
 
 /* Backwards: a node comes behind those that make its inputs. */
 static void find_needed(const lk_graph *graph, bool *values, bool *nodes) {
@@ -29,9 +28,9 @@ static lk_status check_body(const lk_op_row *row, const lk_node *node, uint32_t 
 
 /* Tells each, and keeps the others: what asks about the node later does not see them. Bodies of
  * operators that have none are told later. */
-static lk_status drop_refused(const lk_pass_env *env, const lk_graph *graph, const lk_op_row *row,
-                              bool has_bodies, lk_node *node, lk_error *error) {
-  const lk_told_attributes *told = env->told_attributes;
+static lk_status drop_refused(const lk_told_attributes *told, const lk_graph *graph,
+                              const lk_op_row *row, bool has_bodies, lk_node *node,
+                              lk_error *error) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     lk_error why = {LK_OK, ""};
@@ -50,14 +49,12 @@ static lk_status drop_refused(const lk_pass_env *env, const lk_graph *graph, con
   return LK_OK;
 }
 
-static lk_status check_node(const lk_pass_env *env, const lk_graph *graph, lk_node *node,
-                            lk_error *error) {
+static lk_status check_node(const lk_api *api, const lk_told_attributes *told,
+                            const lk_graph *graph, lk_node *node, lk_error *error) {
   const lk_op_row *own = lk_own_op_find(node);
-  const lk_op_row *row = own != NULL ? own : lk_node_row(env, node);
+  const lk_op_row *row = own != NULL ? own : api->op_find(node->op_type, node->domain, node->opset);
   if (row == NULL) return LK_OK;
-  if (env->told_attributes != NULL) {
-    return drop_refused(env, graph, row, own != NULL, node, error);
-  }
+  if (told != NULL) return drop_refused(told, graph, row, own != NULL, node, error);
   lk_status status = lk_op_attrs_check(row, node->opset, node->attrs, node->n_attrs, error);
   for (uint32_t i = 0; status == LK_OK && i < node->n_bodies; i++) {
     status = check_body(row, node, i, error);
@@ -67,14 +64,15 @@ static lk_status check_node(const lk_pass_env *env, const lk_graph *graph, lk_no
                          node->op_type);
 }
 
-lk_status lk_attributes_check(const lk_pass_env *env, lk_graph *graph, lk_error *error) {
+lk_status lk_attributes_check(const lk_api *api, const lk_told_attributes *told, lk_graph *graph,
+                              lk_error *error) {
   lk_status status = LK_OK;
   bool *needed = lk_calloc(graph->allocator, graph->n_values + graph->n_nodes, sizeof *needed);
   if (needed == NULL) return lk_fail_memory(error, "what is needed", graph->n_values);
   find_needed(graph, needed, needed + graph->n_values);
   for (size_t n = 0; n < graph->n_nodes; n++) {
     if (!needed[graph->n_values + n]) continue;
-    LK_TRY(check_node(env, graph, &graph->nodes[n], error));
+    LK_TRY(check_node(api, told, graph, &graph->nodes[n], error));
   }
 cleanup:
   lk_free(graph->allocator, needed);

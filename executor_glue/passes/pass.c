@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "executor_glue/passes/attributes.h"
 #include "executor_glue/passes/bodies.h"
 
 const lk_pass lk_passes[] = {
@@ -94,9 +93,13 @@ static lk_status run_on_bodies(const passes_run *self, lk_graph *graph) {
   return LK_OK;
 }
 
+static lk_status check_attributes(const passes_run *self, lk_graph *graph) {
+  return lk_attributes_check(self->env->api, self->env->told_attributes, graph, self->error);
+}
+
 static lk_status run_on(const passes_run *self, lk_graph *graph) {
   int rounds = 0;
-  LK_RETURN_NOT_OK(lk_attributes_check(self->env, graph, self->error));
+  LK_RETURN_NOT_OK(check_attributes(self, graph));
   for (size_t i = 0; i < lk_n_passes; i++) {
     if (lk_pass_is_disabled(lk_passes[i].name, self->disabled, self->n_disabled)) continue;
     uint64_t changes = 0;
@@ -107,7 +110,7 @@ static lk_status run_on(const passes_run *self, lk_graph *graph) {
     LK_RETURN_NOT_OK(lk_graph_resolve(graph, self->error));
     if ((lk_passes[i].flags & LK_PASS_BEGINS_AGAIN) == 0) continue;
     /* nodes of a body have come in */
-    LK_RETURN_NOT_OK(lk_attributes_check(self->env, graph, self->error));
+    LK_RETURN_NOT_OK(check_attributes(self, graph));
     if (++rounds < MAX_ROUNDS) i = SIZE_MAX; /* the next one is the first */
   }
   LK_RETURN_NOT_OK(run_on_bodies(self, graph));

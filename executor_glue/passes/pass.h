@@ -1,16 +1,9 @@
 /* Passes over the graph IR: each one file and one row in pass_list.inc. */
 #pragma once
 
+#include "executor_glue/passes/attributes.h"
 #include "executor_glue/passes/refusals.h"
 #include "executor_glue/passes/symbolic_shapes.h"
-
-/* Who is told of attributes that operators do not have, in place of a failure. `sentence` names no
- * node. What it returns ends the passes. */
-typedef struct lk_told_attributes {
-  lk_status (*tell)(void *arg, const lk_graph *graph, const lk_node *node, const char *sentence,
-                    lk_error *error);
-  void *arg;
-} lk_told_attributes;
 
 /* What a pass may use besides the graph: constant folding runs operators. */
 typedef struct lk_pass_env {

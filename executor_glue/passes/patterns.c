@@ -66,7 +66,7 @@ static void describe_attrs(const lk_graph *graph, const lk_tree_result *result,
   }
 }
 
-/* Those of the node that it is like; but what it does not have and what says nothing is left out. */
+/* Those of the node that it is like, without what says nothing and what it does not have. */
 static void take_attrs(const lk_pass_env *env, const lk_node *like, replacement *out) {
   const lk_op_row *from = lk_node_row(env, like), *to = lk_node_row(env, &out->node);
   for (uint32_t i = 0; i < like->n_attrs; i++) {

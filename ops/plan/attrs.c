@@ -8,7 +8,6 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/op.h"
 
 #define MOST_SIZE ((int64_t)1 << 40)
 
@@ -23,8 +22,10 @@ void lk_attrs_fail(lk_attrs *attrs, lk_status status, const char *format, ...) {
                           attrs->desc->op_type, attrs->desc->output_name, sentence);
 }
 
-lk_attrs lk_attrs_of(const lk_op_class *class_, const lk_node_desc *desc, lk_error *error) {
+lk_attrs lk_attrs_of(const lk_op_class *class_, const lk_op_row *row, const lk_node_desc *desc,
+                     lk_error *error) {
   return (lk_attrs){.class_ = class_,
+                    .row = row,
                     .opset = desc->opset,
                     .n_inputs = desc->n_inputs,
                     .n_outputs = desc->n_outputs,
@@ -35,13 +36,13 @@ lk_attrs lk_attrs_of(const lk_op_class *class_, const lk_node_desc *desc, lk_err
 
 void lk_attrs_check(lk_attrs *attrs) {
   lk_error why = {LK_OK, ""};
-  const lk_status status = lk_op_attrs_check(&attrs->class_->row, attrs->opset, attrs->desc->attrs,
-                                             attrs->desc->n_attrs, &why);
+  const lk_status status =
+      lk_op_attrs_check(attrs->row, attrs->opset, attrs->desc->attrs, attrs->desc->n_attrs, &why);
   if (status != LK_OK) lk_attrs_fail(attrs, status, "%s", why.message);
 }
 
 bool lk_attrs_lists(const lk_attrs *attrs, const char *name) {
-  return lk_op_attr_find(&attrs->class_->row, name, attrs->opset) != NULL;
+  return lk_op_attr_find(attrs->row, name, attrs->opset) != NULL;
 }
 
 /* The row's entry, which says the default; `*out_given` is the node's, or NULL. A name that the row
@@ -49,7 +50,7 @@ bool lk_attrs_lists(const lk_attrs *attrs, const char *name) {
 static const lk_op_attr *find(lk_attrs *attrs, const char *name, lk_attr_type type,
                               const lk_attr **out_given) {
   static const lk_op_attr none = {0};
-  const lk_op_attr *attr = lk_op_attr_find(&attrs->class_->row, name, attrs->opset);
+  const lk_op_attr *attr = lk_op_attr_find(attrs->row, name, attrs->opset);
   *out_given = NULL;
   if (attr == NULL || attr->type != (uint32_t)type) {
     lk_attrs_fail(attrs, LK_INTERNAL, "its row does not list the attribute '%s' that it reads",
@@ -64,7 +65,7 @@ static const lk_op_attr *find(lk_attrs *attrs, const char *name, lk_attr_type ty
 }
 
 bool lk_attrs_has(lk_attrs *attrs, const char *name) {
-  const lk_op_attr *attr = lk_op_attr_find(&attrs->class_->row, name, attrs->opset);
+  const lk_op_attr *attr = lk_op_attr_find(attrs->row, name, attrs->opset);
   const lk_attr *given = NULL;
   (void)find(attrs, name, attr != NULL ? (lk_attr_type)attr->type : LK_ATTR_INTS, &given);
   return given != NULL;

@@ -5,12 +5,13 @@
 
 typedef struct lk_op_class lk_op_class;
 
-/* What `parse` sees of a node. Its attributes are those that the row lists, with the right types and
- * counts: others have been refused. The functions return the list's default where an attribute is
+/* What `parse` sees of a node. Its attributes are those that the row lists, with the right types
+ * and counts: others have been refused. The functions return the list's default where an attribute is
  * not given or not of the node's opset, and note what else is wrong, which fails the creation: also
  * that the row does not list what is asked for. */
 typedef struct lk_attrs {
   const lk_op_class *class_;
+  const lk_op_row *row;
   int32_t opset;
   uint32_t n_inputs, n_outputs;
   lk_status status;
@@ -19,7 +20,8 @@ typedef struct lk_attrs {
 } lk_attrs;
 
 /* Of a node of the class, whose attributes have been checked. */
-lk_attrs lk_attrs_of(const lk_op_class *class_, const lk_node_desc *desc, lk_error *error);
+lk_attrs lk_attrs_of(const lk_op_class *class_, const lk_op_row *row, const lk_node_desc *desc,
+                     lk_error *error);
 /* Checks them: "failed to create ...". */
 void lk_attrs_check(lk_attrs *attrs);
 

@@ -252,7 +252,9 @@ static const struct {
 void lk_values_infer(const lk_inference *self, const lk_node_desc *desc,
                      int64_t out[LK_MAX_VALUES]) {
   for (int64_t i = 0; i < LK_MAX_VALUES; i++) out[i] = LK_DIM_UNKNOWN;
-  evaluation of = {.of = self, .attrs = lk_attrs_of(self->node->class_, desc, NULL), .out = out};
+  evaluation of = {.of = self,
+                   .attrs = lk_attrs_of(self->node->class_, &self->node->class_->row, desc, NULL),
+                   .out = out};
   if (self->node->n_outputs == 0 || self->node->n_post_ops > 0) return;
   of.count = count_of(&self->outputs[0]);
   if (of.count <= 0 || self->node->class_->row.domain[0] != '\0') return;

@@ -1,5 +1,5 @@
-"""Attributes as ONNX Runtime hands them over, lists of strings in a form of their own, and those that
-operators do not have."""
+"""Attributes as ONNX Runtime hands them over, lists of strings in a form of their own, and those
+that operators do not have."""
 
 import numpy
 import pytest
