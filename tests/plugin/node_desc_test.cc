@@ -44,6 +44,23 @@ TEST_F(NodeDesc, RefusesAttributesThatTheOperatorDoesNotHave) {
   expect(LK_INVALID_ARGUMENT, "it has no attribute 'axes', 'axis' may be meant; it has axis");
 }
 
+TEST_F(NodeDesc, RefusesOpsetsThatAreNotServed) {
+  for (const char *op_type : {"Relu", "Concat", "GlobalAveragePool", "Clip"}) {
+    for (const int32_t opset : {-1, 0, 3, 6, LK_MAX_OPSET + 1}) {
+      Op op;
+      desc.op_type = op_type;
+      desc.opset = opset;
+      LK_EXPECT_STATUS(LK_UNSUPPORTED, api()->op_create(executor, &desc, op.out(), LK_ERR));
+      EXPECT_THAT(LK_MESSAGE, HasSubstr("opsets 7 to 28 are supported"));
+    }
+  }
+  for (uint32_t i = 0; api()->op_row(i) != nullptr; i++) {
+    const lk_op_row &row = *api()->op_row(i);
+    if (row.domain[0] != '\0') continue;
+    EXPECT_GE(row.since, LK_MIN_OPSET) << row.op_type;
+  }
+}
+
 TEST_F(NodeDesc, RefusesAttributesThatAreThereTwiceOrNotAtAll) {
   attrs[1] = attrs[0];
   expect(LK_INVALID_ARGUMENT, "attribute 'axis' is there twice");
