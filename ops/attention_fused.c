@@ -4,9 +4,8 @@
  *
  * So every dimension broadcasts as there, the last one of the mask too. Ranks are 3, or 4 with
  * heads; of k, rows and elements lie as those of q, or with `k_rows` [batch][rows][heads][size]. A
- * mask of bool says which scores stay, or with `hides` which do not: `filter` is added to the
- * others, so low a number that nothing is left of them. A row of scores that are all minus infinity
- * makes NaN, as there, or with `zeros` 0. */
+ * mask of bool says which scores stay, or with `hides` which do not: `filter` stands in the place of
+ * the others. With `zeros`, weights are 0 in each row of which softmax makes NaN. */
 #include <math.h>
 
 #include "base/status.h"
@@ -45,7 +44,7 @@ static lk_status fail_dims(const lk_inference *self, lk_error *error) {
   char q[LK_TENSOR_TEXT_CAPACITY], k[LK_TENSOR_TEXT_CAPACITY], v[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to attend: q is %s, k %s, v %s, must be of one rank, 3 or 4, with equal "
-                 "sizes of q and k, 1 or more, and equal rows of k and v",
+                 "sizes of q and k, and equal rows of k and v",
                  lk_tensor_text(&self->inputs[Q].desc, q), lk_tensor_text(&self->inputs[K].desc, k),
                  lk_tensor_text(&self->inputs[V].desc, v));
 }
@@ -64,7 +63,7 @@ static lk_status find_scores(const lk_inference *self, lk_tensor_desc *out, lk_e
   const lk_tensor_desc *v = &self->inputs[V].desc;
   const uint32_t rank = q->rank;
   if ((rank != 3 && rank != RANK) || k->rank != rank || v->rank != rank ||
-      lk_dims_differ(q->dims[rank - 1], k->dims[rank - 1]) || q->dims[rank - 1] == 0) {
+      lk_dims_differ(q->dims[rank - 1], k->dims[rank - 1])) {
     return fail_dims(self, error);
   }
   const lk_tensor_desc of_q = batch_of(q), of_k = batch_of(k);
@@ -120,7 +119,19 @@ static lk_status take(lk_planner *planner, uint32_t input, lk_heads *out, lk_err
   return LK_OK;
 }
 
-/* What is added to scores, for one of bool. */
+/* Q and K whose heads have no elements: a 0 for all scores. */
+static lk_status take_nothing(lk_planner *planner, lk_attention *step, lk_error *error) {
+  static const float zero = 0;
+  const int64_t one = 1;
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &one);
+  step->q = step->k = (lk_heads){0};
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &step->q.operand, error));
+  step->k.operand = step->q.operand;
+  step->size = 1;
+  return lk_plan_fill(planner, &step->q.operand, sizeof zero, &zero, error);
+}
+
+/* What stands in the place of scores, or 0, for a mask of bool. */
 static lk_status take_bools(lk_planner *planner, const lk_operand *given, const lk_operand *to,
                             lk_error *error) {
   const fused_params *params = planner->node->params;
@@ -179,15 +190,21 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                        .size = q.dims[3],
                        .v_size = v.dims[3],
                        .scale = params->scale,
-                       .needs_score = !params->zeros,
+                       .needs_score = true,
+                       .hides_nan = params->zeros,
                        .left = -1,
                        .right = -1};
-  LK_RETURN_NOT_OK(take(planner, Q, &step.q, error));
-  LK_RETURN_NOT_OK(take(planner, K, &step.k, error));
+  if (step.size > 0) {
+    LK_RETURN_NOT_OK(take(planner, Q, &step.q, error));
+    LK_RETURN_NOT_OK(take(planner, K, &step.k, error));
+  } else {
+    LK_RETURN_NOT_OK(take_nothing(planner, &step, error));
+  }
   LK_RETURN_NOT_OK(take(planner, V, &step.v, error));
   if (lk_op_has(planner->node, MASK) && step.keys > 0) {
     LK_RETURN_NOT_OK(take_mask(planner, step.keys, &mask, error));
     step.mask = &mask;
+    step.fills = planner->inputs[MASK].desc.dtype == LK_BOOL;
   }
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, output_layout(planner), &y, error));
   const lk_head_sizes sizes = {step.batch, step.heads, step.queries, step.v_size};

@@ -168,7 +168,8 @@ static void do_scores(const task *self, int64_t head, int64_t query, int64_t end
     is_plain = fabsf(most) < LARGE_SCORE;
   }
   if (!is_plain) {
-    lk_attend_row row = {.scores = own, .n = n, .scale = of->scale, .cap = of->cap};
+    lk_attend_row row = {
+        .scores = own, .n = n, .fills = of->fills, .scale = of->scale, .cap = of->cap};
     for (uint32_t m = 0; m < of->n_masks; m++) {
       const int64_t *step = of->masks[m];
       row.masks[m] =
@@ -185,9 +186,21 @@ static void do_scores(const task *self, int64_t head, int64_t query, int64_t end
   if (correction != 1 && y != NULL) loops->multiply(y, of->v_size, correction);
 }
 
+/* All keys with the weight 0, which makes NaN of what is not finite in V. */
+static void weigh_nothing(const task *self, float *y) {
+  const lk_attend *of = self->self;
+  memset(y, 0, (size_t)of->v_size * sizeof *y);
+  for (int64_t key = 0; key < of->window.keys; key++) {
+    const float *v = self->v + key * of->v.row;
+    for (int64_t i = 0; i < of->v_size; i++) y[i] += 0 * v[i];
+  }
+}
+
 static void end_row(const task *self, float sum, float *y) {
   const lk_attend *of = self->self;
-  if (sum == 0) {
+  if (of->hides_nan && !(sum > 0)) {
+    weigh_nothing(self, y);
+  } else if (sum == 0) {
     for (int64_t i = 0; i < of->v_size; i++) y[i] = of->needs_score ? NAN : 0;
   } else {
     of->loops->attend.multiply(y, of->v_size, 1 / sum);

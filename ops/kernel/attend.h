@@ -35,7 +35,9 @@ typedef struct lk_attend {
   uint32_t n_masks;
   int64_t masks[LK_ATTEND_MASKS][3]; /* strides of batch, head and query; keys lie side by side */
   bool has_lengths;
+  bool fills;       /* as of lk_attend_row: one mask, and no cap */
   bool needs_score; /* a row that attends nothing, or minus infinities alone, becomes NaN, not 0 */
+  bool hides_nan;   /* weights of a row are 0 where softmax makes NaN of it; without a window */
   /* ---- by lk_attend_plan ---- */
   bool is_few;                  /* rows: K and V are read where they lie */
   bool reads_v;                 /* where it lies */

@@ -120,6 +120,7 @@ typedef struct lk_attend_row {
   float *scores;
   int64_t n;
   const float *masks[2]; /* NULL: none */
+  bool fills;            /* what the mask has stands in the place of the score, where it is not 0 */
   float scale, cap;      /* cap 0: none */
 } lk_attend_row;
 

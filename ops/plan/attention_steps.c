@@ -317,7 +317,9 @@ static lk_status plan_at_once(lk_planner *planner, const lk_attention *self, lk_
                     .scale = self->scale,
                     .cap = self->softcap,
                     .sink = self->sink,
+                    .fills = self->fills,
                     .needs_score = self->needs_score,
+                    .hides_nan = self->hides_nan,
                     .has_lengths = self->lengths != NULL};
   for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
     int64_t strides[LK_MAX_RANK];

@@ -67,7 +67,7 @@ typedef struct lk_attention {
   /* What is added to each row's powers of e (f32 [heads]). */
   lk_attend_sink sink;
   const lk_operand *sinks;
-  bool needs_score; /* as in lk_attend; without seen scores */
+  bool fills, needs_score, hides_nan; /* as in lk_attend; without seen scores */
 } lk_attention;
 
 lk_status lk_plan_attention(lk_planner *planner, const lk_attention *self, lk_error *error);

@@ -395,4 +395,95 @@ TEST(FusedAttention, TakesOneLongRow) {
   }
 }
 
+// Scores of one number each: row r has q[r] * k[c] plus a mask, or what is filled in.
+struct Scores {
+  std::vector<float> q, k, v;
+  std::vector<uint8_t> stays; // or else `mask`
+  std::vector<float> mask;
+  bool zeros = false;
+  float filter = -INFINITY;
+};
+
+std::vector<float> attended(const Scores &s) {
+  const size_t keys = s.k.size();
+  std::vector<float> y;
+  for (size_t r = 0; r < s.q.size(); r++) {
+    std::vector<double> p;
+    double most = -INFINITY, sum = 0, all = 0;
+    for (size_t c = 0; c < keys; c++) {
+      double x = double(s.q[r] * s.k[c]); // as f32, which may overflow
+      if (!s.mask.empty()) x += double(s.mask[r * keys + c]);
+      if (!s.stays.empty() && s.stays[r * keys + c] == 0) x = double(s.filter);
+      p.push_back(x);
+      if (x > most) most = x;
+    }
+    for (double &x : p) sum += x = std::exp(x - most);
+    for (size_t c = 0; c < keys; c++) {
+      const double weight = s.zeros && std::isnan(p[c] / sum) ? 0 : p[c] / sum;
+      all += weight * double(s.v[c]);
+    }
+    y.push_back(float(all));
+  }
+  return y;
+}
+
+void check_scores(const Scores &s) {
+  const int64_t rows = int64_t(s.q.size()), keys = int64_t(s.k.size());
+  OpTester test("Attention", 1);
+  test.domain("latchkey").attr("zeros", s.zeros).attr_float("filter", s.filter);
+  test.input(tensor<float>({1, rows, 1}, s.q)).input(tensor<float>({1, keys, 1}, s.k));
+  test.input(tensor<float>({1, keys, 1}, s.v));
+  if (!s.mask.empty()) test.input(tensor<float>({1, rows, keys}, s.mask));
+  if (!s.stays.empty()) test.input(tensor<uint8_t>({1, rows, keys}, s.stays, LK_BOOL));
+  test.expect(tensor<float>({1, rows, 1}, attended(s))).run();
+}
+
+// What softmax makes NaN of becomes 0, whatever the reason: NaN or infinities in Q or in the mask.
+TEST(FusedAttention, ZerosStandForEveryNaN) {
+  const std::vector<float> edges = {0, 1, -INFINITY, INFINITY, NAN};
+  for (const bool zeros : {false, true}) {
+    for (const float v : {2.0F, INFINITY, NAN}) {
+      for (const int64_t many : {1, 40}) { // few rows, and blocks
+        Scores s;
+        s.zeros = zeros;
+        s.k = {1, 0.5F, -1};
+        s.v = {1, v, 3};
+        for (int64_t i = 0; i < many; i++) {
+          for (const float q : {1.0F, INFINITY, NAN}) {
+            for (const float a : edges) {
+              for (const float b : {0.0F, -INFINITY}) {
+                s.q.push_back(q);
+                for (const float x : {a, b, b}) s.mask.push_back(x);
+              }
+            }
+          }
+        }
+        check_scores(s);
+      }
+    }
+  }
+}
+
+// A score that is filled is gone, though it was NaN or infinite.
+TEST(FusedAttention, FilledScoresDoNotMatter) {
+  for (const float filter : {-INFINITY, -1e38F}) {
+    for (const float edge : {NAN, INFINITY, -INFINITY, 3e38F}) {
+      Scores s;
+      s.filter = filter;
+      s.q = {1, 2, 1, edge};
+      s.k = {1, edge, 0};
+      s.v = {1, 2, 3};
+      s.stays = {1, 0, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0};
+      check_scores(s);
+    }
+  }
+}
+
+TEST(FusedAttention, HeadsOfNoElementsHaveScoresOfZero) {
+  OpTester test("Attention", 1);
+  test.domain("latchkey").input(zeros({2, 3, 0})).input(zeros({2, 4, 0}));
+  test.input(tensor<float>({1, 4, 1}, {1, 2, 3, 6}));
+  test.expect(tensor<float>({2, 3, 1}, {3, 3, 3, 3, 3, 3})).run();
+}
+
 } // namespace
