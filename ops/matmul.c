@@ -35,7 +35,7 @@ static void parse_fused(lk_attrs *attrs, void *params) {
 static uint32_t fused_post_ops(const lk_op_node *node, lk_post_op *out) {
   const matmul_params *self = node->params;
   if (self->alpha == 1.0F) return 0;
-  out[0] = (lk_post_op){LK_POST_LINEAR, -1, self->alpha, 0};
+  out[0] = (lk_post_op){LK_POST_LINEAR, -1, self->alpha, -0.0F};
   return 1;
 }
 
@@ -128,36 +128,17 @@ static double gemm_flops(const lk_op_node *node, const lk_tensor *inputs,
   return 2 * (double)lk_elements(&outputs[0]) * sums;
 }
 
-/* alpha A'B' + beta C as post-ops of the product: with C, beta (alpha / beta A'B' + C). */
+/* alpha A'B' + beta C as post-ops of the product. */
 static uint32_t gemm_post_ops(const lk_op_node *node, lk_post_op *out) {
   const gemm_params *self = node->params;
   uint32_t count = 0;
-  const bool adds = lk_op_has(node, 2) && self->beta != 0.0F;
-  const float before = adds ? self->alpha / self->beta : self->alpha;
-  if (before != 1.0F) out[count++] = (lk_post_op){LK_POST_LINEAR, -1, before, 0};
-  if (adds) out[count++] = (lk_post_op){LK_POST_ADD, 2, 0, 0};
-  if (adds && self->beta != 1.0F) out[count++] = (lk_post_op){LK_POST_LINEAR, -1, self->beta, 0};
+  if (self->alpha != 1.0F) out[count++] = (lk_post_op){LK_POST_LINEAR, -1, self->alpha, -0.0F};
+  if (lk_op_has(node, 2) && self->beta != 0.0F) {
+    out[count++] = self->beta == 1.0F ? (lk_post_op){LK_POST_ADD, 2, 0, 0}
+                                      : (lk_post_op){LK_POST_ADD_SCALED, 2, self->beta, 0};
+  }
   if (self->is_activated) out[count++] = self->activation;
   return count;
-}
-
-/* In place of the post-ops, whose quotient of alpha and beta is of f32. */
-static lk_status plan_gemm_f64(lk_planner *planner, const lk_matmul *matmul, lk_error *error) {
-  const gemm_params *params = planner->node->params;
-  lk_operand to;
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_plan_plain_matmul(planner, matmul, &to, error));
-  if (planner->node->n_post_ops == 0) return LK_OK;
-  lk_chain_begin_at(planner, &to, &chain);
-  const lk_element_value product = lk_chain_operand(&chain, &to);
-  chain.value = lk_element_unary(&chain.program, LK_ELEMENT_LINEAR, product, params->alpha, 0);
-  if (lk_op_has(planner->node, 2) && params->beta != 0.0F) {
-    lk_element_value c;
-    LK_RETURN_NOT_OK(lk_chain_input(&chain, 2, &c, error));
-    c = lk_element_unary(&chain.program, LK_ELEMENT_LINEAR, c, params->beta, 0);
-    chain.value = lk_element_binary(&chain.program, LK_ELEMENT_ADD, chain.value, c);
-  }
-  return lk_chain_step(&chain, error);
 }
 
 static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
@@ -173,7 +154,6 @@ static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
                       .b_k = params->transpose_b ? 1 : b->dims[1],
                       .b_column = params->transpose_b ? b->dims[1] : 1,
                       .c_row = b->dims[params->transpose_b ? 0 : 1]};
-  if (planner->outputs[0].dtype == LK_F64) return plan_gemm_f64(planner, &matmul, error);
   return lk_plan_matmul(planner, &matmul, true, error);
 }
 

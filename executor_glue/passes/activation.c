@@ -1,5 +1,6 @@
 /* Fuses activations, and arithmetic with one constant number, into the operator that makes their
- * input, as post-ops. */
+ * input, as post-ops. Every step is rounded as its node says: a quotient stays one, unless a product
+ * gives the same bits. */
 #include <math.h>
 
 #include "base/names.h"
@@ -11,12 +12,14 @@ typedef struct activation {
   lk_post_op post_op;
 } activation;
 
-/* alpha * x + beta from Add, Sub, Mul or Div with one number. */
-static bool read_linear(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
-                        activation *out, lk_miss *miss) {
+/* A post-op from Add, Sub, Mul or Div with one number. A product has the beta -0, which leaves its
+ * sign even where it is 0. */
+static bool read_number_step(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
+                             activation *out, lk_miss *miss) {
   lk_number_step step;
   if (!lk_node_number_step(env, graph, node, &step)) return false;
-  float alpha = 1.0f, beta = 0.0f;
+  uint32_t kind = LK_POST_LINEAR;
+  float alpha = 1.0f, beta = -0.0f;
   out->input = step.operand;
   switch (step.kind) {
   case LK_POST_ADD:
@@ -30,35 +33,45 @@ static bool read_linear(const lk_pass_env *env, const lk_graph *graph, const lk_
     beta = step.number_first ? step.number : -step.number;
     break;
   default: /* LK_POST_DIV */
-    /* 1 / number may be too small for a float, which makes it 0 */
-    alpha = step.number_first || step.number == 0.0f ? 0.0f : 1.0f / step.number;
-    if (alpha == 0.0f) {
-      return lk_miss_note(miss, "", "a division %s %g is not a product with a number of type f32",
-                          step.number_first ? "of" : "by", (double)step.number);
+    if (step.number_first) {
+      return lk_miss_note(miss, "", "a division of a number, %g, is not fused",
+                          (double)step.number);
+    }
+    alpha = step.number;
+    if (lk_has_exact_reciprocal(step.number)) {
+      alpha = 1.0f / step.number;
+    } else {
+      kind = LK_POST_QUOTIENT;
+      beta = 0.0f;
     }
   }
-  out->post_op = (lk_post_op){LK_POST_LINEAR, -1, alpha, beta};
+  out->post_op = (lk_post_op){kind, -1, alpha, beta};
   if (isfinite(alpha) && isfinite(beta)) return true;
   return lk_miss_note(miss, "", "its number, %g, is not finite", (double)step.number);
 }
 
-/* Folds a linear post-op into the last one of the node when that is linear too. */
-static bool merge_linear(lk_node *node, const lk_post_op *next) {
+/* The post-op leaves every x as it is, -0 too. */
+static bool does_nothing(const lk_post_op *post_op) {
+  return post_op->kind == LK_POST_LINEAR && post_op->alpha == 1.0f && post_op->beta == 0.0f &&
+         signbit(post_op->beta);
+}
+
+/* Puts a sum behind a product that is exact, by a power of two, into that one. A product that is
+ * not, because it overflows or becomes denormal, must not be told from an exact one by the sum: so
+ * the number that is added is far from both ends. */
+static bool merge_sum(lk_node *node, const lk_post_op *next) {
   if (next->kind != LK_POST_LINEAR || node->n_post_ops == 0) return false;
   lk_post_op *last = &node->post_ops[node->n_post_ops - 1];
-  if (last->kind != LK_POST_LINEAR) return false;
-  const float alpha = (float)((double)last->alpha * (double)next->alpha);
-  const float beta = (float)((double)last->beta * (double)next->alpha + (double)next->beta);
-  if (!isfinite(alpha) || !isfinite(beta)) return false;
-  last->alpha = alpha;
-  last->beta = beta;
+  if (last->kind != LK_POST_LINEAR || last->beta != 0.0f || !signbit(last->beta)) return false;
+  if (fabsf(next->alpha) != 1.0f || !lk_is_power_of_two(last->alpha)) return false;
+  if (fabsf(next->beta) < 0x1p-100f || fabsf(next->beta) > 0x1p100f) return false;
+  last->alpha *= next->alpha;
+  last->beta = next->beta;
   return true;
 }
 
 static lk_status fuse(lk_graph *graph, int32_t target, const lk_post_op *post_op, lk_error *error) {
-  const bool nothing =
-      post_op->kind == LK_POST_LINEAR && post_op->alpha == 1.0f && post_op->beta == 0.0f;
-  if (nothing || merge_linear(&graph->nodes[target], post_op)) return LK_OK;
+  if (does_nothing(post_op) || merge_sum(&graph->nodes[target], post_op)) return LK_OK;
   LK_RETURN_NOT_OK(lk_node_append_post_op(graph, target, *post_op, error));
   return lk_node_note_fused(graph, target, lk_post_op_name(post_op->kind), error);
 }
@@ -68,7 +81,7 @@ static int32_t find_target(const lk_pass_env *env, const lk_graph *graph, const 
                            activation *out, lk_miss *miss) {
   *out = (activation){.input = node->inputs[0]};
   if (!lk_node_post_op(env, graph, node, &out->post_op, miss) &&
-      !read_linear(env, graph, node, out, miss)) {
+      !read_number_step(env, graph, node, out, miss)) {
     /* Its numbers do not matter where what it reads could not take it anyway. */
     if (miss != NULL) miss->is_near &= lk_value_takes_post_ops(env, graph, out->input);
     return LK_NO_NODE;

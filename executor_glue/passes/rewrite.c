@@ -2,6 +2,7 @@
 #include "executor_glue/passes/rewrite.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -124,6 +125,15 @@ bool lk_node_number_step(const lk_pass_env *env, const lk_graph *graph, const lk
   /* A constant of one element and a high rank would raise the rank of the result. */
   return out->operand != LK_NO_VALUE &&
          lk_symbolic_shape_takes(env->shapes, out->operand, &graph->values[number].constant.desc);
+}
+
+bool lk_is_power_of_two(float number) {
+  int exponent;
+  return isnormal(number) && fabsf(frexpf(number, &exponent)) == 0.5F;
+}
+
+bool lk_has_exact_reciprocal(float number) {
+  return lk_is_power_of_two(number) && isnormal(1.0F / number);
 }
 
 bool lk_value_takes_post_ops(const lk_pass_env *env, const lk_graph *graph, int32_t value) {

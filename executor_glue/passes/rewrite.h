@@ -37,6 +37,9 @@ typedef struct lk_number_step {
 } lk_number_step;
 bool lk_node_number_step(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
                          lk_number_step *out);
+bool lk_is_power_of_two(float number); /* or minus one; denormal ones are not */
+/* A product with 1 / number is the quotient by it, to the bit. */
+bool lk_has_exact_reciprocal(float number);
 /* A node makes the value, as its output 0, whose operator takes post-ops. */
 bool lk_value_takes_post_ops(const lk_pass_env *env, const lk_graph *graph, int32_t value);
 /* The node that `count` more post-ops may be appended to, to act on `value`: it makes the value,

@@ -1,6 +1,12 @@
 /* Folds a scale and shift of each channel, y = a_c * x + b_c with constant a and b, into the
- * weights and the bias of the operator before: BatchNormalization, and Mul, Add, Sub and Div with a
+ * weights and the bias of the operator before: BatchNormalization, and Mul, Add and Sub with a
  * constant per channel, behind Conv, ConvTranspose or a BatchNormalization that stays.
+ *
+ * What becomes of roundings: each weight is rounded once more, and the shift is a term of the sum.
+ * Both are as small, beside the terms of the sum, as its own roundings. That would not hold of two
+ * sums, which may cancel each other (x + 12582912 - 12582912 rounds x), so that only one is folded;
+ * nor of factors that leave the range of f32 on the way. A quotient is a product only where that
+ * rounds nothing.
  *
  * A whole chain is composed in double and applied once. For all three producers the new weights are
  * a_c * w and the new bias is a_c * bias + b_c (Jacob et al., CVPR 2018, section 3.2). */
@@ -22,6 +28,7 @@ typedef struct scale_shift {
   size_t outer, inner, per_outer;
   double *a, *b;       /* [n_channels] */
   bool scales, shifts; /* a is not all 1, b is not all 0 */
+  bool has_sum;        /* a bias of the producer, or an Add or Sub that has been folded */
 } scale_shift;
 
 static int32_t bias_of(const lk_node *node) {
@@ -93,6 +100,11 @@ static bool is_per_channel(const lk_graph *graph, int32_t value, const scale_shi
   return true;
 }
 
+/* A factor that takes no sum near the ends of the range of f32. */
+static bool is_moderate(double factor) {
+  return factor == 0.0 || (fabs(factor) >= 0x1p-32 && fabs(factor) <= 0x1p32);
+}
+
 static bool compose_arithmetic(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
                                int32_t x, scale_shift *f) {
   const uint32_t kind = lk_node_arithmetic(env, node);
@@ -102,10 +114,14 @@ static bool compose_arithmetic(const lk_pass_env *env, const lk_graph *graph, co
   const bool x_is_left = node->inputs[0] == x;
   const int32_t constant = node->inputs[x_is_left ? 1 : 0];
   if (!is_per_channel(graph, constant, f) || (div && !x_is_left)) return false;
+  if ((add || sub) && f->has_sum) return false;
   const size_t n = (size_t)lk_elements(&graph->values[constant].constant.desc);
-  for (size_t i = 0; div && i < n; i++) {
-    if (number(graph, constant, i) == 0.0) return false;
+  for (size_t i = 0; i < n; i++) {
+    const double k = number(graph, constant, i);
+    if (div && !lk_has_exact_reciprocal((float)k)) return false;
+    if ((mul || div) && !is_moderate(k)) return false;
   }
+  f->has_sum |= add || sub;
   for (size_t c = 0; c < f->n_channels; c++) {
     const double k = number(graph, constant, n == 1 ? 0 : c);
     if (add) apply(f, c, 1.0, k);
@@ -267,6 +283,7 @@ static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph, const int32
     return LK_OK;
   }
   const int32_t bias = bias_of(producer);
+  f.has_sum = bias != LK_NO_VALUE && !lk_node_is(producer, "BatchNormalization");
   /* Not with a bias that comes at run time. */
   if (bias != LK_NO_VALUE && !is_vector(graph, bias, f.n_channels)) return LK_OK;
   f.a = lk_calloc(allocator, f.n_channels, sizeof *f.a);

@@ -38,7 +38,8 @@ typedef struct lk_attr {
   X(LK_POST_HARDSIGMOID,  4, "hard_sigmoid") /* clip(alpha * x + beta, 0, 1) */        \
   X(LK_POST_HARDSWISH,    5, "hard_swish")   /* x * clip(x / 6 + 1/2, 0, 1) */         \
   X(LK_POST_SWISH,        6, "swish")        /* x * sigmoid(alpha * x) */              \
-  X(LK_POST_LINEAR,       7, "linear")       /* alpha * x + beta */                    \
+  X(LK_POST_LINEAR,       7, "linear")       /* alpha * x + beta, rounded once; with   \
+                                                the beta -0 a product, also of -0 */   \
   X(LK_POST_ADD,          8, "add")          /* + input */                             \
   X(LK_POST_MUL,          9, "mul")          /* * input */                             \
   X(LK_POST_SUB,         10, "sub")          /* - input */                             \
@@ -46,7 +47,9 @@ typedef struct lk_attr {
   X(LK_POST_GELU,        12, "gelu")         /* x * (1 + erf(x / sqrt(2))) / 2 */      \
   X(LK_POST_GELU_TANH,   13, "gelu_tanh")    /* the same, approximated by tanh */      \
   X(LK_POST_TANH,        14, "tanh")                                                   \
-  X(LK_POST_MISH,        15, "mish")         /* x * tanh(log(1 + e^x)) */
+  X(LK_POST_MISH,        15, "mish")         /* x * tanh(log(1 + e^x)) */              \
+  X(LK_POST_QUOTIENT,    16, "quotient")     /* x / alpha */                           \
+  X(LK_POST_ADD_SCALED,  17, "add_scaled")   /* + alpha * input */
 // clang-format on
 
 typedef enum lk_post_op_kind {
@@ -57,11 +60,13 @@ typedef enum lk_post_op_kind {
 
 /* Those that take an operand. */
 #define LK_POST_OP_IS_BINARY(kind)                                                                 \
-  ((kind) == LK_POST_ADD || (kind) == LK_POST_MUL || (kind) == LK_POST_SUB || (kind) == LK_POST_DIV)
+  ((kind) == LK_POST_ADD || (kind) == LK_POST_MUL || (kind) == LK_POST_SUB ||                      \
+   (kind) == LK_POST_DIV || (kind) == LK_POST_ADD_SCALED)
 
 typedef struct lk_post_op {
   uint32_t kind; /* lk_post_op_kind */
-  int32_t input; /* add .. div: index of the node's input, which broadcasts to output 0; else -1 */
+  int32_t input; /* add .. div, add_scaled: index of the node's input, which broadcasts to output 0;
+                    else -1 */
   float alpha, beta;
 } lk_post_op;
 

@@ -98,7 +98,7 @@ static double end_of(const lk_reduction *self, double value) {
                                       : value;
 }
 static void store_real(const lk_reduction *self, uint32_t dtype, double total, void *to) {
-  const double value = end_of(self, total * (1 / self->divisor));
+  const double value = end_of(self, total / self->divisor);
   const float narrow = (float)value;
   uint16_t half = 0;
   switch (dtype) {

@@ -72,10 +72,6 @@ LK_VEC_FN vec vec_sigmoid(vec x) {
   const vec z = vec_exp_inside(-vec_min_or_second(vec_splat(104), vec_abs(x)));
   return vec_select(vec_lt(x, vec_splat(0)), z, vec_splat(1)) / (z + 1.0F);
 }
-/* x times a gate in 0 .. 1. A closed gate passes nothing of an infinity: that is the limit. */
-LK_VEC_FN vec vec_gated(vec x, vec gate) {
-  return vec_select(vec_eq(gate, vec_splat(0)), vec_splat(0), x * gate);
-}
 
 /* ---- logarithms ---- */
 
@@ -140,16 +136,18 @@ LK_VEC_FN vec vec_gelu(vec x) {
   const vec r = vec_fma(n, vec_splat(0x1.7f7d1cp-19F), vec_fma(size, size, n * 0x1.62e4p+0F));
   const vec e = VEC_POLYNOMIAL(r, 1.0F, -0x1.fffff6p-2F, 0x1.fffdc4p-4F, -0x1.555a6ep-6F,
                                0x1.573ad0p-9F, -0x1.0fa7d6p-12F);
-  return vec_fma(-(u * p), vec_scale(e, n), vec_max_or_second(vec_splat(0), x));
+  /* minus infinity times 0 is NaN, as of the product that this stands for */
+  const vec above = vec_select(vec_eq(x, vec_splat(-INFINITY)), vec_splat(NAN),
+                               vec_max_or_second(vec_splat(0), x));
+  return vec_fma(-(u * p), vec_scale(e, n), above);
 }
 /* x (1 + tanh(z)) / 2 is x sigmoid(2 z), where z = sqrt(2 / pi) (x + 0.044715 x^3). */
 LK_VEC_FN vec vec_gelu_tanh(vec x) {
-  return vec_gated(
-      x, vec_sigmoid(x * vec_fma(x * x, vec_splat(0x1.2444f2p-4F), vec_splat(0x1.988454p+0F))));
+  return x * vec_sigmoid(x * vec_fma(x * x, vec_splat(0x1.2444f2p-4F), vec_splat(0x1.988454p+0F)));
 }
 /* x tanh(log(1 + e^x)), where tanh(log(y)) = (y^2 - 1) / (y^2 + 1). */
 LK_VEC_FN vec vec_mish(vec x) {
   const vec e = vec_exp_inside(vec_clip(x, vec_splat(-104), vec_splat(20)));
   const vec n = e * (e + 2.0F);
-  return vec_gated(x, n / (n + 2.0F));
+  return x * (n / (n + 2.0F));
 }

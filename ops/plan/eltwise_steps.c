@@ -81,7 +81,10 @@ lk_status lk_chain_step(lk_chain *self, lk_error *error) {
  * end, and is rounded once. */
 static lk_status make_room(lk_chain *self, lk_error *error) {
   const lk_element_program *program = &self->program;
-  if (program->n_inputs < LK_ELEMENT_INPUTS && program->n_steps < LK_ELEMENT_STEPS) return LK_OK;
+  if (program->n_inputs < LK_ELEMENT_INPUTS &&
+      program->n_steps + LK_POST_OP_STEPS <= LK_ELEMENT_STEPS) {
+    return LK_OK;
+  }
   const lk_operand to = self->to;
   if (to.desc.dtype == LK_F16 || to.desc.dtype == LK_BF16) {
     lk_tensor_desc wide = to.desc;

@@ -16,6 +16,7 @@ static lk_element_op op_of(const lk_post_op *post_op) {
   case LK_POST_SWISH:
     return LK_ELEMENT_SWISH;
   case LK_POST_ADD:
+  case LK_POST_ADD_SCALED:
     return LK_ELEMENT_ADD;
   case LK_POST_MUL:
     return LK_ELEMENT_MUL;
@@ -31,6 +32,8 @@ static lk_element_op op_of(const lk_post_op *post_op) {
     return LK_ELEMENT_TANH;
   case LK_POST_MISH:
     return LK_ELEMENT_MISH;
+  case LK_POST_QUOTIENT:
+    return LK_ELEMENT_QUOTIENT;
   default:
     return LK_ELEMENT_LINEAR;
   }
@@ -48,6 +51,9 @@ lk_element_value lk_post_op_append(lk_element_program *program, const lk_post_op
                                    lk_element_value value, lk_element_value operand) {
   float p = 0, q = 0;
   const lk_element_op op = lk_post_op_step(post_op, &p, &q);
+  if (post_op->kind == LK_POST_ADD_SCALED) {
+    operand = lk_element_unary(program, LK_ELEMENT_LINEAR, operand, post_op->alpha, -0.0F);
+  }
   return post_op->input < 0 ? lk_element_unary(program, op, value, p, q)
                             : lk_element_binary(program, op, value, operand);
 }

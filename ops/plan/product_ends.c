@@ -84,11 +84,13 @@ static bool add_operand(const lk_product_ends_of *of, uint32_t input, lk_product
 
 static void find_chain(const lk_product_ends_of *of, lk_product_ends *ends) {
   const lk_op_node *node = of->node;
+  uint32_t n_steps = 0;
   ends->chain_first = ends->count;
   ends->chain.n_operands = 0; /* the rest of the chain is large, and most have none */
-  while (ends->count < node->n_post_ops && ends->count - ends->chain_first < LK_ELEMENT_STEPS) {
+  while (ends->count < node->n_post_ops && n_steps + LK_POST_OP_STEPS <= LK_ELEMENT_STEPS) {
     const lk_post_op *post_op = &node->post_ops[ends->count];
     if (post_op->input >= 0 && !add_operand(of, (uint32_t)post_op->input, ends)) break;
+    n_steps += lk_post_op_steps(post_op);
     ends->count++;
   }
   ends->has_chain = ends->count > ends->chain_first;

@@ -18,7 +18,7 @@ TEST(Names, OfPostOps) {
   EXPECT_STREQ(lk_post_op_name(LK_POST_RELU), "relu");
   EXPECT_STREQ(lk_post_op_name(LK_POST_DIV), "div");
   EXPECT_EQ(lk_post_op_name(0), nullptr);
-  EXPECT_EQ(lk_post_op_name(LK_POST_MISH + 1), nullptr);
+  EXPECT_EQ(lk_post_op_name(LK_POST_ADD_SCALED + 1), nullptr);
 }
 
 TEST(Names, OfCacheModes) {

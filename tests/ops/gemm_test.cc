@@ -113,6 +113,28 @@ TEST(Gemm, AppliesPostOpsAfterItsOwn) {
       .run();
 }
 
+// Each side by its own factor, so that no quotient of them overflows or is rounded.
+TEST(Gemm, FactorsOfAnySize) {
+  const Value a = lk::floats({1, 2}, {1, 2}), b = lk::floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto gemm = [&](float alpha, float beta, const Value &c, const Value &y) {
+    OpTester("Gemm", 13)
+        .attr_float("alpha", alpha)
+        .attr_float("beta", beta)
+        .input(a)
+        .constant(b)
+        .constant(c)
+        .expect(y)
+        .run();
+  };
+  const Value ones = lk::floats({3}, {1, 1, 1}), thirds = lk::floats({1, 3}, {9, 12, 15});
+  gemm(1, 1e-40F, ones, thirds);
+  gemm(1, 1e-38F, ones, thirds);
+  gemm(1e20F, 1e-20F, ones, lk::floats({1, 3}, {9e20F, 12e20F, 15e20F}));
+  gemm(1, 3, ones, lk::floats({1, 3}, {12, 15, 18}));
+  gemm(1e-30F, 1e30F, ones, lk::floats({1, 3}, {1e30F, 1e30F, 1e30F}));
+  gemm(1, 1e38F, ones, lk::floats({1, 3}, {1e38F, 1e38F, 1e38F}));
+}
+
 TEST(Gemm, OfNothingIsNothing) {
   OpTester("Gemm", 13)
       .input(lk::floats({0, 4}, {}))

@@ -181,6 +181,7 @@ const lk_post_op FUNCTIONS[] = {
     {LK_POST_SWISH, -1, 1, 0},
     {LK_POST_SWISH, -1, 1.5F, 0},
     {LK_POST_LINEAR, -1, 2, -0.5F},
+    {LK_POST_QUOTIENT, -1, 3, 0},
     {LK_POST_GELU, -1, 0, 0},
     {LK_POST_GELU_TANH, -1, 0, 0},
     {LK_POST_TANH, -1, 0, 0},
@@ -263,7 +264,9 @@ TEST_P(PostOps, TakesChainsOfEveryKind) {
       if (draw.maybe()) {
         chain.push_back({FUNCTIONS[draw.in(0, 8)], Value()});
       } else {
-        const lk_post_op op = {static_cast<uint32_t>(draw.in(LK_POST_ADD, LK_POST_DIV)), 0, 0, 0};
+        const uint32_t kinds[] = {LK_POST_ADD, LK_POST_MUL, LK_POST_SUB, LK_POST_DIV,
+                                  LK_POST_ADD_SCALED};
+        const lk_post_op op = {kinds[draw.in(0, 4)], 0, 0.75F, 0};
         chain.push_back({op, random(operand_dims(draw, full), draw.seed(), 0.5F, 2)});
       }
     }

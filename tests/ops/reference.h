@@ -271,6 +271,8 @@ inline double post(const lk_post_op &op, double x) {
     return x / (1 + std::exp(-alpha * x));
   case LK_POST_LINEAR:
     return alpha * x + beta;
+  case LK_POST_QUOTIENT:
+    return x / alpha;
   case LK_POST_GELU:
     return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
   case LK_POST_GELU_TANH:
@@ -291,6 +293,9 @@ inline Value apply(const Value &x, const lk_post_op &op, const Value *operand = 
     return binary(x, *operand, [](double a, double b) { return a + b; });
   case LK_POST_MUL:
     return binary(x, *operand, [](double a, double b) { return a * b; });
+  case LK_POST_ADD_SCALED:
+    return binary(x, *operand,
+                  [&op](double a, double b) { return a + static_cast<double>(op.alpha) * b; });
   case LK_POST_SUB:
     return binary(x, *operand, [](double a, double b) { return a - b; });
   case LK_POST_DIV:

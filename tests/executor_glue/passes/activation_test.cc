@@ -2,6 +2,7 @@
 #include "tests/executor_glue/graph/builder.h"
 
 #include <cfloat>
+#include <cmath>
 
 using lk::Attr;
 using lk::changes_of;
@@ -110,17 +111,35 @@ TEST(PassActivation, ArithmeticWithOneNumber) {
   expect_one(op("Sub", 2, false), LK_POST_LINEAR, 1, -2);
   expect_one(op("Sub", 2, true), LK_POST_LINEAR, -1, 2);
   expect_one(op("Mul", 2, true, {1, 1, 1, 1}), LK_POST_LINEAR, 2, 0);
-  expect_one(op("Div", 2, false), LK_POST_LINEAR, 0.5f, 0);
   EXPECT_EQ(op("Div", 2, true).changes, 0u);
-  EXPECT_EQ(op("Div", 0, false).changes, 0u);
   EXPECT_EQ(op("Mul", 2, true, {1, 1, 1, 1, 1}).changes, 0u); // raises the rank
   EXPECT_EQ(op("Mul", INFINITY, true).changes, 0u);
-  const Result one = op("Mul", 1, true); // nothing to do at all
-  EXPECT_EQ(one.n_nodes, 1u);
-  EXPECT_TRUE(one.post_ops.empty());
+  EXPECT_TRUE(std::signbit(op("Mul", 2, true).post_ops[0].beta)) << "2 * -0 is -0";
+  for (const Result &nothing :
+       {op("Mul", 1, true), op("Sub", 0, false), op("Add", -0.0f, true), op("Div", 1, false)}) {
+    EXPECT_EQ(nothing.n_nodes, 1u);
+    EXPECT_TRUE(nothing.post_ops.empty());
+  }
+  expect_one(op("Add", 0, false), LK_POST_LINEAR, 1, 0); // which makes 0 of -0
+  EXPECT_FALSE(std::signbit(op("Add", 0, false).post_ops[0].beta));
+  expect_one(op("Sub", -0.0f, false), LK_POST_LINEAR, 1, 0);
 }
 
-TEST(PassActivation, ChainsInOrderAndMergesLinearNeighbours) {
+// A quotient is a product only where that gives the same bits, whatever the number.
+TEST(PassActivation, QuotientsStayWhatTheyAre) {
+  auto by = [](float k) {
+    return behind_conv([&](GraphBuilder &g, int32_t y) { return g.node("Div", {y, g.scalar(k)}); });
+  };
+  for (const float k : {2.0f, -0.25f, 0x1p100f, 0x1p-126f, -0x1p126f}) {
+    expect_one(by(k), LK_POST_LINEAR, 1 / k, 0);
+  }
+  for (const float k : {3.0f, 15.0f, -41.0f, 0.0f, -0.0f, 0x1p127f, 0x1p-127f, 0x1p-149f, 1e-40f,
+                        0x1.8p3f, FLT_MAX, FLT_MIN * 1.5f}) {
+    expect_one(by(k), LK_POST_QUOTIENT, k, 0);
+  }
+}
+
+TEST(PassActivation, ChainsInOrder) {
   const Result r = behind_conv([](GraphBuilder &g, int32_t y) {
     y = g.node("HardSwish", {y});
     y = g.node("Mul", {g.floats({1}, {3}), y});
@@ -129,12 +148,38 @@ TEST(PassActivation, ChainsInOrderAndMergesLinearNeighbours) {
     return g.node("Relu", {y});
   });
   EXPECT_EQ(r.changes, 5u);
-  ASSERT_EQ(r.post_ops.size(), 3u);
+  ASSERT_EQ(r.post_ops.size(), 5u);
   EXPECT_EQ(r.post_ops[0].kind, uint32_t{LK_POST_HARDSWISH});
-  EXPECT_EQ(r.post_ops[1].kind, uint32_t{LK_POST_LINEAR});
-  EXPECT_EQ(r.post_ops[1].alpha, 6.0f);
-  EXPECT_EQ(r.post_ops[1].beta, 10.0f);
-  EXPECT_EQ(r.post_ops[2].kind, uint32_t{LK_POST_RELU});
+  for (size_t i = 1; i <= 3; i++) EXPECT_EQ(r.post_ops[i].kind, uint32_t{LK_POST_LINEAR});
+  EXPECT_EQ(r.post_ops[1].alpha, 3.0f);
+  EXPECT_EQ(r.post_ops[2].beta, 5.0f);
+  EXPECT_EQ(r.post_ops[3].alpha, 2.0f);
+  EXPECT_EQ(r.post_ops[4].kind, uint32_t{LK_POST_RELU});
+}
+
+// A product and a sum become one step where the product rounds nothing that the sum could show.
+TEST(PassActivation, MergesASumBehindAnExactProduct) {
+  auto both = [](float factor, const char *type, float k, bool left = false) {
+    return behind_conv([&](GraphBuilder &g, int32_t y) {
+      y = g.node("Mul", {y, g.scalar(factor)});
+      return left ? g.node(type, {g.scalar(k), y}) : g.node(type, {y, g.scalar(k)});
+    });
+  };
+  expect_one(both(2, "Sub", 1), LK_POST_LINEAR, 2, -1);
+  expect_one(both(0.5f, "Add", 0.5f), LK_POST_LINEAR, 0.5f, 0.5f);
+  expect_one(both(-4, "Sub", 3, true), LK_POST_LINEAR, 4, 3);
+  EXPECT_EQ(both(3, "Add", 1).post_ops.size(), 2u);
+  EXPECT_EQ(both(1.5f, "Sub", 1).post_ops.size(), 2u);
+  EXPECT_EQ(both(2, "Mul", 2).post_ops.size(), 2u) << "may overflow";
+  EXPECT_EQ(both(2, "Add", 0).post_ops.size(), 2u);
+  EXPECT_EQ(both(2, "Sub", FLT_MAX).post_ops.size(), 2u) << "2 * 3e38 - 3e38 is infinite";
+  EXPECT_EQ(both(0.5f, "Add", 1e-40f).post_ops.size(), 2u);
+  EXPECT_EQ(both(0x1p-127f, "Add", 1).post_ops.size(), 2u);
+  const Result rounds = behind_conv([](GraphBuilder &g, int32_t y) {
+    y = g.node("Add", {y, g.scalar(12582912)});
+    return g.node("Sub", {y, g.scalar(12582912)});
+  });
+  EXPECT_EQ(rounds.post_ops.size(), 2u);
 }
 
 TEST(PassActivation, ConditionsThatKeepTheNode) {

@@ -20,9 +20,6 @@ namespace lk {
 
 // ---- functions of one number -------------------------------------------------------------------
 
-inline double gate(double x, double g) {
-  return g == 0 ? 0 : x * g;
-} // nothing of infinity times 0
 inline double sigmoid(double x) {
   const double z = std::exp(-std::fabs(x));
   return (x < 0 ? z : 1) / (1 + z);
@@ -93,11 +90,11 @@ inline double element_function(uint32_t op, double x, double p, double q) {
   case LK_ELEMENT_SOFTSIGN:
     return x / (1 + std::fabs(x));
   case LK_ELEMENT_MISH:
-    return gate(x, std::tanh(std::isnan(x) ? x : softplus(x)));
+    return x * std::tanh(std::isnan(x) ? x : softplus(x));
   case LK_ELEMENT_GELU:
-    return gate(x, 0.5 * std::erfc(-x / std::sqrt(2.0)));
+    return x * (0.5 * std::erfc(-x / std::sqrt(2.0)));
   case LK_ELEMENT_GELU_TANH:
-    return gate(x, sigmoid(2 * std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+    return x * sigmoid(2 * std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x));
   case LK_ELEMENT_RELU:
     return x < 0 ? 0 : x;
   case LK_ELEMENT_LEAKY_RELU:
@@ -115,9 +112,11 @@ inline double element_function(uint32_t op, double x, double p, double q) {
   case LK_ELEMENT_HARDSIGMOID:
     return clip(p * x + q, 0, 1);
   case LK_ELEMENT_HARDSWISH:
-    return gate(x, clip(p * x + q, 0, 1));
+    return x * clip(p * x + q, 0, 1);
   case LK_ELEMENT_SWISH:
-    return gate(x, sigmoid(p * x));
+    return x * sigmoid(p * x);
+  case LK_ELEMENT_QUOTIENT:
+    return x / p;
   default:
     return p * x + q; // LK_ELEMENT_LINEAR
   }
@@ -173,6 +172,7 @@ constexpr FunctionOfOne FUNCTIONS[] = {
     {"hard_swish", LK_ELEMENT_HARDSWISH, 1.0F / 6, 0.5F, 1.5, 1e9},
     {"swish", LK_ELEMENT_SWISH, 1, 0, 3.5, 4},
     {"linear", LK_ELEMENT_LINEAR, 2, 1, 0.5, 1e9},
+    {"quotient", LK_ELEMENT_QUOTIENT, 3, 0, 0.5, 0.5},
 };
 
 // Units of the last place between a result and the true value. Below 2^-119 of a gated function it
