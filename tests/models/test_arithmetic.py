@@ -1,0 +1,123 @@
+"""Arithmetic by numbers is rounded as the nodes say, and what is not finite goes where they put it:
+small models on both routes, against ONNX's reference evaluator."""
+
+import latchkey
+import latchkey.ort
+import numpy
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+WHOLE = numpy.arange(-300, 301, dtype=numpy.float32)
+EDGES = numpy.float32([0, -0.0, 1, -1, 0.3, 1.5, 2.5, -3, 3, 1e-40, -1e-40, 1e-30, 1e30, -40, 3e38,
+                       -3e38, numpy.inf, -numpy.inf, numpy.nan])
+
+
+def chain(*steps, x):
+    """A model of x behind Relu or Add, and then steps: (operator, number, whether it is first)."""
+    nodes, constants, value = [helper.make_node("Abs", ["x"], ["v"])], [], "v"
+    for i, (op, *numbers) in enumerate(steps):
+        inputs = [value]
+        if numbers:
+            constants.append(numpy_helper.from_array(numpy.float32(numbers[0]), f"c{i}"))
+            inputs = [f"c{i}", value] if numbers[1:] == [True] else [value, f"c{i}"]
+        value = f"v{i}"
+        nodes.append(helper.make_node(op, inputs, [value]))
+    return _model(nodes, {"x": x}, value, constants), {"x": x}
+
+
+def _model(nodes, feeds, output, constants):
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, value.shape)
+              for name, value in feeds.items()]
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info(
+        output, TensorProto.FLOAT, None)], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def routes(model, feeds):
+    latchkey.ort.register()
+    data = model.SerializeToString()
+    with latchkey.Session(data) as session:
+        own = next(iter(session.run(feeds).values()))
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    providers = [("LatchkeyExecutionProvider", {"claim": "all"}), "CPUExecutionProvider"]
+    ort = onnxruntime.InferenceSession(data, options, providers=providers)
+    return {"own": numpy.asarray(own), "provider": ort.run(None, feeds)[0]}
+
+
+def check(model, feeds, exact=True):
+    with numpy.errstate(all="ignore"):
+        right = ReferenceEvaluator(model).run(None, feeds)[0]
+    for route, found in routes(model, feeds).items():
+        if exact:
+            numpy.testing.assert_array_equal(found, right, err_msg=route)
+            numbers = ~numpy.isnan(right)
+            assert (numpy.signbit(found) == numpy.signbit(right))[numbers].all(), route
+        else:
+            numpy.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-6, err_msg=route)
+
+
+@pytest.mark.parametrize("steps", [
+    (("Sub", 2), ("Div", 15), ("Ceil",)),
+    (("Div", 41), ("Floor",)),
+    (("Add", 12582912), ("Sub", 12582912)),
+    (("Sub", 200, True), ("Sub", 200, True)),
+    (("Mul", 1e-30), ("Mul", 1e-30), ("Mul", 1e30)),
+    (("Mul", 1e30), ("Mul", 1e30), ("Mul", 1e-30)),
+    (("Div", 3), ("Mul", 3), ("Floor",)),
+    (("Div", 1e-40),), (("Div", 0),), (("Div", -0.0),), (("Div", numpy.float32(2) ** 127),),
+    (("Mul", -1), ("Add", 0)), (("Mul", -1), ("Sub", 0)), (("Mul", -2), ("Mul", 0.5)),
+    (("Mul", 2), ("Sub", 1)), (("Mul", 0.5), ("Add", 0.5)), (("Mul", 3), ("Add", 1)),
+])
+def test_steps_by_numbers(steps):
+    for x in (WHOLE, 15 * WHOLE + 2, 41 * WHOLE, EDGES):
+        check(*chain(*steps, x=x.astype(numpy.float32)))
+
+
+@pytest.mark.parametrize("steps", [
+    (("Sub", 2), ("Div", 15), ("Ceil",)), (("Div", 41), ("Floor",)),
+    (("Add", 12582912), ("Sub", 12582912)),
+])
+@pytest.mark.parametrize("scale", [1, 0.25])
+def test_steps_behind_a_convolution(steps, scale):
+    model, feeds = chain(*steps, x=scale * WHOLE.reshape(1, 1, -1))
+    model.graph.node[0].CopyFrom(helper.make_node("Conv", ["x", "w"], ["v"]))
+    weights = numpy.float32([[[1]], [[2]]])
+    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    check(model, feeds)
+
+
+@pytest.mark.parametrize("op", ["HardSwish", "Mish"])
+def test_activations_of_what_is_not_finite(op):
+    x = EDGES[~((abs(EDGES) > 0) & (abs(EDGES) < 1e-20))]
+    nodes = [helper.make_node(op, ["x"], ["y"])]
+    model = _model(nodes, {"x": x}, "y", [])
+    model.opset_import[0].version = 18
+    check(model, {"x": x}, exact=False)
+
+
+def test_swish_in_two_nodes():
+    nodes = [helper.make_node("Sigmoid", ["x"], ["s"]), helper.make_node("Mul", ["x", "s"], ["y"])]
+    check(_model(nodes, {"x": EDGES}, "y", []), {"x": EDGES}, exact=False)
+
+
+@pytest.mark.parametrize("special", [numpy.nan, numpy.inf, -numpy.inf])
+@pytest.mark.parametrize("where", ["q", "mask", "v"])
+def test_the_guard_of_attention_zeroes_every_nan(special, where):
+    nodes = [helper.make_node("Transpose", ["k"], ["t"], perm=[0, 1, 3, 2]),
+             helper.make_node("MatMul", ["q", "t"], ["s"]),
+             helper.make_node("Add", ["s", "mask"], ["a"]),
+             helper.make_node("Softmax", ["a"], ["p"], axis=-1),
+             helper.make_node("IsNaN", ["p"], ["n"]),
+             helper.make_node("Where", ["n", "zero", "p"], ["w"]),
+             helper.make_node("MatMul", ["w", "v"], ["y"])]
+    rng = numpy.random.default_rng(0)
+    feeds = {name: rng.normal(size=(1, 1, rows, 4)).astype(numpy.float32)
+             for name, rows in (("q", 3), ("k", 5), ("v", 5))}
+    feeds["mask"] = numpy.zeros((1, 1, 3, 5), numpy.float32)
+    feeds["mask"][..., 0, :] = -numpy.inf
+    feeds[where][0, 0, 1, 0] = special
+    check(_model(nodes, feeds, "y", [numpy_helper.from_array(numpy.float32(0), "zero")]), feeds,
+          exact=False)
