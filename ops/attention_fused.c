@@ -4,8 +4,8 @@
  *
  * So every dimension broadcasts as there, the last one of the mask too. Ranks are 3, or 4 with
  * heads; of k, rows and elements lie as those of q, or with `k_rows` [batch][rows][heads][size]. A
- * mask of bool says which scores stay, or with `hides` which do not: `filter` stands in the place of
- * the others. With `zeros`, weights are 0 in each row of which softmax makes NaN. */
+ * mask of bool says which scores stay, or with `hides` which do not: `filter` stands in the place
+ * of the others. With `zeros`, weights are 0 in each row of which softmax makes NaN. */
 #include <math.h>
 
 #include "base/status.h"

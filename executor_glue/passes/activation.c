@@ -1,6 +1,6 @@
 /* Fuses activations, and arithmetic with one constant number, into the operator that makes their
- * input, as post-ops. Every step is rounded as its node says: a quotient stays one, unless a product
- * gives the same bits. */
+ * input, as post-ops. Every step is rounded as its node says: a quotient stays one, unless a
+ * product gives the same bits. */
 #include <math.h>
 
 #include "base/names.h"
