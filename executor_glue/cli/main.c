@@ -1,5 +1,6 @@
 /* The `latchkey` command: the table of subcommands, and the way to one of them. */
 #include <argp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/status.h"
 #include "executor_glue/cli/commands.h"
 #include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/help.h"
 #include "executor_glue/cli/common/report.h"
 
 typedef struct command {
@@ -59,6 +61,14 @@ static error_t parse_main(int key, char *arg, struct argp_state *state) {
   }
 }
 
+/* Those that the program has itself, or those of the Python package. */
+static void list_kind(FILE *stream, bool of_python) {
+  for (size_t i = 0; i < N_COMMANDS; i++) {
+    if ((commands[i].run == NULL) != of_python) continue;
+    (void)fprintf(stream, "  %-14s %s\n", commands[i].name, commands[i].summary);
+  }
+}
+
 /* The table of subcommands, behind the options in --help. argp frees what comes back. */
 static char *list_commands(int key, const char *text, void *input) {
   (void)input;
@@ -68,9 +78,10 @@ static char *list_commands(int key, const char *text, void *input) {
   FILE *stream = open_memstream(&list, &size);
   if (stream == NULL) return NULL;
   (void)fputs("Commands:\n", stream);
-  for (size_t i = 0; i < N_COMMANDS; i++) {
-    (void)fprintf(stream, "  %-14s %s\n", commands[i].name, commands[i].summary);
-  }
+  list_kind(stream, false);
+  (void)fputs("\nCommands of the Python package ('pip install .' in the checkout brings them):\n",
+              stream);
+  list_kind(stream, true);
   (void)fputs("\n'latchkey COMMAND --help' explains one. Exit codes: 0, it worked; 1, it failed; "
               "2, the command line is wrong.",
               stream);
@@ -104,7 +115,7 @@ int main(int argc, char **argv) {
   report_json_begin();
   int index = 0;
   /* argp has told what is wrong with the words, and ended the process. */
-  const error_t failed = argp_parse(&main_argp, argc, argv, ARGP_IN_ORDER, NULL, &index);
+  const error_t failed = cli_parse_words(&main_argp, argc, argv, ARGP_IN_ORDER, &index);
   if (failed != 0) {
     (void)lk_fail(&error, LK_INTERNAL, "failed to read the command line: %s", strerror(failed));
     (void)cli_complain("latchkey", &error);

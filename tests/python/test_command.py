@@ -3,12 +3,14 @@
 import importlib.metadata
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import latchkey
+from latchkey.commands import COMMANDS
 
 MODULE = [sys.executable, "-m", "latchkey"]
 
@@ -42,6 +44,33 @@ def test_exit_codes_and_sentences_are_those_of_the_command(tmp_path):
     assert failed.stderr.startswith("latchkey inspect: failed to"), failed.stderr
     wrong = subprocess.run([*MODULE, "no-such-command"], capture_output=True, text=True, timeout=60)
     assert wrong.returncode == 2 and "'no-such-command'" in wrong.stderr
+
+
+def listed(command):
+    """The commands that --help lists: those of the program, and those of the Python package."""
+    text = subprocess.run([*command, "--help"], capture_output=True, text=True, timeout=60,
+                          check=True).stdout
+    own, _, others = text.partition("\nCommands:\n")[2].partition("\nCommands of the Python package")
+    return [re.findall(r"^  ([a-z-]+) ", part, re.MULTILINE) for part in (own, others)]
+
+
+def test_help_lists_what_the_program_takes():
+    """And says of the others where they are."""
+    program = Path(latchkey.__file__).parent / "bin/latchkey"
+    own, others = listed([program])
+    assert listed(MODULE) == [own, others] and set(others) == set(COMMANDS) and len(own) > 5
+    for name in own + others:
+        done = subprocess.run([program, name, "--help"], capture_output=True, text=True, timeout=60)
+        assert (done.returncode == 0) == (name in own), done
+        assert name in own or "it comes with the Python package" in done.stderr, done
+
+
+def test_every_command_takes_h():
+    for name in ([], *([name] for names in listed(MODULE) for name in names)):
+        short, long = (subprocess.run([*MODULE, *name, option], capture_output=True, text=True,
+                                      timeout=60) for option in ("-h", "--help"))
+        assert short.returncode == 0 and short.stdout == long.stdout != "", short
+        assert re.search(r"^ +-h, --help ", short.stdout, re.MULTILINE), short.stdout
 
 
 def test_a_pipe_that_closes_ends_the_command():

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "executor_glue/cli/common/help.h"
 
 int cli_complain(const char *argv0, const lk_error *error) {
   (void)fflush(stdout);
@@ -16,7 +17,7 @@ int cli_complain(const char *argv0, const lk_error *error) {
 static int parse(const struct argp *argp, int argc, char **argv, cli_args *args) {
   lk_error *error = &args->error;
   error->message[0] = '\0';
-  const error_t failed = argp_parse(argp, argc, argv, 0, NULL, args);
+  const error_t failed = cli_parse_words(argp, argc, argv, 0, args);
   if (failed == 0) return CLI_OK;
   if (error->message[0] == '\0') {
     (void)lk_fail(error, LK_INTERNAL, "failed to read the command line: %s", strerror(failed));
