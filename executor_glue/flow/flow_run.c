@@ -327,7 +327,8 @@ static lk_status hand_over_one(const lk_flow *flow, const lk_graph_run *run, uin
     LK_RETURN_NOT_OK(run->place(run->place_arg, output, &made->desc, &to, error));
   } else if (to != NULL) {
     const lk_value *named = &flow->graph->values[flow->graph->outputs[output]];
-    LK_RETURN_NOT_OK(lk_check_output(named, &made->desc, &run->outputs[output], error));
+    LK_RETURN_NOT_OK(
+        lk_check_output(named, &made->desc, &run->outputs[output], run->options, error));
   } else {
     return lk_flow_value_detach(flow->allocator, value, &run->outputs[output], error);
   }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
@@ -65,10 +66,15 @@ lk_status lk_check_input(const lk_value *value, const lk_tensor *input, lk_error
                  lk_tensor_text(&input->desc, given), declared_text(declared, wanted), rule);
 }
 
+static bool has_shape(const lk_tensor_desc *desc, const lk_tensor_desc *of) {
+  return desc->rank == of->rank && memcmp(desc->dims, of->dims, of->rank * sizeof of->dims[0]) == 0;
+}
+
 /* The rule that room of `elements` elements for an output breaks, or NULL. */
 static const char *broken_by_output(const lk_tensor_desc *made, const lk_tensor *room,
-                                    int64_t elements) {
+                                    int64_t elements, bool exact) {
   if (room->desc.dtype != made->dtype) return "the types must be equal";
+  if (exact && !has_shape(&room->desc, made)) return "the shapes must be equal";
   if (elements != lk_elements(made)) return "the numbers of elements must be equal";
   if (room->desc.layout != LK_LAYOUT_PLAIN) return "the layout must be plain";
   if (!is_aligned(room)) return "data must be aligned to the element size";
@@ -76,12 +82,13 @@ static const char *broken_by_output(const lk_tensor_desc *made, const lk_tensor 
 }
 
 lk_status lk_check_output(const lk_value *value, const lk_tensor_desc *made, const lk_tensor *room,
-                          lk_error *error) {
+                          const lk_run_options *options, lk_error *error) {
   char given[LK_TENSOR_TEXT_CAPACITY], text[LK_TENSOR_TEXT_CAPACITY];
   int64_t elements = 0;
   lk_status status = lk_tensor_size(&room->desc, "a tensor", &elements, NULL, error);
   if (status != LK_OK) return lk_error_prefix(error, status, "output '%s'", value->name);
-  const char *rule = broken_by_output(made, room, elements);
+  const bool exact = options != NULL && options->exact_outputs != 0;
+  const char *rule = broken_by_output(made, room, elements, exact);
   if (rule == NULL) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to run into output '%s': room for %s, the run makes %s; %s", value->name,
@@ -120,12 +127,13 @@ static lk_status check_overlap(const lk_run_plan *plan, uint32_t output, const l
 }
 
 lk_status lk_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
-                           const lk_tensor *outputs, const bool *wanted, lk_error *error) {
+                           const lk_tensor *outputs, const bool *wanted,
+                           const lk_run_options *options, lk_error *error) {
   const lk_graph *graph = plan->program->graph;
   for (uint32_t i = 0; i < graph->n_outputs; i++) {
     if (!wanted[i] || outputs[i].data == NULL) continue;
-    LK_RETURN_NOT_OK(
-        lk_check_output(&graph->values[graph->outputs[i]], &plan->outputs[i], &outputs[i], error));
+    LK_RETURN_NOT_OK(lk_check_output(&graph->values[graph->outputs[i]], &plan->outputs[i],
+                                     &outputs[i], options, error));
     LK_RETURN_NOT_OK(check_overlap(plan, i, inputs, outputs, wanted, error));
   }
   return LK_OK;

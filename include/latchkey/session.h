@@ -108,8 +108,9 @@ typedef struct lk_value_info {
 
 /* A named tensor to run. Plain layout. An input is never written to. An output with `data` NULL is
  * allocated by the library (release with outputs_release) and its desc is filled; with `data` set,
- * desc states the room: type and number of elements must equal what the run produces, else
- * LK_INVALID_ARGUMENT with both shapes in the message and no byte written. */
+ * desc states the room: type and number of elements must equal what the run produces, and its shape
+ * too with `exact_outputs` of the run's options, else LK_INVALID_ARGUMENT with both shapes in the
+ * message and no byte written. */
 typedef struct lk_named_tensor {
   const char *name;
   lk_tensor tensor;
@@ -126,6 +127,7 @@ typedef struct lk_run_options {
   lk_should_stop_fn should_stop;
   void *should_stop_arg;
   lk_trace *trace; /* NULL: that of `trace_attach`, if any; or where the run's events are noted */
+  int32_t exact_outputs; /* 0: outputs of the caller's may have another shape of as many elements */
 } lk_run_options;
 
 /* A step of an operator, added up over the runs of a profile. An operator has one step for each

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from . import _check
 from ._cancel import Cancel
 from ._native import ffi, lib
 from ._tensor import Input, Output
@@ -29,7 +30,8 @@ def lk_py_should_stop(_arg: Any) -> int:
     return 0
 
 
-_OPTIONS = ffi.new("lk_run_options *", {"struct_size": ffi.sizeof("lk_run_options")})
+_OPTIONS = ffi.new("lk_run_options *", {"struct_size": ffi.sizeof("lk_run_options"),
+                                        "exact_outputs": 1})
 _MAIN_OPTIONS = ffi.new("lk_run_options *", _OPTIONS[0])
 _MAIN_OPTIONS.should_stop = lib.lk_py_should_stop
 
@@ -45,16 +47,12 @@ def limits_of_run(timeout: float | None, cancel: Cancel | None) -> Any:
     ``cancel``, which must live as long, is set."""
     options = ffi.new("lk_run_options *", options_of_run()[0])
     if timeout is not None:
-        deadline = time.monotonic_ns() + timeout * 1e9
-        if math.isnan(deadline):
-            raise ValueError(f"failed to run: timeout is {timeout}, seconds are needed")
+        seconds = _check.real("run", "timeout", timeout, -math.inf, what="a number of seconds")
+        deadline = time.monotonic_ns() + seconds * 1e9
         if deadline < 2**63:  # else it never passes
             options.deadline_ns = int(max(1, deadline))
     if cancel is not None:
-        if not isinstance(cancel, Cancel):
-            raise TypeError(f"failed to run: cancel is a {type(cancel).__name__}, "
-                            "a latchkey.Cancel is needed")
-        cancel._give_to(options)
+        _check.instance("run", "cancel", cancel, Cancel)._give_to(options)
     return options
 
 
@@ -92,6 +90,8 @@ class Call:
 
     def __init__(self, known: Mapping[str, Any], names: tuple[str, ...],
                  wanted: tuple[str, ...]) -> None:
+        _check.names("run", "inputs", names)
+        _check.names("run", "outputs", wanted)
         self.names, self.wanted = names, wanted
         self._kept: list[Any] = []
         self._given = _tensors(names, known, self._kept)

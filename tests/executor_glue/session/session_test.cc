@@ -401,6 +401,28 @@ TEST_F(Session, RoomOfAnotherSizeIsLeftAlone) {
   EXPECT_EQ(outputs[1].tensor.data, nullptr);
 }
 
+TEST_F(Session, RoomOfAnotherShapeIsTakenUnlessItMustBeExact) {
+  open();
+  Floats x = numbers(2, 1), room(8, 9.0f);
+  lk_named_tensor input = x_of(x), output = named("y", {8}, room.data());
+  lk_run_options options = lk::run_options(nullptr, 0);
+  options.exact_outputs = 1;
+  for (const std::vector<int64_t> &shape :
+       std::vector<std::vector<int64_t>>{{8}, {4, 2}, {2, 4, 1}, {2, 2, 2}}) {
+    output = named("y", shape, room.data());
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                     level2()->run(session, &input, 1, &output, 1, &options, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("the run makes 2x4:f32; the shapes must be equal"));
+    EXPECT_EQ(room, Floats(8, 9.0f));
+    LK_EXPECT_OK(level2()->run(session, &input, 1, &output, 1, nullptr, LK_ERR));
+    expect_near(room, expected_y(x));
+    room = Floats(8, 9.0f);
+  }
+  output = named("y", {2, 4}, room.data());
+  LK_EXPECT_OK(level2()->run(session, &input, 1, &output, 1, &options, LK_ERR));
+  expect_near(room, expected_y(x));
+}
+
 TEST_F(Session, RecurringShapesLookUpOneKey) {
   open();
   check(numbers(2, 0.5f));
