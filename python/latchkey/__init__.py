@@ -37,6 +37,10 @@ __all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Comparison", "
            "version"]
 
 
+__version__: str = text(lib.lk_py_api().version_text()).partition(" ")[0]
+"""The library's version alone, ``"0.1.0"``."""
+
+
 def version() -> str:
     """The library's version, with the instruction set that it uses."""
     return text(lib.lk_py_api().version_text())
@@ -52,4 +56,6 @@ def __getattr__(name: str) -> typing.Any:
     for module, names in _LAZY.items():
         if name in names:
             return getattr(importlib.import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    instead = (": latchkey.Session opens a model, and latchkey.ort adds the provider to a session of "
+               "ONNX Runtime" if name == "InferenceSession" else "")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _check
 from ._native import ffi
 
 
@@ -38,6 +39,8 @@ class Cancel:
 
     def __repr__(self) -> str:
         return f"<latchkey.Cancel, {'set' if self.is_set() else 'not set'}>"
+
+    __reduce_ex__ = _check.not_pickled
 
     def _give_to(self, options: Any) -> None:
         """Lets the run of these lk_run_options look at the flag, which must live as long."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
-import threading
 import weakref
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from . import _check
 from ._errors import fail, text
+from ._locks import fork_lock
 from ._log import wanted_level, write_lines
 from ._native import ffi, lib
 from ._stats import Stats
@@ -38,18 +41,52 @@ class Option(NamedTuple):
     """The environment variable that sets it; ``""``: none does."""
 
 
-def _number(value: int | None, option: str, unset: int, most: int) -> int:
-    if value is None:
-        return unset
-    if not 0 <= value <= most:
-        raise ValueError(f"failed to read option '{option}': {value}, 0 to {most}")
-    return int(value)
+_OPEN = "open a context"
+_MOST = 2**31 - 1  # of an int32_t; the library says where less is allowed
 
 
-def _verbose(value: int | None) -> int:
-    if value is None and "LATCHKEY_VERBOSE" not in os.environ:
-        return wanted_level()
-    return _number(value, "verbose", -1, 2**31 - 1)
+def _entries(do: str, name: str, value: Any) -> int:
+    return _check.whole(do, name, value)
+
+
+def _mode(do: str, name: str, value: Any) -> str:
+    return _check.choice(do, name, value, ("off", "thread", "shared"))
+
+
+def _threads(do: str, name: str, value: Any) -> int:
+    return _check.whole(do, name, value, 1, _MOST)
+
+
+def _memory(do: str, name: str, value: Any) -> int:
+    return _check.size(do, name, value, 1)  # 0 means "not given" to the library
+
+
+def _level(do: str, name: str, value: Any) -> int:
+    return _check.whole(do, name, value, 0, 3)
+
+
+def _socket(do: str, name: str, value: Any) -> bytes:
+    return os.fsencode(_check.path(do, name, value, "the path of a file or folder, 'default' or ''"))
+
+
+# What each option must be. None, "not given", is allowed for all.
+_OPTIONS: dict[str, Callable[[str, str, Any], Any]] = {
+    "cache": _mode, "cache_entries": _entries, "cache_bytes": _check.size,
+    "weights_bytes": _check.size, "threads": _threads, "verbose": _level, "memory_bytes": _memory,
+    "weights_apart": _check.flag, "socket": _socket}
+
+
+def _checked(do: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are given, as the library takes them."""
+    found = {}
+    for name, value in options.items():
+        if name not in _OPTIONS:
+            near = difflib.get_close_matches(name, _OPTIONS, 1)
+            raise TypeError(f"failed to {do}: '{name}' is an unexpected keyword argument, "
+                            f"{near[0] if near else 'one of ' + ', '.join(_OPTIONS)} is allowed")
+        if value is not None:
+            found[name] = _OPTIONS[name](do, name, value)
+    return found
 
 
 class Context:
@@ -62,7 +99,9 @@ class Context:
     :param cache: ``"shared"`` (one table for all threads), ``"thread"`` (each thread its own) or
         ``"off"`` (nothing is kept).
     :param cache_entries: limit of the cache in entries; 0 disables.
-    :param cache_bytes: limit of the cache in bytes, without packed weights; 0 disables.
+    :param cache_bytes: limit of the cache in bytes, without packed weights; 0 disables. Bytes are a
+        number, or a text such as ``"512m"`` or ``"2g"`` (times 1024, 1024**2 or 1024**3 for k, m
+        and g).
     :param weights_bytes: limit of packed weights in bytes.
     :param threads: the most threads of one run. It may get fewer while others run; the results are
         the same to the bit.
@@ -78,29 +117,28 @@ class Context:
     """
 
     def __init__(self, *, cache: str | None = None, cache_entries: int | None = None,
-                 cache_bytes: int | None = None, weights_bytes: int | None = None,
+                 cache_bytes: int | str | None = None, weights_bytes: int | str | None = None,
                  threads: int | None = None, verbose: int | None = None,
-                 memory_bytes: int | None = None, weights_apart: bool = False,
-                 socket: str | None = None) -> None:
-        if cache is not None and cache not in _CACHE_MODES:
-            raise ValueError(
-                f"failed to read option 'cache': {cache!r}, one of off, thread, shared")
-        # The library's own checks would let 0 and -1 pass: they mean "not given" there.
-        if threads is not None and threads < 1:
-            raise ValueError(f"failed to read option 'threads': {threads}, at least 1")
-        if memory_bytes is not None and memory_bytes < 1:
-            raise ValueError(f"failed to read option 'memory_bytes': {memory_bytes}, at least 1")
-        where = ffi.NULL if socket is None else ffi.new("char[]", os.fsencode(socket))
+                 memory_bytes: int | str | None = None, weights_apart: bool | None = None,
+                 socket: str | os.PathLike[str] | None = None) -> None:
+        self._open(_checked(_OPEN, {
+            "cache": cache, "cache_entries": cache_entries, "cache_bytes": cache_bytes,
+            "weights_bytes": weights_bytes, "threads": threads, "verbose": verbose,
+            "memory_bytes": memory_bytes, "weights_apart": weights_apart, "socket": socket}))
+
+    def _open(self, given: Mapping[str, Any]) -> None:
+        """With options that were checked."""
+        verbose = given.get("verbose")
+        if verbose is None:
+            verbose = -1 if "LATCHKEY_VERBOSE" in os.environ else wanted_level()
+        where = ffi.new("char[]", given["socket"]) if "socket" in given else ffi.NULL
+        mode = _CACHE_MODES[given["cache"]] if "cache" in given else lib.LK_CACHE_DEFAULT
+        limits = {name: given.get(name, lib.LK_UNSET) for name in (
+            "cache_entries", "cache_bytes", "weights_bytes", "memory_bytes")}
         options = ffi.new("lk_context_options *", {
-            "struct_size": ffi.sizeof("lk_context_options"),
-            "cache_mode": lib.LK_CACHE_DEFAULT if cache is None else _CACHE_MODES[cache],
-            "threads": _number(threads, "threads", 0, 2**31 - 1),
-            "cache_entries": _number(cache_entries, "cache_entries", lib.LK_UNSET, UNLIMITED),
-            "cache_bytes": _number(cache_bytes, "cache_bytes", lib.LK_UNSET, UNLIMITED),
-            "weights_bytes": _number(weights_bytes, "weights_bytes", lib.LK_UNSET, UNLIMITED),
-            "memory_bytes": _number(memory_bytes, "memory_bytes", lib.LK_UNSET, UNLIMITED),
-            "weights_apart": int(weights_apart),
-            "verbose": _verbose(verbose),
+            "struct_size": ffi.sizeof("lk_context_options"), "cache_mode": mode,
+            "threads": given.get("threads", 0), **limits,
+            "weights_apart": given.get("weights_apart", False), "verbose": verbose,
             "socket": where})
         made, error = ffi.new("lk_py_context **"), ffi.new("lk_error *")
         status = lib.lk_py_context_create(options, made, error)
@@ -124,24 +162,27 @@ class Context:
         mode = self._api.context_cache_mode(self._native())
         return next(name for name, value in _CACHE_MODES.items() if value == mode)
 
-    def set_capacity(self, entries: int | None = None, bytes: int | None = None,
-                     weights_bytes: int | None = None,
-                     memory_bytes: int | None = None) -> None:
-        """Changes limits; ``None`` leaves one as it is.
+    __reduce_ex__ = _check.not_pickled
+
+    def set_capacity(self, entries: int | None = None, bytes: int | str | None = None,
+                     weights_bytes: int | str | None = None,
+                     memory_bytes: int | str | None = None) -> None:
+        """Changes limits; ``None`` leaves one as it is. Bytes are given as to :class:`Context`.
 
         Shrinking evicts before it returns, least recently used first. 0 empties and disables.
         ``memory_bytes``, at least 1, holds for what is allocated from then on.
         """
+        given = checked_limits("change limits of a context", entries, bytes, weights_bytes,
+                               memory_bytes)
         error = ffi.new("lk_error *")
         status = self._api.cache_set_capacity(
-            self._native(), ffi.NULL, _number(entries, "entries", lib.LK_UNSET, UNLIMITED),
-            _number(bytes, "bytes", lib.LK_UNSET, UNLIMITED), error)
-        if not status and weights_bytes is not None:
-            status = self._api.cache_set_weights_capacity(
-                self._native(), _number(weights_bytes, "weights_bytes", 0, UNLIMITED), error)
-        if not status and memory_bytes is not None:
-            status = self._api.memory_set_limit(
-                self._native(), _number(memory_bytes, "memory_bytes", 0, UNLIMITED), error)
+            self._native(), ffi.NULL, given.get("entries", lib.LK_UNSET),
+            given.get("bytes", lib.LK_UNSET), error)
+        if not status and "weights_bytes" in given:
+            status = self._api.cache_set_weights_capacity(self._native(), given["weights_bytes"],
+                                                          error)
+        if not status and "memory_bytes" in given:
+            status = self._api.memory_set_limit(self._native(), given["memory_bytes"], error)
         if status:
             fail(status, error)
 
@@ -211,13 +252,26 @@ class Context:
         self._api.cache_trim(self._native())
 
 
+def checked_limits(do: str, entries: Any, bytes: Any, weights_bytes: Any,
+                   memory_bytes: Any) -> dict[str, int]:
+    """Those that are given."""
+    found = {}
+    for name, value, check in (
+            ("entries", entries, _entries), ("bytes", bytes, _check.size),
+            ("weights_bytes", weights_bytes, _check.size), ("memory_bytes", memory_bytes, _memory)):
+        if value is not None:
+            found[name] = check(do, name, value)
+    return found
+
+
 def set_processors(processors: int) -> None:
     """Sets how many threads of the process may compute at once while a run has more than one.
 
     Without it ``LATCHKEY_PROCESSORS`` decides, else the processors that the process may use.
     """
     error = ffi.new("lk_error *")
-    status = lib.lk_py_api().processors_set(_number(processors, "processors", 0, 2**31 - 1), error)
+    number = _check.whole("set the processors", "processors", processors, 1, _MOST)
+    status = lib.lk_py_api().processors_set(number, error)
     if status:
         fail(status, error)
 
@@ -235,17 +289,17 @@ def threads_stats() -> dict[str, int]:
 
 
 _shared: weakref.WeakValueDictionary[tuple[Any, ...], Context] = weakref.WeakValueDictionary()
-_shared_lock = threading.Lock()
-# A forked child has only the thread that forked: it must not find the lock with another one.
-os.register_at_fork(before=_shared_lock.acquire, after_in_parent=_shared_lock.release,
-                    after_in_child=_shared_lock.release)
+_shared_lock = fork_lock()
 
 
-def shared_context(options: dict[str, Any]) -> Context:
+def shared_context(options: Mapping[str, Any]) -> Context:
     """The context that sessions with these options share; it goes with the last of them."""
-    key = tuple(sorted((name, value) for name, value in options.items() if value is not None))
+    given = _checked("open a session", options)
+    key = tuple(sorted(given.items()))
     with _shared_lock:
         context = _shared.get(key)
         if context is None:
-            context = _shared[key] = Context(**options)
+            context = Context.__new__(Context)
+            context._open(given)
+            _shared[key] = context
         return context

@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import _shapes
+from . import _check, _shapes
 from ._text import shape_text, time_text
 from ._thread_use import ThreadUse
 
+_DO = "explain statistics"
 # Dimensions are rounded up to steps like these where sizes are many.
 _STEPS = (8, 16, 32, 64, 128)
 _FEW_SIZES = 8  # so many are no reason to round
@@ -476,11 +477,23 @@ def explain(statistics: Mapping[str, Any]) -> Explanation:
     """What statistics show of why runs were slow, or memory grew.
 
     :param statistics: of :meth:`latchkey.Session.statistics`, :func:`latchkey.ort.stats` or
-        :meth:`latchkey.Context.statistics`, also as read from a JSON file.
+        :meth:`latchkey.Context.statistics`, or a recording of :class:`latchkey.Recorder`, whose
+        statistics are those at its end; also as read from a JSON file.
     :returns: the causes: first those that cost time in each run, then those that have cost the
         most, then those that were not timed.
+    :raises TypeError: it is not a dict; ``ValueError``: it has not what those have.
     """
-    return explain_both(statistics, None)
+    found: Any = _check.mapping(_DO, "statistics", statistics, "a dict of statistics")
+    if str(found.get("schema", "")).startswith("latchkey-recording-"):
+        found = found.get("statistics")
+    if not isinstance(found, Mapping) or "context" not in found:
+        raise ValueError(f"failed to {_DO}: 'statistics' has no 'context', as what "
+                         "Session.statistics(), latchkey.ort.stats() and recordings have is needed")
+    try:
+        return explain_both(found, None)
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise ValueError(f"failed to {_DO}: 'statistics' is not what Latchkey has written, "
+                         f"{error!r} is missing or of another kind") from error
 
 
 def explain_both(statistics: Mapping[str, Any], use: ThreadUse | None) -> Explanation:

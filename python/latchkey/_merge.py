@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ._errors import FileError
+
 # ONNX Runtime's times are whole microseconds, cut off: what lies within an event may seem to end
 # this much later.
 _CUT_OFF_US = 2.0
 
 
 def _read(path: str, what: str) -> Any:
-    with open(path, encoding="utf-8") as file:
-        try:
+    try:
+        with open(path, encoding="utf-8") as file:
             return json.load(file)
-        except ValueError as error:
-            raise ValueError(f"failed to read {what} '{path}': it is not JSON: {error}") from error
+    except OSError as error:
+        raise FileError(f"failed to read {what} '{path}': {error.strerror}", "LK_IO") from None
+    except ValueError as error:
+        raise ValueError(f"failed to read {what} '{path}': it is not JSON: {error}") from error
 
 
 def _extend(events: list[dict[str, Any]], runs: list[dict[str, Any]]) -> None:

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ._context import Context, _number, shared_context
+from . import _check
+from ._context import Context, shared_context
 from ._errors import CancelledError, DeadlineError, fail, text
 from ._native import ffi, lib
 from ._text import escape, table
@@ -35,11 +36,14 @@ def machine_peak(threads: int | None = None, context: Context | None = None) -> 
     :param threads: how many take part; ``None``: those of the context.
     :param context: ``None``: the one of sessions without options.
     """
-    context = context or shared_context({})
+    do = "measure the machine"
+    context = (shared_context({}) if context is None else
+               _check.instance(do, "context", context, Context))
+    most = 0 if threads is None else _check.whole(do, "threads", threads, 1, 2**31 - 1)
     peak, error = ffi.new("lk_machine_peak *"), ffi.new("lk_error *")
     peak.struct_size = ffi.sizeof("lk_machine_peak")
     status = context._api.machine_peak(
-        context._native(), _number(threads, "threads", 0, 2**31 - 1), peak, error)
+        context._native(), most, peak, error)
     if status:
         fail(status, error)
     return MachinePeak(peak.threads, peak.gflops, peak.gbytes)
@@ -95,7 +99,9 @@ class Profile:
 
     @peak.setter
     def peak(self, value: MachinePeak) -> None:
-        self._peak = value
+        self._peak = _check.instance("set the peak of a profile", "peak", value, MachinePeak)
+
+    __reduce_ex__ = _check.not_pickled
 
     def info(self) -> dict[str, Any]:
         """The runs: ``runs``; ``binds``, those that built a run plan; ``bind_ms``, in which run
@@ -150,6 +156,7 @@ class Profile:
 
     def to_json(self, indent: int | None = None) -> str:
         """:meth:`info`, :meth:`entries` as ``steps``, and :attr:`peak`."""
+        indent = _check.indent("write a profile", indent)
         return json.dumps({**self.info(), "peak": self.peak._asdict(), "steps": self.entries()},
                           indent=indent)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from . import _recording
+from . import _check, _recording, _source
 from ._cancel import Cancel
 from ._explain import explain
 from ._files import write_whole
@@ -19,6 +19,10 @@ from ._profile import Profile
 from ._session import Session
 from ._text import json_text
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+_DO = "record a session"
 _SAMPLING_SHARE = 50  # a sample may take this part of the time between two
 
 
@@ -39,8 +43,8 @@ class Recorder:
     :param interval: seconds between two samples of memory and counters, at least 0.001. It becomes
         longer where taking a sample takes more than a fiftieth of it, and where samples become
         more than 2,000.
-    :param model: the ONNX file of the session, or its bytes: of which of its nodes each node was
-        made. Needs the package ``onnx``. ``None``: that is left out.
+    :param model: what the session was opened from, its ONNX file, bytes or ``onnx.ModelProto``: of
+        which of its nodes each node was made. Needs the package ``onnx``. ``None``: that is left out.
     :param name: what the report calls the recording; ``None``: the file name of ``model``.
     :param profile_every: one in so many runs is profiled, which costs it a few percent; 0: none.
         A run is passed over while another one is profiled.
@@ -51,25 +55,27 @@ class Recorder:
 
     def __init__(self, session: Session, *, path: str | os.PathLike[str] | None = None,
                  interval: float = 0.05,
-                 model: str | os.PathLike[str] | bytes | None = None, name: str | None = None,
-                 profile_every: int = 16, requests: int = 10_000, slowest: int = 50) -> None:
-        for value, option, least, most in ((interval, "interval", 0.001, 3600.0),
-                                           (profile_every, "profile_every", 0, 2**31),
-                                           (requests, "requests", 1, 1_000_000),
-                                           (slowest, "slowest", 0, 10_000)):
-            if not least <= value <= most:
-                raise ValueError(f"failed to read option '{option}': {value!r}, {least} to {most} "
-                                 "is allowed")
+                 model: str | os.PathLike[str] | bytes | ModelProto | None = None,
+                 name: str | None = None, profile_every: int = 16, requests: int = 10_000,
+                 slowest: int = 50) -> None:
+        self._session = _check.instance(_DO, "session", session, Session)
+        if session.closed:
+            raise _check.wrong_value(_DO, "session", session, "an open one")
+        self._path = None if path is None else _check.path(_DO, "path", path)
+        self._interval = _check.real(_DO, "interval", interval, 0.001, 3600.0,
+                                     "a number of seconds")
+        source = None if model is None else _source.read(_DO, "model", model)
         if name is None:
-            is_path = model is not None and not isinstance(model, bytes)
-            name = os.path.basename(os.fsdecode(model)) if is_path else ""  # type: ignore[arg-type]
-        self._session, self._path, self._interval, self._name = session, path, interval, name
-        self._profile_every = profile_every
-        self._origins = None if model is None else _recording.read_origins(model)
-        self._requests = _recording.Requests(requests, slowest)
+            name = os.path.basename(source) if isinstance(source, str) else ""
+        self._name = _check.text(_DO, "name", name)
+        self._profile_every = _check.whole(_DO, "profile_every", profile_every, 0, 2**31)
+        self._requests = _recording.Requests(
+            _check.whole(_DO, "requests", requests, 1, 1_000_000),
+            _check.whole(_DO, "slowest", slowest, 0, 10_000))
+        self._origins = None if source is None else _recording.read_origins(source)
         self._samples = _recording.Samples()
         self._steps = _recording.Steps()
-        self._profile = Profile() if profile_every else None
+        self._profile = Profile() if self._profile_every else None
         self._profiling = threading.Lock()  # held by the run that has the profile
         self._lock = threading.Lock()  # guards all of the rest, for short moments
         self._runs = self._running = 0
@@ -108,7 +114,7 @@ class Recorder:
                 self._take_sample()
             self._end_ns = time.monotonic_ns()
 
-    def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None,
+    def run(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None = None,
             out: Mapping[str, numpy.ndarray] | None = None, timeout: float | None = None,
             profile: Profile | None = None,
             cancel: Cancel | None = None) -> dict[str, numpy.ndarray]:
@@ -180,6 +186,7 @@ class Recorder:
 
         :raises FileError: writing failed; a file that was there is as it was.
         """
+        path = _check.path("write a recording", "path", path)
         write_whole(path, json_text(self.to_json(), indent=None) + "\n", "recording")
 
     def __enter__(self) -> Recorder:
@@ -192,6 +199,8 @@ class Recorder:
         self.stop()
         if self._path is not None:
             self.save(self._path)
+
+    __reduce_ex__ = _check.not_pickled
 
     def __repr__(self) -> str:
         state = ("not started" if self._thread is None else

@@ -12,7 +12,9 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._errors import FileError, ModelNotFoundError
 from ._session import Session
+from ._text import escape
 
 SCHEMA = "latchkey-recording-1"
 _MOST_SAMPLES = 2000
@@ -231,13 +233,17 @@ class Origins:
                 (self._nodes[number] for number in sorted(found)) if op_type != "Constant"]
 
 
-def read_origins(model: str | os.PathLike[str] | bytes) -> Origins:
+def read_origins(model: str | bytes | bytearray | memoryview) -> Origins:
     """Reads a model by the package ``onnx``, without data that lies in other files."""
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
     try:
-        read = (onnx.load_from_string(model) if isinstance(model, bytes) else
-                onnx.load(os.fspath(model), load_external_data=False))
+        read = (onnx.load(model, load_external_data=False) if isinstance(model, str) else
+                onnx.load_from_string(bytes(model)))
+    except OSError as error:
+        kind = ModelNotFoundError if isinstance(error, FileNotFoundError) else FileError
+        raise kind(f"failed to read the nodes of model '{escape(str(model))}': {error.strerror}",
+                   "LK_IO") from None
     except DecodeError as error:
         raise ValueError(f"failed to read the nodes of the model: {error}") from None
     return Origins(read.graph)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from . import _model
+from . import _check, _model, _source
 from ._call import Call, encode, limits_of_run, options_of_run, raise_interrupt
 from ._cancel import Cancel
-from ._context import UNLIMITED, Context, _number, shared_context, threads_stats
+from ._context import Context, shared_context, threads_stats
 from ._errors import ModelNotFoundError, NotFoundError, fail
 from ._explain import Explanation, explain_both
 from ._model import NodeInfo, PassInfo, Refusal
@@ -24,19 +24,57 @@ from ._thread_use import thread_use
 from ._trace import Trace
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from ._pool import Pool
     from .spans import Spans
 
 _EXECUTORS = {"naive": lib.LK_EXECUTOR_NAIVE, "parallel": lib.LK_EXECUTOR_PARALLEL}
 _CLOSED = "failed to use a session: it is closed"
+_OPEN = "open a session"
 _WHEN_BUSY = {"wait": lib.LK_WHEN_BUSY_WAIT, "fail": lib.LK_WHEN_BUSY_FAIL}
+# What sessions of ONNX Runtime have, and what does the same here.
+_INSTEAD = {
+    "get_inputs": "session.inputs has what the model takes",
+    "get_outputs": "session.outputs has what the model gives",
+    "get_modelmeta": "session.metadata has the metadata of the file",
+    "get_session_options": "session.context.options() has the options in force",
+    "get_providers": "latchkey.ort is the provider for ONNX Runtime",
+    "set_providers": "latchkey.ort is the provider for ONNX Runtime",
+    "run_with_ort_values": "session.run({name: array}) reads arrays and tensors in place",
+    "run_with_iobinding": "session.run({name: array}, out={name: array}) writes in place",
+    "io_binding": "session.run({name: array}, out={name: array}) writes in place",
+    "end_profiling": "session.run({name: array}, profile=latchkey.Profile()) measures a run"}
 
 
-def _choice(value: str, option: str, choices: Mapping[str, int]) -> int:
-    if value not in choices:
-        raise ValueError(
-            f"failed to read option '{option}': {value!r}, one of {', '.join(choices)}")
-    return choices[value]
+def _whole_or_0(name: str, value: Any, most: int) -> int:
+    """At least 1; 0, "not given", for None."""
+    return 0 if value is None else _check.whole(_OPEN, name, value, 1, most)
+
+
+def _fixed_dims(given: Any) -> dict[str, int]:
+    wanted = "a dict {dimension: size}"
+    sizes = {} if given is None else _check.mapping(_OPEN, "fixed_dims", given, wanted)
+    _check.names(_OPEN, "fixed_dims", sizes)
+    return {name: _check.whole(_OPEN, f"fixed_dims[{name!r}]", size, 0, 2**63 - 1)
+            for name, size in sizes.items()}
+
+
+def _check_run(inputs: Any, outputs: Any, out: Any) -> list[str] | None:
+    """Of which kind the arguments of a run are; what they hold is checked as it is taken. Returns
+    the names of outputs."""
+    if isinstance(outputs, Mapping) and not isinstance(inputs, Mapping):
+        feeds = ", ".join(f"{name!r}: ..." for name in outputs)
+        names = [inputs] if isinstance(inputs, str) else inputs
+        are_names = isinstance(names, (list, tuple)) and all(isinstance(one, str) for one in names)
+        behind = f", {list(names)!r}" if are_names else ""
+        raise TypeError("failed to run: 'inputs' and 'outputs' are in ONNX Runtime's order, "
+                        f"session.run({{{feeds}}}{behind}) is the call here; it returns a dict by "
+                        "name")
+    _check.mapping("run", "inputs", inputs, "a dict {input name: array}")
+    if out is not None:
+        _check.mapping("run", "out", out, "a dict {output name: numpy.ndarray}")
+    return None if outputs is None else _check.texts("run", "outputs", outputs, "names of outputs")
 
 
 def _times_of_nodes(profile: Profile) -> dict[str, float]:
@@ -56,12 +94,13 @@ class Session:
     A session may be run by any number of threads at once; the interpreter's lock is released
     meanwhile. Output arrays stay valid after the session is closed.
 
-    :param model: path of an ONNX file, or its bytes, which are copied.
+    :param model: path of an ONNX file, its bytes, which are copied, or an ``onnx.ModelProto``.
     :param context: the context to open it in; by default the shared one of ``context_options``.
-    :param disabled_passes: names of graph passes to leave out, as ``latchkey inspect`` shows them.
+    :param disabled_passes: names of graph passes to leave out, or one name, as ``latchkey inspect`` shows them.
     :param run_plans: False: every operator asks the cache by its name key at each run.
     :param max_folded_bytes: the most bytes that values computed from constants at opening may take;
-        what would take more is computed at each run. ``None``: 2 GiB.
+        what would take more is computed at each run. A number, or a text such as ``"1g"``.
+        ``None``: 2 GiB.
     :param fixed_dims: sizes for dimensions that the model leaves open, ``{"batch": 1}``: by the
         name that ``inputs`` shows, which means each dimension of that name, or by input and number,
         ``{"x[0]": 1}``. Inputs must have them then, and new sizes have fewer nodes to bind.
@@ -76,45 +115,55 @@ class Session:
     :param context_options: ``cache``, ``cache_entries``, ``cache_bytes``, ``weights_bytes``,
         ``memory_bytes``, ``weights_apart``, ``threads``, ``verbose``, ``socket``:
         see :class:`Context`.
+    :raises TypeError: an argument is of a wrong kind; the sentence names it, says what it is, and
+        what is needed. ``ValueError``: a number or a text is not allowed.
+    :raises Error: the model cannot be opened; :class:`ModelNotFoundError`, :class:`MalformedError`,
+        :class:`UnsupportedError` and so on.
     """
 
-    def __init__(self, model: str | os.PathLike[str] | bytes | bytearray | memoryview, *,
-                 context: Context | None = None, disabled_passes: Iterable[str] = (),
-                 run_plans: bool | None = None, max_folded_bytes: int | None = None,
+    def __init__(self, model: str | os.PathLike[str] | bytes | bytearray | memoryview | ModelProto,
+                 *, context: Context | None = None, disabled_passes: str | Iterable[str] = (),
+                 run_plans: bool | None = None, max_folded_bytes: int | str | None = None,
                  fixed_dims: Mapping[str, int] | None = None, copy_model: bool = False,
                  executor: str = "naive", inter: int | None = None, max_runs: int | None = None,
                  when_busy: str = "wait", **context_options: Any) -> None:
-        if context is not None and context_options:
-            raise TypeError("failed to open a model: context= and options of a context "
-                            f"({', '.join(context_options)}) are given, one of both is allowed")
         self._handles: tuple[Any, Any] | None = None
         self._spans: Spans | None = None  # of latchkey.spans
-        self.context = context or shared_context(context_options)
+        source = _source.read(_OPEN, "model", model)
         if isinstance(disabled_passes, str):
             disabled_passes = [disabled_passes]
-        passes = [ffi.new("char[]", encode(name)) for name in disabled_passes]
+        passes = [ffi.new("char[]", encode(name)) for name in _check.texts(
+            _OPEN, "disabled_passes", disabled_passes, "names of passes")]
         pass_list = ffi.new("char *[]", passes)
-        sizes = fixed_dims or {}
+        sizes = _fixed_dims(fixed_dims)
+        places = _whole_or_0("max_runs", max_runs, 2**32 - 1)
         names = [ffi.new("char[]", encode(name)) for name in sizes]
         dims = ffi.new("lk_fixed_dim[]", [
             {"name": name, "size": size} for name, size in zip(names, sizes.values(), strict=True)])
         options = ffi.new("lk_session_options *", {
             "struct_size": ffi.sizeof("lk_session_options"), "disabled_passes": pass_list,
             "n_disabled_passes": len(passes), "fixed_dims": dims, "n_fixed_dims": len(dims),
-            "copy_model": bool(copy_model),
-            "run_plans": -1 if run_plans is None else run_plans,
-            "max_folded_bytes": _number(max_folded_bytes, "max_folded_bytes", 0, UNLIMITED),
-            "executor": _choice(executor, "executor", _EXECUTORS),
-            "inter": _number(inter, "inter", 0, 2**31 - 1),
-            "max_runs": _number(max_runs, "max_runs", 0, 2**32 - 1),
-            "when_busy": _choice(when_busy, "when_busy", _WHEN_BUSY)})
+            "copy_model": _check.flag(_OPEN, "copy_model", copy_model),
+            "run_plans": (-1 if run_plans is None else
+                          _check.flag(_OPEN, "run_plans", run_plans)),
+            "max_folded_bytes": (0 if max_folded_bytes is None else _check.size(
+                _OPEN, "max_folded_bytes", max_folded_bytes, 1)),
+            "executor": _EXECUTORS[_check.choice(_OPEN, "executor", executor, _EXECUTORS)],
+            "inter": _whole_or_0("inter", inter, 2**31 - 1), "max_runs": places,
+            "when_busy": _WHEN_BUSY[_check.choice(_OPEN, "when_busy", when_busy, _WHEN_BUSY)]})
         path, data = ffi.NULL, ffi.NULL
         file: bytes | None = None
-        if isinstance(model, (bytes, bytearray, memoryview)):
-            data = ffi.from_buffer(model)
-        else:
-            file = os.fsencode(model)
+        if isinstance(source, str):
+            file = os.fsencode(source)
             path = ffi.new("char[]", file)
+        else:
+            data = ffi.from_buffer(source)
+        if context is None:
+            context = shared_context(context_options)
+        elif context_options:
+            raise TypeError("failed to open a session: 'context' and options of a context "
+                            f"({', '.join(context_options)}) are given, one of both is allowed")
+        self.context = _check.instance(_OPEN, "context", context, Context)
         made, error = ffi.new("lk_py_session **"), ffi.new("lk_error *")
         status = lib.lk_py_session_open(self.context._pointer, path, data,
                                         len(data) if data else 0, options, made, error)
@@ -133,7 +182,7 @@ class Session:
         self.metadata = _model.metadata(made[0])
         """Metadata of the file."""
         # With "fail", one more than run at the same time: that one fails.
-        self._most_async = ((max_runs or threads_stats()["processors"]) + (when_busy == "fail"))
+        self._most_async = ((places or threads_stats()["processors"]) + (when_busy == "fail"))
         self._all_outputs = tuple(value.name for value in self.outputs)
         self._names = {value.name: ffi.new("char[]", encode(value.name))
                        for value in self.inputs + self.outputs}
@@ -155,7 +204,7 @@ class Session:
         """
         return _model.passes(self._handle())
 
-    def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None,
+    def run(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None = None,
             out: Mapping[str, numpy.ndarray] | None = None,
             timeout: float | None = None,
             profile: Profile | None = None,
@@ -171,21 +220,25 @@ class Session:
         :param inputs: an array for each input of the model, or a tensor in memory of the CPU that
             knows DLPack.
         :param outputs: names of the outputs that are wanted; None: all.
-        :param out: arrays that outputs are written to; type and number of elements must be those
-            of the result, and the memory must not overlap an input's.
+        :param out: arrays that outputs are written to; type and shape must be those of the result,
+            else nothing is run, and the memory must not overlap an input's.
         :param timeout: seconds; :class:`DeadlineError` when they have passed, within 50 ms.
         :param profile: where to add what each operator took; see :class:`Profile`.
         :param cancel: what ends the run from another thread, with :class:`CancelledError`.
         :returns: the outputs by name; those in ``out`` are the arrays given there, the others own
             memory of the library's, without a copy. After a failure, what ``out`` holds is
             undefined.
+        :raises TypeError: an argument is of a wrong kind; the sentence names it, says what it is,
+            and what is needed. ``ValueError``: the session is closed, or an argument's value is
+            not allowed.
+        :raises Error: the run failed.
         """
         handles = self._handles
         if handles is None:
             raise ValueError(_CLOSED)
         session, release = handles
-        if isinstance(outputs, str):
-            raise TypeError(f"failed to run: outputs is the text {outputs!r}, a list is needed")
+        if type(inputs) is not dict or outputs is not None or out is not None:
+            outputs = _check_run(inputs, outputs, out)
         wanted = self._all_outputs if outputs is None else tuple(outputs)
         if out is not None:
             wanted += tuple(name for name in out if name not in wanted)
@@ -194,6 +247,8 @@ class Session:
         if out is not None:
             call.write_to(out)
         spans = self._spans
+        if profile is not None:
+            _check.instance("run", "profile", profile, Profile)
         if timeout is None and cancel is None and profile is None and spans is None:
             status = call.run(session, options_of_run())
         else:
@@ -210,7 +265,7 @@ class Session:
         self._idle_calls.append(call)
         return arrays
 
-    async def run_async(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None,
+    async def run_async(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None = None,
                         out: Mapping[str, numpy.ndarray] | None = None,
                         timeout: float | None = None,
                         profile: Profile | None = None) -> dict[str, numpy.ndarray]:
@@ -231,6 +286,7 @@ class Session:
         """
         if self._handles is None:
             raise ValueError(_CLOSED)
+        outputs = _check_run(inputs, outputs, out)
         from . import _async  # here, because asyncio takes longer to import than all of latchkey
         inputs, out = dict(inputs), None if out is None else dict(out)
         return await _async.call(
@@ -259,6 +315,7 @@ class Session:
             the statistics go into a file. This takes the time and the memory of
             :meth:`refusals`.
         """
+        refusals = _check.flag("read statistics", "refusals", refusals)
         text_out, error = ffi.new("char **"), ffi.new("lk_error *")
         handle = self._handle()  # it keeps the session open, whoever closes it meanwhile
         native = lib.lk_py_session_get(handle)
@@ -292,6 +349,8 @@ class Session:
         :param profile: of runs of this session: what nodes that are left take is read from it,
             and how many threads are enough.
         """
+        if profile is not None:
+            _check.instance("explain", "profile", profile, Profile)
         statistics = self.statistics(refusals=True)
         times = _times_of_nodes(profile) if profile is not None else {}
         for refusal in statistics["session"]["refusals"]:
@@ -325,6 +384,12 @@ class Session:
         return session
 
     __copy__ = clone
+    __reduce_ex__ = _check.not_pickled
+
+    def __getattr__(self, name: str) -> Any:
+        """Says what is called otherwise in ONNX Runtime."""
+        instead = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
+        raise AttributeError(f"latchkey.Session has no '{name}'{instead}", name=name, obj=self)
 
     def clear(self) -> None:
         """Drops the cache entries of this session, and nobody else's."""

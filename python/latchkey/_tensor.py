@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from ._check import shown
 from ._native import ffi, lib
 
 _DTYPES = {numpy.dtype(name): number for name, number in (
@@ -51,7 +52,11 @@ def _array(value: Any, name: str) -> numpy.ndarray:
         from . import _dlpack  # here, because few programs need it
         if _dlpack.is_tensor(value):
             return _dlpack.to_numpy(value, name)
-    return numpy.asarray(value)
+    try:
+        return numpy.asarray(value)
+    except Exception as error:  # rows of different lengths, or what an object's own code raises
+        raise TypeError(f"failed to run: input '{name}' is {shown(value)} that gives no array: "
+                        f"{error}") from error
 
 
 class Input:
@@ -101,7 +106,7 @@ class Output:
     def point_to(self, array: numpy.ndarray) -> None:
         """Points the tensor to the caller's array, which the next run writes to."""
         if not isinstance(array, numpy.ndarray):
-            raise TypeError(f"failed to run: out '{self._name}' is a {type(array).__name__}, "
+            raise TypeError(f"failed to run: out '{self._name}' is {shown(array)}, "
                             "a numpy.ndarray is needed")
         flags = array.flags
         if not (flags.c_contiguous and flags.aligned and flags.writeable and array.dtype.isnative):

@@ -7,12 +7,16 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ._context import Context, _number
+from . import _check
+from ._context import Context
 from ._errors import fail
 from ._native import ffi, lib
 
 if TYPE_CHECKING:
     from ._session import Session
+
+
+_DO = "trace a session"
 
 
 class Trace:
@@ -33,11 +37,11 @@ class Trace:
     """
 
     def __init__(self, context: Context, events: int | None = None) -> None:
-        if events is not None and events < 1:
-            raise ValueError(f"failed to read option 'events': {events}, at least 1")
+        _check.instance(_DO, "context", context, Context)
+        most = 0 if events is None else _check.whole(_DO, "events", events, 1)
         options = ffi.new("lk_trace_options *", {
             "struct_size": ffi.sizeof("lk_trace_options"),
-            "events": _number(events, "events", 0, 2**64 - 1)})
+            "events": most})
         made, error = ffi.new("lk_py_trace **"), ffi.new("lk_error *")
         status = lib.lk_py_trace_create(context._pointer, options, made, error)
         if status:
@@ -55,7 +59,8 @@ class Trace:
 
         :raises ValueError: it is closed, or of another context.
         """
-        if session.context is not self.context:
+        from ._session import Session
+        if _check.instance(_DO, "session", session, Session).context is not self.context:
             raise ValueError("failed to trace a session: it is of another context than the trace")
         session._attach(self)
         self._sessions.add(session)
@@ -71,6 +76,8 @@ class Trace:
 
     def __exit__(self, *unused: object) -> None:
         self.stop()
+
+    __reduce_ex__ = _check.not_pickled
 
     def clear(self) -> None:
         """Forgets all events."""
@@ -91,8 +98,9 @@ class Trace:
 
         :raises FileError: it cannot be written.
         """
+        file = os.fsencode(_check.path("write a trace", "path", path))
         error = ffi.new("lk_error *")
-        status = self._api.trace_save(self._native(), os.fsencode(path), error)
+        status = self._api.trace_save(self._native(), file, error)
         if status:
             fail(status, error)
 

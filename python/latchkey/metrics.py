@@ -10,7 +10,7 @@ it that is not counted anyway: numbers are read when somebody asks for the metri
 
 from __future__ import annotations
 
-import threading
+import itertools
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,16 @@ except ImportError as error:
     raise ImportError("failed to import latchkey.metrics: it needs the package prometheus-client, "
                       "which `pip install latchkey[metrics]` installs") from error
 
-if TYPE_CHECKING:
-    from ._session import Session
+from . import _check
+from ._locks import fork_lock
+from ._session import Session
 
+if TYPE_CHECKING:
+    from ._context import Context
+
+__all__ = ["SessionCollector", "register"]
+
+_DO = "add a session to the metrics"
 _COUNTS = {"hits": "Look-ups that found what they asked for",
            "misses": "Look-ups that did not",
            "builds": "Builds that succeeded",
@@ -134,32 +141,46 @@ def _add_session(families: _Families, labels: dict[str, str], found: dict[str, A
 class SessionCollector(Collector):
     """Collects the metrics of some sessions, and of their contexts and the process once each.
 
-    A session that is closed or gone is left out from then on. Any thread may add sessions and
+    A session that is closed or gone is left out from then on. A context is called by the name of
+    its first session, and keeps it when that session is closed; where another context that is still
+    there has the name, ``-2`` follows, or ``-3`` and so on. Any thread may add sessions and
     collect.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._sessions: dict[str, weakref.ref[Session]] = {}
+        self._sessions: dict[str, weakref.ref[Session]] = {}  # guarded by _lock, as the next
+        self._contexts: weakref.WeakKeyDictionary[Context, str] = weakref.WeakKeyDictionary()
 
     def add(self, session: Session, name: str) -> None:
         """Adds a session, under the label ``session=name``.
 
-        :raises ValueError: another session that is still there has this name.
+        :raises TypeError: it is no session, or the name is no text.
+        :raises ValueError: it is closed, or another session that is still there has this name.
         """
-        with self._lock:
+        if _check.instance(_DO, "session", session, Session).closed:
+            raise _check.wrong_value(_DO, "session", session, "an open one")
+        _check.text(_DO, "name", name)
+        with _lock:
             old = self._sessions.get(name, lambda: None)()
             if old is not None and old is not session and not old.closed:
-                raise ValueError(f"failed to add a session to the metrics: there is one named "
-                                 f"{name!r}, each needs a name of its own")
+                raise ValueError(f"failed to {_DO}: there is one with the 'name' {name!r}, each "
+                                 "needs a name of its own")
             self._sessions[name] = weakref.ref(session)
+            if session.context not in self._contexts:
+                self._contexts[session.context] = self._free_name(name)
+
+    def _free_name(self, name: str) -> str:
+        """For a context."""
+        taken = set(self._contexts.values())
+        return next(one for one in itertools.chain(
+            [name], (f"{name}-{number}" for number in itertools.count(2))) if one not in taken)
 
     def describe(self) -> Iterable[Metric]:
         return ()  # which metrics there are is known when they are collected
 
     def collect(self) -> Iterable[Metric]:
         families = _Families()
-        contexts: dict[int, str] = {}
+        contexts: set[str] = set()
         for name, session in self._alive():
             try:
                 found = session.statistics()
@@ -167,34 +188,37 @@ class SessionCollector(Collector):
                 continue
             if not contexts:
                 _add_process(families, found["process"])
-            # All sessions of a context show it under the name of the first.
-            if id(session.context) not in contexts:
-                contexts[id(session.context)] = name
-                _add_context(families, name, found["context"])
-            _add_session(families, {"session": name, "context": contexts[id(session.context)]},
-                         found["session"])
+            context = self._contexts[session.context]
+            if context not in contexts:
+                contexts.add(context)
+                _add_context(families, context, found["context"])
+            _add_session(families, {"session": name, "context": context}, found["session"])
         return families
 
     def _alive(self) -> list[tuple[str, Session]]:
-        with self._lock:
+        with _lock:
             found = [(name, session) for name, reference in self._sessions.items()
                      if (session := reference()) is not None and not session.closed]
             self._sessions = {name: self._sessions[name] for name, _ in found}
             return found
 
 
+_lock = fork_lock()  # guards the next, and what collectors hold
 _collectors: weakref.WeakKeyDictionary[CollectorRegistry, SessionCollector] = (
     weakref.WeakKeyDictionary())
-_collectors_lock = threading.Lock()
 
 
 def register(session: Session, name: str, registry: CollectorRegistry = REGISTRY) -> None:
     """Publishes a session's metrics in a registry of prometheus_client, until it is closed.
 
     :param name: the label ``session`` of its metrics.
-    :raises ValueError: another session has this name.
+    :param registry: the one of the process by default.
+    :raises TypeError: an argument is of another kind.
+    :raises ValueError: the session is closed, or another session has this name.
     """
-    with _collectors_lock:
+    _check.instance(_DO, "registry", registry, CollectorRegistry)
+    _check.instance(_DO, "session", session, Session)
+    with _lock:
         collector = _collectors.get(registry)
         if collector is None:
             collector = SessionCollector()

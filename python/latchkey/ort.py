@@ -10,22 +10,26 @@ ONNX Runtime is imported by the first call that needs it, not with this module.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import tempfile
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from . import _border
+from . import _border, _check, _source
+from ._context import checked_limits
+from ._errors import ModelNotFoundError
 from ._explain import Explanation
 from ._explain import explain as explain_statistics
 from ._files import write_whole
+from ._locks import fork_lock
 
 if TYPE_CHECKING:
     import onnxruntime
+    from onnx import ModelProto
 
 __all__ = ["append", "border_cost", "clear", "explain", "explain_claims", "get_ep_name",
            "get_ep_names", "get_library_path", "merge_traces", "register", "set_capacity", "stats",
@@ -34,8 +38,9 @@ __all__ = ["append", "border_cost", "clear", "explain", "explain_claims", "get_e
 _EP_NAME = "LatchkeyExecutionProvider"
 _MINIMUM = (1, 23)  # LK_ORT_API_VERSION in executor_glue/ort/ort_abi.h
 _LOG_FATAL = 4
+_APPEND = "add the provider to a session"
 
-_lock = threading.Lock()
+_lock = fork_lock()
 _border_ns: float | None = None  # as border_cost() has measured it; guarded by _lock
 _registration: str | None = None  # the name that register() gave; guarded by _lock
 
@@ -86,6 +91,7 @@ def register(name: str = "latchkey") -> None:
     :raises ImportError: onnxruntime is missing, or older than 1.23.
     """
     global _registration
+    _check.text("register the provider", "name", name)
     ort = _onnxruntime()
     with _lock:
         if _devices(ort):
@@ -112,10 +118,37 @@ def append(session_options: onnxruntime.SessionOptions, **provider_options: Any)
 
     The same as ``providers=[("LatchkeyExecutionProvider", {...})]``, also for versions of ONNX
     Runtime whose ``InferenceSession`` does not take the name of a registered provider (1.23, 1.24).
+
+    :param provider_options: each a text or a number, such as ``memory_bytes="2g"``;
+        docs/onnxruntime.md has their names. What is not allowed is said when the session is made.
+    :raises TypeError: an argument is of another kind.
+    :raises ImportError: onnxruntime is missing, or older than 1.23.
     """
+    ort = _onnxruntime()
+    _check.instance(_APPEND, "session_options", session_options, ort.SessionOptions)
+    options = {key: _option(key, value) for key, value in provider_options.items()}
     register()
-    session_options.add_provider_for_devices(
-        _devices(_onnxruntime()), {key: str(value) for key, value in provider_options.items()})
+    session_options.add_provider_for_devices(_devices(ort), options)
+
+
+def _utf8(do: str, name: str, value: str) -> str:
+    """ONNX Runtime takes no other texts."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _check.wrong_value(do, name, value, "a text that is UTF-8") from None
+    return value
+
+
+def _option(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return _utf8(_APPEND, name, _check.text(_APPEND, name, value))
+    if isinstance(value, (bool, os.PathLike)):
+        return "on" if value is True else "off" if value is False else _check.path(
+            _APPEND, name, value)
+    if isinstance(value, (float, numpy.floating)):
+        return str(_check.real(_APPEND, name, value, -math.inf))
+    return str(_check.whole(_APPEND, name, value, -2**63))
 
 
 # ---- statistics ----
@@ -150,6 +183,7 @@ def _feed(ort: Any, value: Any) -> Any:
 
 
 def _require_provider(session: Any, what: str) -> None:
+    _check.instance(what, "session", session, _onnxruntime().InferenceSession)
     providers = session.get_providers()
     if _EP_NAME not in providers:
         raise ValueError(f"failed to {what}: the session has no {_EP_NAME}, it has "
@@ -246,22 +280,32 @@ def border_cost() -> float:
         return _border_ns
 
 
-def explain_claims(path: str | os.PathLike[str], **provider_options: Any) -> dict[str, Any]:
+def explain_claims(path: str | os.PathLike[str] | bytes | ModelProto,
+                   **provider_options: Any) -> dict[str, Any]:
     """What the provider would take of a model, and what it would leave and why.
 
     Opens a session of the model, and closes it. ``nodes``, ``claimed``, ``subgraphs``, ``left``:
     see :func:`stats`. Nodes are counted as the provider sees them: after ONNX Runtime's own basic
     optimizations.
 
-    :param path: of an ONNX file.
+    :param path: of an ONNX file; or its bytes, or an ``onnx.ModelProto``.
     :param provider_options: such as ``cache="off"``, see docs/onnxruntime.md.
+    :raises TypeError: an argument is of another kind.
+    :raises ModelNotFoundError: there is no such file; what else keeps a model from being opened is
+        an exception of ONNX Runtime's.
+    :raises ImportError: onnxruntime is missing, or older than 1.23.
     """
+    do = "explain what the provider claims"
+    source = _source.read(do, "path", path)
+    if isinstance(source, str) and not os.path.exists(_utf8(do, "path", source)):
+        raise ModelNotFoundError(f"failed to {do}: there is no model '{source}'", "LK_NOT_FOUND")
     ort = _onnxruntime()
     options = ort.SessionOptions()
     options.log_severity_level = _LOG_FATAL
     append(options, **{**provider_options, "run_statistics": "on"})
     # Without a fallback: a session on ONNX Runtime's own providers would explain nothing.
-    session = ort.InferenceSession(os.fspath(path), options, enable_fallback=0)
+    session = ort.InferenceSession(source if isinstance(source, str) else bytes(source), options,
+                                   enable_fallback=0)
     claims: dict[str, Any] = stats(session)["claims"]
     return claims
 
@@ -285,14 +329,19 @@ def merge_traces(trace: str | os.PathLike[str], profile: str | os.PathLike[str],
 
     :param start_ns: when the profile began, by CLOCK_REALTIME: the session says it.
     :raises ValueError: a file is not what it should be.
-    :raises FileError: the file could not be written.
+    :raises FileError: a file could not be read, or the new one not written.
     """
     from ._merge import merge
-    whole = merge(os.fspath(trace), os.fspath(profile), start_ns)
+    do = "merge traces"
+    out = _check.path(do, "out", out)
+    whole = merge(_check.path(do, "trace", trace), _check.path(do, "profile", profile),
+                  _check.whole(do, "start_ns", start_ns))
     write_whole(out, json.dumps(whole), "a trace")
 
 
 # ---- the cache ----
+
+_DYNAMIC = {"entries": "cache_entries", "bytes": "cache_bytes"}
 
 
 def _set_dynamic(session: Any, what: str, **entries: Any) -> None:
@@ -305,18 +354,24 @@ def _set_dynamic(session: Any, what: str, **entries: Any) -> None:
 
 
 def set_capacity(session: onnxruntime.InferenceSession, entries: int | None = None,
-                 bytes: int | None = None, weights_bytes: int | None = None,
-                 memory_bytes: int | None = None) -> None:
+                 bytes: int | str | None = None, weights_bytes: int | str | None = None,
+                 memory_bytes: int | str | None = None) -> None:
     """Changes limits of a session's cache, and of all its memory; ``None`` leaves one as it is.
+    Bytes are a number, or a text such as ``"2g"``.
 
     Sessions whose provider options are equal share the cache, and so the limits. Shrinking evicts
     before it returns, about the least recently used first. 0 empties and disables. Runs may be
     under way. Needs ONNX Runtime 1.24 or newer, as :func:`clear` and :func:`trim` do.
 
-    :raises ValueError: the session has no such provider.
+    :raises TypeError: an argument is of another kind.
+    :raises ValueError: a number is not allowed, or the session has no such provider.
     """
-    _set_dynamic(session, "change limits of the cache", cache_entries=entries, cache_bytes=bytes,
-                 weights_bytes=weights_bytes, memory_bytes=memory_bytes)
+    do = "change limits of the cache"
+    given = checked_limits(do, entries, bytes, weights_bytes, memory_bytes)
+    _require_provider(session, do)
+    if given:
+        _set_dynamic(session, do, **{_DYNAMIC.get(name, name): value
+                                     for name, value in given.items()})
 
 
 def clear(session: onnxruntime.InferenceSession) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 try:
     from opentelemetry import trace as _opentelemetry
@@ -21,14 +21,16 @@ except ImportError as error:
     raise ImportError("failed to import latchkey.spans: it needs the package opentelemetry-api, "
                       "which `pip install latchkey[spans]` installs") from error
 
+from . import _check
 from ._errors import OutOfMemoryError, exception_of, text
 from ._native import lib
 from ._text import shape_text
+from ._session import Session
 from ._trace import Trace
 
-if TYPE_CHECKING:
-    from ._session import Session
+__all__ = ["register", "unregister"]
 
+_DO = "make spans of the runs of a session"
 _RARE = ("build run plan", "wait for other runs", "wait for processors",
          "wait for another thread's build")
 _EVENTS = 8192  # half a megabyte
@@ -50,13 +52,23 @@ def register(session: Session, name: str, *, operators: bool = False,
     :param operators: each step of an operator is a span too, with what docs/trace.md says of it as
         attributes.
     :param tracer_provider: ``None``: the program's.
+    :raises TypeError: an argument is of another kind.
+    :raises ValueError: the session is closed.
     """
-    session._spans = Spans(name, operators, tracer_provider)
+    if _check.instance(_DO, "session", session, Session).closed:
+        raise _check.wrong_value(_DO, "session", session, "an open one")
+    if tracer_provider is not None and not hasattr(tracer_provider, "get_tracer"):
+        raise _check.wrong_kind(_DO, "tracer_provider", tracer_provider, "a TracerProvider")
+    session._spans = Spans(_check.text(_DO, "name", name),
+                           _check.flag(_DO, "operators", operators), tracer_provider)
 
 
 def unregister(session: Session) -> None:
-    """Ends what :func:`register` has begun. Runs that are on keep their span."""
-    session._spans = None
+    """Ends what :func:`register` has begun. Runs that are on keep their span.
+
+    :raises TypeError: it is no session.
+    """
+    _check.instance("end the spans of a session", "session", session, Session)._spans = None
 
 
 class Spans:

@@ -51,7 +51,7 @@ def test_errors_are_those_of_run(relu, endless):
     async def main():
         with pytest.raises(latchkey.NotFoundError, match="no input 'z'"):
             await session.run_async({"z": random(2, 3)})
-        with pytest.raises(TypeError, match="a list is needed"):
+        with pytest.raises(TypeError, match="a list of names of outputs is needed"):
             await session.run_async({"x": random(2, 3)}, "y")
         with pytest.raises(TypeError):
             await session.run_async(None)

@@ -529,7 +529,7 @@ def test_wrong_arguments(relu, tmp_path):
         latchkey.compare(tmp_path / "none.onnx", x)
     with pytest.raises(ValueError, match="every_value is needed"):
         latchkey.compare(relu, x, directory=tmp_path)
-    with pytest.raises(ValueError, match="runs is -1"):
+    with pytest.raises(ValueError, match="'runs' is -1"):
         latchkey.compare(relu, x, runs=-1)
     (tmp_path / "file").touch()
     with pytest.raises(latchkey.FileError, match="failed to write the reduced model"):

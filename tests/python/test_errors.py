@@ -1,6 +1,8 @@
 """What is wrong is an exception with a sentence, and the session works on."""
 
+import copy
 import gc
+import pickle
 from contextlib import contextmanager
 
 import numpy
@@ -41,7 +43,7 @@ def test_unknown_and_missing_names(session):
         session.run({"x": x}, out={"z": x})
     with fails(ValueError, "LK_INVALID_ARGUMENT", "'y' is given twice"):
         session.run({"x": x}, ["y", "y"])
-    with pytest.raises(TypeError, match="a list is needed"):
+    with pytest.raises(TypeError, match="a list of names of outputs is needed"):
         session.run({"x": x}, "y")
 
 
@@ -56,6 +58,35 @@ def test_wrong_types_and_shapes(session):
         session.run({"x": numpy.array([["a"]])})
     with pytest.raises(ValueError, match="at most 8"):
         session.run({"x": numpy.zeros([1] * 9, numpy.float32)})
+
+
+def test_out_of_another_shape_is_refused_before_anything_runs(session):
+    """Also where it has as many elements: in the other order, with fewer or with more dimensions.
+    """
+    x = random(2, 3)
+    before = session.stats()["session"]["runs"]
+    for shape in ((3, 2), (6,), (1, 2, 3), (2, 3, 1), (6, 1), ()):
+        out = numpy.full(shape, 7, numpy.float32)
+        with fails(ValueError, "LK_INVALID_ARGUMENT", "output 'y'", "2x3"):
+            session.run({"x": x}, out={"y": out})
+        assert (out == 7).all()
+    assert session.stats()["session"]["runs"] == before
+    out = numpy.full((2, 3), 7, numpy.float32)
+    assert session.run({"x": x}, out={"y": out})["y"] is out
+
+
+def test_out_of_another_shape_where_shapes_follow_from_data():
+    model = make_model([helper.make_node("NonZero", ["x"], ["y"])],
+                       [("x", TensorProto.FLOAT, ["n"])], [("y", TensorProto.INT64, [1, "m"])])
+    session = latchkey.Session(model)
+    x = numpy.array([1, 0, 2, 0, 3], numpy.float32)
+    for shape in ((3,), (3, 1), (1, 4)):
+        out = numpy.full(shape, 7)
+        with pytest.raises(ValueError, match="output 'y'.* the run makes 1x3"):
+            session.run({"x": x}, out={"y": out})
+        assert (out == 7).all()
+    out = numpy.full((1, 3), 7)
+    assert session.run({"x": x}, out={"y": out})["y"] is out and out.tolist() == [[0, 2, 4]]
 
 
 def test_wrong_out_is_not_written(session):
@@ -101,7 +132,7 @@ def test_models_that_cannot_be_opened(relu, tmp_path):
 
 
 def test_wrong_options(relu, monkeypatch):
-    with pytest.raises(ValueError, match="'cache': 'on', one of off, thread, shared"):
+    with pytest.raises(ValueError, match="'cache' is the text 'on', one of off, thread, shared is needed"):
         latchkey.Session(relu, cache="on")
     for options in ({"threads": 0}, {"memory_bytes": 0}, {"cache_entries": -1},
                     {"cache_bytes": 2**64}, {"verbose": -1}):
@@ -117,7 +148,7 @@ def test_wrong_options(relu, monkeypatch):
         latchkey.Session(relu, disabled_passes=["fuse"])
     with fails(KeyError, "LK_NOT_FOUND", "no input has it", "'row'", "open are: rows"):
         latchkey.Session(relu, fixed_dims={"row": 1})
-    with fails(ValueError, "LK_OUT_OF_RANGE", "'rows'", "size -1"):
+    with pytest.raises(ValueError, match="'rows'.* is -1"):
         latchkey.Session(relu, fixed_dims={"rows": -1})
     monkeypatch.setenv("LATCHKEY_CACHE_BYTES", "much")
     with fails(ValueError, "LK_OUT_OF_RANGE", "LATCHKEY_CACHE_BYTES", "much"):
@@ -147,3 +178,42 @@ def test_a_failed_open_leaves_nothing_to_end(relu):
         with pytest.raises(latchkey.Error):
             latchkey.Session(relu[:10])
         gc.collect()
+
+
+# ---- habits of ONNX Runtime ----
+
+def test_the_order_of_arguments_of_onnxruntime_is_named(session):
+    x = random(2, 3)
+    for arguments, call in (((None, {"x": x}), r"session.run\(\{'x': ...\}\) is the call"),
+                            ((["y"], {"x": x}), r"session.run\(\{'x': ...\}, \['y'\]\) is the"),
+                            (("y", {"x": x}), r"session.run\(\{'x': ...\}, \['y'\]\) is the"),
+                            ((None, {"x": x}, None), "in ONNX Runtime's order")):
+        with pytest.raises(TypeError, match=call):
+            session.run(*arguments)
+
+
+def test_members_of_onnxruntime_s_sessions_say_what_is_here(session):
+    for name, instead in (("get_inputs", "session.inputs"), ("get_outputs", "session.outputs"),
+                          ("get_providers", "latchkey.ort"), ("io_binding", "out="),
+                          ("end_profiling", "latchkey.Profile")):
+        assert not hasattr(session, name)
+        with pytest.raises(AttributeError, match=f"has no '{name}': .*{instead}"):
+            getattr(session, name)
+    with pytest.raises(AttributeError, match="has no 'inptus'$"):
+        session.inptus
+    with pytest.raises(AttributeError, match="latchkey.Session opens a model"):
+        latchkey.InferenceSession
+
+
+# ---- what cannot leave its process ----
+
+@pytest.mark.parametrize("make", [
+    lambda it: it, lambda it: it.context, lambda it: latchkey.Profile(), lambda it: it.trace(),
+    lambda it: latchkey.Cancel(), lambda it: latchkey.Recorder(it)],
+    ids=["Session", "Context", "Profile", "Trace", "Cancel", "Recorder"])
+def test_pickle_says_why_not(session, make):
+    thing = make(session)
+    for leave in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match=f"failed to pickle a latchkey.{type(thing).__name__}: "
+                           "it cannot leave its process"):
+            leave(thing)

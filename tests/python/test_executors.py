@@ -102,8 +102,8 @@ def test_no_more_threads_compute_than_there_are_processors():
 def test_options_that_are_refused(branches):
     for option, value, sentence in (("executor", "serial", "naive, parallel"),
                                     ("when_busy", "panic", "wait, fail"),
-                                    ("inter", -1, "'inter': -1"),
-                                    ("max_runs", -1, "'max_runs': -1"),
+                                    ("inter", -1, "'inter' is -1"),
+                                    ("max_runs", -1, "'max_runs' is -1"),
                                     ("inter", 4096, "inter: 4096")):
         with pytest.raises(ValueError, match=option) as raised:
             latchkey.Session(branches, **{option: value})

@@ -323,7 +323,7 @@ def test_the_cache_is_cleared_trimmed_and_resized(convnet):
 
 @pytest.mark.skipif(not DYNAMIC, reason="this ONNX Runtime has no dynamic options in Python")
 def test_bad_limits_are_named(relu):
-    with pytest.raises(Exception, match="dynamic provider option 'cache_bytes': 'many', a number"):
+    with pytest.raises(Exception, match="'bytes' is the text 'many', a whole number"):
         latchkey.ort.set_capacity(session_of(relu), bytes="many")
 
 

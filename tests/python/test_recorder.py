@@ -199,7 +199,7 @@ def test_a_session_that_is_closed_meanwhile(convnet):
     ("interval", 0), ("interval", float("nan")), ("profile_every", -1), ("requests", 0),
     ("slowest", -1)])
 def test_numbers_out_of_range(session, option, value):
-    with pytest.raises(ValueError, match=f"failed to read option '{option}'"):
+    with pytest.raises(ValueError, match=f"failed to record a session: '{option}' is"):
         latchkey.Recorder(session, **{option: value})
 
 

@@ -1,6 +1,9 @@
 """Sessions: results against ONNX Runtime, what is copied and what is not, statistics."""
 
+import importlib.metadata
+
 import numpy
+import onnx
 import pytest
 from close import assert_close
 from conftest import make_model, random, reference
@@ -325,6 +328,93 @@ def test_results_of_constants_beyond_a_limit_are_computed_at_each_run():
         numpy.testing.assert_array_equal(session.run({"x": x})["y"], x)
     with pytest.raises(ValueError, match="max_folded_bytes"):
         latchkey.Session(model, max_folded_bytes=-1)
+
+
+def test_the_model_may_be_a_path_its_bytes_or_a_proto(relu, tmp_path):
+    path = tmp_path / "relu.onnx"
+    path.write_bytes(relu)
+    x = random(2, 3)
+    for model in (path, str(path), relu, bytearray(relu), memoryview(relu),
+                  memoryview(relu + relu)[:len(relu)], memoryview(bytes(2 * len(relu)))[::2],
+                  onnx.load_from_string(relu)):
+        if isinstance(model, memoryview) and not model.contiguous:
+            doubled = bytearray(2 * len(relu))
+            doubled[::2] = relu
+            model = memoryview(doubled)[::2]
+        session = latchkey.Session(model)
+        assert numpy.array_equal(session.run({"x": x})["y"], numpy.maximum(x, 0))
+
+
+def test_a_proto_that_is_too_large_says_what_to_do(monkeypatch, relu):
+    proto = onnx.load_from_string(relu)
+
+    class Large:
+        """A stand-in: a real one takes 2 GiB, twice."""
+
+        graph = proto.graph
+
+        def ByteSize(self):
+            return 2**31
+
+        def SerializeToString(self):
+            raise AssertionError("it is not asked")
+    with pytest.raises(ValueError, match="'model' is a ModelProto of more than 2147483647 bytes.*"
+                       "save_as_external_data=True"):
+        latchkey.Session(Large())
+    with pytest.raises(TypeError, match="'model' is an? onnx.*GraphProto, the path of an ONNX"):
+        latchkey.Session(proto.graph)
+
+
+@pytest.mark.parametrize("text, number", [("1", 1), ("64k", 64 << 10), ("2m", 2 << 20),
+                                          ("3G", 3 << 30), (str(2**63), 2**63)])
+def test_sizes_may_be_texts(relu, text, number):
+    context = latchkey.Context(cache_bytes=text, weights_bytes=text, memory_bytes="8g")
+    assert context.stats()["cache"]["capacity_bytes"] == number
+    assert context.stats()["weights"]["capacity_bytes"] == number
+    context.set_capacity(bytes="5m", weights_bytes="6k", memory_bytes=text)
+    found = context.stats()
+    assert found["cache"]["capacity_bytes"] == 5 << 20
+    assert found["weights"]["capacity_bytes"] == 6 << 10
+    assert found["memory"]["limit_bytes"] == number
+    if number > 4096:
+        assert latchkey.Session(relu, max_folded_bytes=text, memory_bytes="1g").run(
+            {"x": random(2, 3)})["y"].shape == (2, 3)
+
+
+def test_equal_sizes_mean_one_context(relu):
+    one, two = latchkey.Session(relu, memory_bytes="2g"), latchkey.Session(relu,
+                                                                          memory_bytes=2 << 30)
+    assert one.context is two.context
+
+
+@pytest.mark.parametrize("text", ["", "m", "2t", "2 g", "-1", "1.5g", "0x10", "2gb", "17179869184g",
+                                  str(2**64), "٣"])
+def test_other_texts_are_no_sizes(text):
+    with pytest.raises(ValueError, match="'cache_bytes' is the text .*, a whole number of bytes"):
+        latchkey.Context(cache_bytes=text)
+
+
+@pytest.mark.parametrize("text", ["0", "7", "007", "1k", "1K", "16m", "16M", "2g", "17179869183g",
+                                  "17179869184g", "18446744073709551613", "18446744073709551616",
+                                  "", "k", "1kk", "1 k", " 1", "+1", "-1", "1.5m", "1e6", "0x1"])
+def test_the_environment_reads_sizes_in_the_same_way(monkeypatch, text):
+    def limit(**options):
+        try:
+            return latchkey.Context(**options).stats()["cache"]["capacity_bytes"]
+        except ValueError:
+            return None
+    given = limit(cache_bytes=text)
+    monkeypatch.setenv("LATCHKEY_CACHE_BYTES", text)
+    from_environment = limit()
+    if text == "":  # a variable that is empty is one that is not set
+        assert given is None
+    else:
+        assert given == from_environment
+
+
+def test_version_is_that_of_the_package():
+    assert latchkey.__version__ == importlib.metadata.version("latchkey")
+    assert latchkey.version().startswith(f"{latchkey.__version__} (")
 
 
 def test_version_names_the_instruction_set():

@@ -173,7 +173,7 @@ def test_a_trace_that_does_not_fit_is_refused(convnet):
 
 def test_bad_arguments_are_refused(convnet, tmp_path):
     session = latchkey.Session(convnet)
-    with pytest.raises(ValueError, match="'events': 0, at least 1"):
+    with pytest.raises(ValueError, match="'events' is 0, a whole number of at least 1"):
         session.trace(events=0)
     with pytest.raises(latchkey.OutOfRangeError, match="events of a trace"):
         session.trace(events=2**26 + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from .. import _check
 from .._model import NodeInfo
 from .._text import json_text
 from .difference import Difference, Tolerance
@@ -94,7 +95,7 @@ class Comparison:
 
     def to_json(self, indent: int | None = None) -> str:
         """:meth:`to_dict` as text, in ASCII; a name that is not UTF-8 is escaped."""
-        return json_text(self.to_dict(), indent)
+        return json_text(self.to_dict(), _check.indent("write a comparison", indent))
 
     def __str__(self) -> str:
         return "\n".join(lines(self))

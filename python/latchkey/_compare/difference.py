@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from .. import _check
+
 _CHUNK = 1 << 20  # elements that are looked at together: their copies as f64 stay small
 _FLOATS = {"float16": numpy.uint16, "bfloat16": numpy.uint16, "float32": numpy.uint32,
            "float64": numpy.uint64}
@@ -72,6 +74,7 @@ class Difference:
 
     def add(self, other: Difference) -> None:
         """Takes in what was found for the same value in another request."""
+        _check.instance("add a difference", "other", other, Difference)
         self.elements += other.elements
         self.differing += other.differing
         self.not_finite += other.not_finite

@@ -17,14 +17,11 @@ import numpy
 
 from .._errors import FileError, MalformedError
 from .._session import Session
+from .._source import MOST_BYTES
 from .packages import need
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto
-
-PROTOBUF_LIMIT = 2**31 - 1
-"""Bytes that one message may have."""
-
 
 def _defined(graph: GraphProto) -> set[str]:
     names = {value.name for value in graph.input} | {one.name for one in graph.initializer}
@@ -216,12 +213,12 @@ def _declare(name: str, array: numpy.ndarray) -> Any:
 def save(model: ModelProto, path: Path) -> None:
     """Writes a model to a file; what is too large for one goes into ``weights.bin`` beside it."""
     need("onnx").save_model(model, os.fspath(path), location="weights.bin",
-                            save_as_external_data=model.ByteSize() > PROTOBUF_LIMIT)
+                            save_as_external_data=model.ByteSize() > MOST_BYTES)
 
 
 def open_small(model: ModelProto, options: Mapping[str, Any]) -> Session:
     """A session of a model that lies in no file."""
-    if model.ByteSize() <= PROTOBUF_LIMIT:
+    if model.ByteSize() <= MOST_BYTES:
         return Session(model.SerializeToString(), **options)
     with tempfile.TemporaryDirectory(prefix="latchkey-") as folder:
         save(model, Path(folder, "model.onnx"))

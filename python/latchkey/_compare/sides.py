@@ -15,7 +15,8 @@ from .._session import Session
 from .model_file import ModelFile
 from .packages import need
 
-Model = str | os.PathLike[str] | bytes
+Model = str | bytes
+"""A path, or the bytes of a model."""
 Arrays = Mapping[str, numpy.ndarray]
 Runner = Callable[[], object]
 _BFLOAT16 = 16  # TensorProto.BFLOAT16
@@ -106,8 +107,7 @@ class OnnxRuntime:
         self._runtime = need("onnxruntime")
         self.title = f"ONNX Runtime {self._runtime.__version__}"
         self._threads = threads
-        self._plain = self._kept = self._open(model if isinstance(model, bytes)
-                                              else os.fspath(model))
+        self._plain = self._kept = self._open(model)
 
     def _open(self, model: str | bytes, folder: str | None = None) -> Any:
         """With a folder: to give the values of the file one by one, so without any fusion."""
@@ -215,7 +215,7 @@ class OtherModel:
     """Another model, run by this library, of which values with the same names are expected."""
 
     def __init__(self, model: Model, options: Mapping[str, Any]) -> None:
-        self.title = "(bytes)" if isinstance(model, bytes) else os.fspath(model)
+        self.title = "(bytes)" if isinstance(model, bytes) else model
         self._own = Latchkey(model, options)
         self._inputs = self._own.input_names()
 
@@ -237,6 +237,9 @@ class OtherModel:
 
     def _known(self, inputs: Arrays) -> Arrays:
         return {name: array for name, array in inputs.items() if name in self._inputs}
+
+
+PEERS = ("onnxruntime", "reference")
 
 
 def open_peer(expected: Model, model: Model, options: Mapping[str, Any], threads: int) -> Peer:

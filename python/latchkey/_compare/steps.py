@@ -6,19 +6,26 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy
 
+from .. import _check, _source
 from .._model import NodeInfo
 from .comparison import Comparison, NodeChange
 from .difference import Difference, Tolerance, measure
 from .isolate import OWN, Isolation, folder_names
 from .recording import Recording
-from .sides import Arrays, Latchkey, Model, Peer, Reference, open_peer
+from .sides import PEERS, Arrays, Latchkey, Peer, Reference, open_peer
 from .speed import race
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
 Progress = Callable[[str, int, int], None]
+Model = Union[str, "os.PathLike[str]", bytes, "ModelProto"]
+_DO = "compare"
+_MOST_TOLERANCE = 1e300  # an infinite one times 0 would be NaN
 
 
 def compare(model: Model, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]], *,
@@ -38,9 +45,9 @@ def compare(model: Model, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]
     runs alone: on the expected inputs, which shows whether it is at fault itself, and on those that
     it had, which shows whether the rest of the model matters.
 
-    :param model: path of an ONNX file, or its bytes.
+    :param model: path of an ONNX file, its bytes, or an ``onnx.ModelProto``.
     :param inputs: an array for each input of the model; a sequence of these: several requests.
-    :param expected: ``"onnxruntime"``, ``"reference"``, or the path or bytes of another model,
+    :param expected: ``"onnxruntime"``, ``"reference"``, or another model, as ``model`` is given,
         which runs here as well and whose values are compared by name.
     :param every_value: intermediate values too. Needs the package onnx, and memory for one more
         session of each side.
@@ -54,31 +61,66 @@ def compare(model: Model, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]
     :raises Error: the library failed; :class:`PeerError`: the other side did.
     :raises ModuleNotFoundError: a package of ``latchkey[compare]`` is not installed.
     """
-    if directory is not None and not every_value:
-        raise ValueError("failed to compare: a directory is given, every_value is needed for it")
-    if runs is not None and runs < 0:
-        raise ValueError(f"failed to compare: runs is {runs}, at least 0 is allowed")
-    requests = [_arrays(one) for one in ([inputs] if isinstance(inputs, Mapping) else inputs)]
-    ours = Latchkey(model, session_options)
-    peer = open_peer(expected, model, session_options, ours.plain.context.threads)
-    work = _Work(ours, peer, requests, Tolerance(rtol, atol), progress or (lambda *_: None))
+    every_value = _check.flag(_DO, "every_value", every_value)
+    folder = None if directory is None else Path(_check.path(_DO, "directory", directory))
+    if folder is not None and not every_value:
+        raise ValueError("failed to compare: 'directory' is given, every_value is needed for it")
+    if runs is not None:
+        runs = _check.whole(_DO, "runs", runs)
+    tolerance = Tolerance(_check.real(_DO, "rtol", rtol, 0.0, _MOST_TOLERANCE),
+                          _check.real(_DO, "atol", atol, 0.0, _MOST_TOLERANCE))
+    if progress is not None:
+        _check.function(_DO, "progress", progress)
+    source = _source_of("model", model)
+    other = (expected if isinstance(expected, str) and expected in PEERS else
+             _source_of("expected", expected))
+    requests = _requests(inputs)
+    ours = Latchkey(source, session_options)
+    peer = open_peer(other, source, session_options, ours.plain.context.threads)
+    work = _Work(ours, peer, requests, tolerance, progress or (lambda *_: None))
     result = Comparison(
-        "(bytes)" if isinstance(model, bytes) else os.fspath(model), peer.title,
+        "(bytes)" if isinstance(source, bytes) else source, peer.title,
         ours.plain.context.threads,
         [{name: array.shape for name, array in one.items()} for one in requests],
         work.tolerance, [])
     work.compare_outputs(result)
     if every_value:
         work.compare_values(result, session_options)
-        if directory is not None:
-            _write_cases(result, Path(directory))
+        if folder is not None:
+            _write_cases(result, folder)
     if runs != 0 and not isinstance(peer, Reference):
         work.measure_speed(result, runs)
     return result
 
 
-def _arrays(inputs: Mapping[str, Any]) -> dict[str, numpy.ndarray]:
-    return {name: numpy.asarray(value) for name, value in inputs.items()}
+def _source_of(name: str, model: Any) -> str | bytes:
+    source = _source.read(_DO, name, model)
+    return source if isinstance(source, str) else bytes(source)
+
+
+def _requests(inputs: Any) -> list[dict[str, numpy.ndarray]]:
+    if isinstance(inputs, Mapping):
+        return [_arrays("inputs", inputs)]
+    wanted = "a dict {input name: array}, or a list of these,"
+    if isinstance(inputs, (str, bytes, numpy.ndarray)) or not isinstance(inputs, Sequence):
+        raise _check.wrong_kind(_DO, "inputs", inputs, wanted)
+    if not inputs:
+        raise _check.wrong_value(_DO, "inputs", inputs, wanted)
+    return [_arrays(f"inputs[{number}]", _check.mapping(
+        _DO, f"inputs[{number}]", one, "a dict {input name: array}"))
+        for number, one in enumerate(inputs)]
+
+
+def _arrays(name: str, inputs: Mapping[Any, Any]) -> dict[str, numpy.ndarray]:
+    _check.names(_DO, name, inputs)
+    found = {}
+    for key, value in inputs.items():
+        try:
+            found[key] = numpy.asarray(value)
+        except Exception as error:  # rows of different lengths, or what an object's own code raises
+            raise TypeError(f"failed to {_DO}: '{name}' has {_check.shown(value)} for '{key}', "
+                            f"which gives no array: {error}") from error
+    return found
 
 
 class _Table:

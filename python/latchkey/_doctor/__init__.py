@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from .. import _check
 from .._context import Context, shared_context
 from .._errors import Error
 from . import machine, model, peak, pitfalls, process
@@ -18,6 +19,7 @@ from .show import lines
 
 __all__ = ["Diagnosis", "Pitfall", "doctor"]
 
+_DO = "look at the process"
 _SCHEMA = "latchkey-doctor-1"
 
 
@@ -50,9 +52,15 @@ def doctor(model_path: str | os.PathLike[str] | None = None, *, context: Context
     :param context: whose options; ``None``: those of sessions without options.
     :param pid: another process, whose options are not known; nothing is measured then.
     :param measure: measure for about 150 ms what the machine does.
-    :raises OSError: the process does not exist, or belongs to somebody else.
+    :raises FileError: the process does not exist, or belongs to somebody else.
     :raises Error: the model cannot be read; see :class:`Session`.
     """
+    path = None if model_path is None else _check.path(_DO, "model_path", model_path)
+    if context is not None:
+        _check.instance(_DO, "context", context, Context)
+    if pid is not None:
+        pid = _check.whole(_DO, "pid", pid, 1, 2**22)
+    measure = _check.flag(_DO, "measure", measure)
     files = Files()
     who = "self" if pid is None else str(pid)
     found_process = process.read(files, who)  # first: it may not exist
@@ -60,7 +68,8 @@ def doctor(model_path: str | os.PathLike[str] | None = None, *, context: Context
                       options=[], process=found_process, measured=None, model=None)
     known: list[str] = []
     try:
-        context = context or shared_context({})
+        if context is None:
+            context = shared_context({})
     except Error as error:
         found["library"]["error"] = str(error)
     if context is not None:
@@ -71,8 +80,8 @@ def doctor(model_path: str | os.PathLike[str] | None = None, *, context: Context
             if measure:
                 found["measured"] = peak.measure(files, context, found["machine"],
                                                  found["library"]["isa"])
-    if model_path is not None:
-        found["model"] = model.read(os.fspath(model_path), context)
+    if path is not None:
+        found["model"] = model.read(path, context)
     found["pitfalls"] = [one._asdict() for one in pitfalls.find(found, known)]
     return found
 

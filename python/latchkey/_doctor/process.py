@@ -6,6 +6,7 @@ import os
 import re
 from typing import Any
 
+from .._errors import FileError
 from ._files import Files
 
 # Names of files, by what they are. A library may have a hash and a version in its name.
@@ -24,12 +25,12 @@ _KINDS = {
 def read(files: Files, pid: str = "self") -> dict[str, Any]:
     """Runtimes by kind, each with the paths of its copies; threads; variables of Latchkey.
 
-    :raises OSError: the maps of the process cannot be read.
+    :raises FileError: the maps of the process cannot be read.
     """
     maps = files.read(f"/proc/{pid}/maps")
     if maps is None:
-        raise OSError(f"failed to read the maps of process {pid}: it does not exist, or belongs "
-                      "to somebody else")
+        raise FileError(f"failed to read the maps of process {pid}: it does not exist, or belongs "
+                        "to somebody else", "LK_IO")
     environ = files.read(f"/proc/{pid}/environ")
     variables = dict(os.environ) if pid == "self" else _variables(environ or "")
     return {"pid": os.getpid() if pid == "self" else int(pid),

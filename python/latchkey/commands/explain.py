@@ -24,7 +24,7 @@ Runs a series of requests twice and says what has cost time: sizes that were
 new, and what changed in them; run plans that had been evicted; limits of memory;
 nodes that no pass has fused, and why;
 with --provider, nodes that are left to ONNX Runtime. Or says the same of
-statistics that a service has written to a .json file."""
+statistics that a service has written to a .json file, or of a recording."""
 
 EPILOG = """\
 Causes that cost time in each run come first, then those that have cost the
@@ -37,7 +37,7 @@ Example:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Says what the command takes."""
     parser.add_argument("model", metavar="MODEL", help="an ONNX file, or a .json file of "
-                        "session.statistics() or latchkey.ort.stats()")
+                        "session.statistics(), latchkey.ort.stats() or 'latchkey record'")
     requests.add_arguments(parser, 100, "run N requests, twice")
     library = parser.add_argument_group("Library")
     library.add_argument("--provider", action="store_true",
@@ -68,12 +68,11 @@ def _read(path: str) -> Explanation:
         raise CommandError(f"failed to read '{path}': it is no JSON, {error}") from None
     if not isinstance(found, dict) or not str(found.get("schema", "")).startswith("latchkey-"):
         raise CommandError(f"failed to read '{path}': it has no statistics of Latchkey, whose "
-                           "\"schema\" is latchkey-statistics-1")
+                           "\"schema\" is latchkey-statistics-1 or latchkey-recording-1")
     try:
         return explain(found)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise CommandError(f"failed to read '{path}': it has no statistics, {error!r} is missing "
-                           "or of another kind") from None
+    except ValueError as error:
+        raise CommandError(f"failed to read '{path}': {error}") from None
 
 
 def _run(arguments: argparse.Namespace) -> Explanation:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+from .._check import parse_size
 
 
 def bounded(kind: Callable[[str], Any], least: float,
@@ -28,10 +28,10 @@ def bounded(kind: Callable[[str], Any], least: float,
 
 def size(text: str) -> int:
     """Bytes, with k, m or g."""
-    match = re.fullmatch(r"([0-9]{1,18})([kmg]?)", text, re.ASCII)
-    if match is None:
+    found = parse_size(text)
+    if found is None:
         raise argparse.ArgumentTypeError(f"'{text}', a number of bytes, with k, m or g, is needed")
-    return int(match[1]) * _UNITS[match[2]]
+    return found
 
 
 def fixed_dim(text: str) -> tuple[str, int]:
