@@ -1,8 +1,10 @@
 """os.fork and multiprocessing's fork after use, while other threads are inside of calls."""
 
 import contextlib
+import importlib
 import multiprocessing
 import os
+import pkgutil
 import random as randomly
 import signal
 import sys
@@ -223,3 +225,38 @@ def test_a_child_that_uses_it_first():
         assert_close(session.run({"x": x})["y"], numpy.maximum(x, 0))
         assert_close(latchkey.Session(model, threads=1).run({"x": x})["y"], numpy.maximum(x, 0))
     in_child(child)
+
+
+def locks_of_modules():
+    """Every lock that lives as long as the process: by the module and the name that it has."""
+    kinds = type(threading.Lock()), type(threading.RLock())
+    names = [one.name for one in pkgutil.walk_packages(latchkey.__path__, "latchkey.")
+             if one.module_finder.find_spec(one.name).origin.endswith(".py")
+             and not one.name.endswith("__main__")]
+    return [(name, member) for name in names
+            for member, value in vars(importlib.import_module(name)).items()
+            if isinstance(value, kinds)]
+
+
+@pytest.mark.parametrize("module, name", locks_of_modules())
+def test_a_child_finds_locks_of_modules_free(module, name):
+    """Another thread has the lock when the process forks."""
+    lock = getattr(sys.modules[module], name)
+    taken, forking = threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            taken.set()
+            assert forking.wait(60)
+            time.sleep(0.1)  # the fork waits for it, or has come before: both must work
+
+    def use():
+        assert lock.acquire(timeout=10)
+        lock.release()
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert taken.wait(60)
+    forking.set()
+    in_child(use)
+    thread.join()
+    use()

@@ -135,7 +135,27 @@ def test_leave_out_sessions_that_have_gone(relu, registry):
     assert samples(registry) == {}
     with latchkey.Session(relu) as again:
         latchkey.metrics.register(again, "gone", registry)
-        assert of(samples(registry), "session_runs_total", context="gone", session="gone") == 0
+        assert of(samples(registry), "session_runs_total", context="closed", session="gone") == 0
+
+
+def test_call_a_context_by_one_name_as_long_as_it_lives(relu, registry):
+    """Its series go on when the session whose name it has is closed."""
+    context, other = latchkey.Context(), latchkey.Context()
+    first, second = (latchkey.Session(relu, context=context) for _ in range(2))
+    latchkey.metrics.register(first, "first", registry)
+    latchkey.metrics.register(second, "second", registry)
+    first.close()
+    for _ in range(2):
+        found = samples(registry)
+        assert of(found, "memory_peak_bytes", context="first") > 0
+        assert of(found, "session_runs_total", context="first", session="second") == 0
+    # The name of the session is free; that of the context is not.
+    with latchkey.Session(relu, context=other) as third:
+        latchkey.metrics.register(third, "first", registry)
+        found = samples(registry)
+        assert of(found, "session_runs_total", context="first-2", session="first") == 0
+        assert of(found, "session_runs_total", context="first", session="second") == 0
+        assert of(found, "memory_peak_bytes", context="first-2") > 0
 
 
 def test_need_a_name_for_each_session(relu, registry):
