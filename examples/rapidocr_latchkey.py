@@ -20,11 +20,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy
-import onnxruntime
-from PIL import Image, ImageDraw, ImageFont
+try:
+    import numpy
+    import onnxruntime
+    from PIL import Image, ImageDraw, ImageFont
+    from rapidocr_onnxruntime import RapidOCR
+    from rapidocr_onnxruntime.utils import infer_engine
 
-import latchkey.ort
+    import latchkey.ort
+except ImportError as error:
+    sys.exit(f"rapidocr_latchkey: {error}: tools/setup --development and tools/install_python put "
+             "all that it needs into .venv, whose python runs it then; elsewhere pip install "
+             "rapidocr-onnxruntime==1.4.4 does, besides latchkey")
 
 LINES = ("Every lock has a key.", "Latchkey 0.1 asks by key, builds once", "Open 7 days, 24 hours.",
          "The quick brown fox jumps")
@@ -34,8 +41,6 @@ LINES = ("Every lock has a key.", "Latchkey 0.1 asks by key, builds once", "Open
 def sessions_on_latchkey(**options: str) -> Iterator[list[onnxruntime.InferenceSession]]:
     """Sessions that RapidOCR opens inside ask the provider first; they are in the list that this
     gives. `options`: of the provider."""
-    from rapidocr_onnxruntime.utils import infer_engine
-
     opened: list[onnxruntime.InferenceSession] = []
     plain = infer_engine.InferenceSession
 
@@ -84,11 +89,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="times to read it (default: 5)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     args = parser.parse_args()
-    try:
-        from rapidocr_onnxruntime import RapidOCR
-    except ImportError as error:
-        sys.exit(f"rapidocr_latchkey: {error}: run tools/setup, or pip install --no-deps -r "
-                 "tools/requirements.txt")
     try:
         page = Image.open(args.image).convert("RGB") if args.image else draw(LINES)
     except OSError as error:

@@ -1,28 +1,63 @@
-# One way of using the installed library: install, build project/, run the program.
-file(REMOVE_RECURSE ${PREFIX} ${WORK})
-file(MAKE_DIRECTORY ${WORK})
-set(COMMAND_ERROR_IS_FATAL ANY)
+# One way of using the installed library: install, build project/, run the program. The same again
+# when the prefix was moved. All of it lies outside of the checkout, where nothing else of it can be
+# found by chance.
+function(run)
+  execute_process(COMMAND ${ARGV} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
 
-execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX}
-                OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+# The word of `flags` that is `start` and a path: that path must be in the prefix.
+function(expect_in_prefix flags start prefix)
+  list(FILTER flags INCLUDE REGEX "^${start}/")
+  list(TRANSFORM flags REPLACE "^${start}" "")
+  foreach(path IN LISTS flags)
+    file(REAL_PATH ${path} path)
+    string(FIND "${path}/" "${prefix}/" place)
+    if(NOT place EQUAL 0)
+      message(FATAL_ERROR "${start}${path} is not in ${prefix}")
+    endif()
+  endforeach()
+  list(LENGTH flags count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "${count} words of pkg-config begin with ${start}, 1 is needed")
+  endif()
+endfunction()
 
-if(WAY STREQUAL "find_package")
-  execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/project -B ${WORK}
-                          -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_C_COMPILER=${CC}
-                  OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-else()
+function(use_by_find_package prefix work)
+  run(${CMAKE_COMMAND} -G Ninja -S ${work}/source -B ${work}/build -D CMAKE_PREFIX_PATH=${prefix}
+      -D CMAKE_C_COMPILER=${CC})
+  run(${CMAKE_COMMAND} --build ${work}/build)
+  run(${work}/build/consumer)
+endfunction()
+
+function(use_by_pkg_config prefix work)
   find_program(PKG_CONFIG pkg-config REQUIRED)
-  set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)
-  # --define-prefix: the file must also be right after the prefix was moved or set at installation.
-  execute_process(COMMAND ${PKG_CONFIG} --define-prefix --cflags --libs latchkey
+  set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
+  # Some implementations work the prefix out by themselves: the file must be right without that.
+  execute_process(COMMAND ${PKG_CONFIG} --dont-define-prefix --cflags --libs latchkey
                   OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE
                   COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(flags UNIX_COMMAND "${flags}")
-  execute_process(COMMAND ${CC} -std=c11 -Wall -Wextra -Werror
-                          ${SOURCE}/project/main.c -o ${WORK}/consumer ${flags}
-                          -Wl,-rpath,${PREFIX}/${LIBDIR}
-                  COMMAND_ERROR_IS_FATAL ANY)
-endif()
+  expect_in_prefix("${flags}" -I ${prefix})
+  expect_in_prefix("${flags}" -L ${prefix})
+  run(${CC} -std=c11 -Wall -Wextra -Werror ${work}/source/main.c -o ${work}/consumer ${flags}
+      -Wl,-rpath,${prefix}/${LIBDIR})
+  run(${work}/consumer)
+endfunction()
 
-execute_process(COMMAND ${WORK}/consumer COMMAND_ERROR_IS_FATAL ANY)
+function(use prefix work)
+  file(COPY ${SOURCE}/project/ DESTINATION ${work}/source)
+  if(WAY STREQUAL "find_package")
+    use_by_find_package(${prefix} ${work})
+  else()
+    use_by_pkg_config(${prefix} ${work})
+  endif()
+endfunction()
+
+execute_process(COMMAND mktemp -d -t latchkey-consumer.XXXXXX OUTPUT_VARIABLE folder
+                OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+file(REAL_PATH ${folder} folder)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${folder}/prefix)
+use(${folder}/prefix ${folder}/work)
+file(RENAME ${folder}/prefix ${folder}/moved)
+use(${folder}/moved ${folder}/work-moved)
+file(REMOVE_RECURSE ${folder})

@@ -81,6 +81,7 @@ PRINTS = {
         "(ValueInfo(name='x', dtype=dtype('float32'), shape=('rows', 3)),)\n[[0. 2. 0.]]\n",
     ("docs/start/python.md", "python", 1): "3 built, 1 found\n",
     ("docs/start/onnxruntime.md", "python", 0): "[[0. 2. 0.]]\n",
+    ("docs/start/onnxruntime.md", "python", 1): "1 of 1 nodes\n",
     ("docs/start/c_session.md", "program", 0): "0 2 0\n",
     ("docs/start/c_executor.md", "program", 0): "0 0 4\n",
 }

@@ -6,6 +6,7 @@ tools/build_wheel --check.
 """
 
 import ast
+import importlib.metadata
 import json
 import os
 import re
@@ -113,6 +114,39 @@ def installed(wheel, tmp_path_factory):
                     python, "install", "--no-index", "--no-deps", wheel], check=True)
     site, = folder.glob("lib/python3*/site-packages")
     (site / "behind.pth").write_text(f"{SITE}\n")
+    return python
+
+
+def distributions(names):
+    """What .venv has of some packages and of those that they need."""
+    found = {}
+    todo = list(names)
+    while todo:
+        name = todo.pop()
+        if name in found:
+            continue
+        found[name] = importlib.metadata.distribution(name)
+        todo += [re.match(r"[\w.-]+", need)[0] for need in found[name].requires or ()
+                 if "extra ==" not in need]
+    return found.values()
+
+
+@pytest.fixture(scope="module")
+def with_report(wheel, tmp_path_factory):
+    """The interpreter of a fresh environment that `pip install latchkey[report]` has filled: the
+    wheel, and what its metadata names, from .venv, without anything else of that."""
+    folder = tmp_path_factory.mktemp("report") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    python = folder / "bin/python"
+    subprocess.run([sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python",
+                    python, "install", "--no-index", "--no-deps", wheel], check=True)
+    site, = folder.glob("lib/python3*/site-packages")
+    metadata = Parser().parsestr(next(site.glob("latchkey-*.dist-info/METADATA")).read_text())
+    needs = [re.match(r"[\w.-]+", need)[0] for need in metadata.get_all("Requires-Dist")
+             if "extra" not in need or re.search(r"extra == .report.", need)]
+    for one in distributions(needs):
+        for top in {file.parts[0] for file in one.files} - {"..", "__pycache__"}:
+            (site / top).symlink_to(one.locate_file(top))
     return python
 
 
@@ -275,6 +309,22 @@ def test_brings_the_command(installed):
     for command in ([installed.with_name("latchkey")], [installed, "-m", "latchkey"]):
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0 and "0.1.0 (" in done.stdout, done
+
+
+def test_makes_reports_with_its_extra(with_report, model, tmp_path):
+    def latchkey(*arguments):
+        done = subprocess.run([with_report.with_name("latchkey"), *arguments], capture_output=True,
+                              text=True, timeout=120, cwd=tmp_path)
+        assert done.returncode == 0, done
+    modules = "import importlib.util as u; print([n for n in ('onnxruntime', 'pytest', 'onnx', " \
+              "'graphlay') if u.find_spec(n)])"
+    assert subprocess.run([with_report, "-c", modules], capture_output=True, text=True,
+                          check=True).stdout == "['onnx', 'graphlay']\n"
+    latchkey("record", model, "--shape", "x={1..3}x3x16x16", "-n", "8", "-o", "run.json")
+    latchkey("report", "run.json", "-o", "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert (ROOT / ".deps/echarts/dist/echarts.min.js").read_text() in page
+    assert "convnet.onnx" in page
 
 
 def test_runs_beside_another_openmp(installed, model):

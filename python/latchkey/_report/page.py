@@ -76,7 +76,7 @@ def _echarts() -> str:
     try:
         return _asset("echarts.min.js")
     except FileNotFoundError:
-        raise NotFoundError("failed to make a report: this installation has no Apache ECharts, "
-                            "which `tools/setup --development` puts where the package is "
-                            "built from",
+        raise NotFoundError("failed to make a report: this installation has no Apache ECharts; "
+                            "`tools/setup --report` puts it where the package is built from, "
+                            "which `pip install '.[report]'` builds again there",
                             "LK_NOT_FOUND") from None

@@ -158,6 +158,16 @@ def test_example_prints(tmp_path):
     assert out.count("left: none") == 3
 
 
+@pytest.mark.parametrize("package", ["cv2", "rapidocr_onnxruntime", "onnxruntime"])
+def test_example_says_what_brings_what_is_missing(package):
+    done = subprocess.run(
+        [sys.executable, "-c", f"import runpy, sys; sys.modules[{package!r}] = None\n"
+         f"runpy.run_path({str(PROGRAM)!r}, run_name='__main__')"],
+        capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stderr.startswith("rapidocr_latchkey: "), done
+    assert package in done.stderr and "tools/setup --development" in done.stderr, done
+
+
 def test_example_says_what_is_wrong(tmp_path):
     missing = tmp_path / "none.png"
     error = run_example("--image", missing, code=1)
