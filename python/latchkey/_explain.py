@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _check, _shapes
+from ._load import OTHERS
 from ._text import shape_text, time_text
 from ._thread_use import ThreadUse
 
@@ -25,7 +26,7 @@ class Finding(NamedTuple):
     cause: str
     """``idle_threads``, ``left_nodes``, ``new_sizes``, ``built_again``, ``each_thread_builds``,
     ``memory_limit``, ``nothing_kept``, ``not_fused``, ``one_size``, ``shapes_from_data``,
-    ``shapes_from_values``, ``waits_for_processors`` or ``waits_for_places``."""
+    ``shapes_from_values``, ``others_compute``, ``waits_for_processors`` or ``waits_for_places``."""
     lost_ns: int | None
     """The time that it has cost so far; ``None``: it costs time in each run, or is not timed."""
     text: str
@@ -274,9 +275,17 @@ def _waits(session: Mapping[str, Any], process: Mapping[str, Any]) -> Iterator[F
 
 
 def _idle_threads(use: ThreadUse) -> Iterator[Finding]:
-    """Where fewer threads would do as well."""
+    """Where fewer threads would do as well. Others that compute keep threads from it, which is no
+    reason to take fewer."""
     enough = use.enough()
     if enough == use.threads:
+        return
+    if use.others > OTHERS:
+        yield Finding(
+            "others_compute", None,
+            f"others computed on {use.others:.1f} processors meanwhile: the profile shows them "
+            "too, and not how many threads are enough", (),
+            "profile again when they do not; `latchkey doctor` says what else computes")
         return
     idle = sorted((step for step in use.steps if step.busy < use.threads),
                   key=lambda step: -step.ns * (use.threads - step.busy))

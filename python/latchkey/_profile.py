@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from . import _check
 from ._context import Context, shared_context
 from ._errors import CancelledError, DeadlineError, fail, text
+from ._load import Load
 from ._native import ffi, lib
 from ._text import escape, table
 
@@ -86,6 +87,7 @@ class Profile:
             fail(status, error)
         self._pointer = ffi.gc(made[0], self._api.profile_destroy)
         self._lock = threading.Lock()  # held by the run that uses it, and by whoever reads it
+        self._load = Load()  # of the machine while runs were on
         self._threads: int | None = None  # of the context of the newest run
         self._peak: MachinePeak | None = None
 
@@ -211,7 +213,10 @@ class Profile:
                                     "profile came", "LK_DEADLINE")
         try:
             options.profile, self._threads = self._pointer, threads
-            return call()
+            self._load.begin()
+            status = call()
+            self._load.end()
+            return status
         finally:
             self._lock.release()
 
@@ -219,6 +224,12 @@ class Profile:
         """Forgets all runs."""
         with self._lock:
             self._api.profile_clear(self._pointer)
+            self._load = Load()
+
+    def _others(self) -> float | None:
+        """How many processors others used while the runs were on; ``None``: they were too short."""
+        with self._lock:
+            return self._load.others()
 
     def _read_info(self) -> Any:
         info, error = ffi.new("lk_profile_info *"), ffi.new("lk_error *")

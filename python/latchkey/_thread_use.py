@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ._load import others_now
 from ._profile import Profile
 
 FEWEST_RUNS = 10  # fewer say nothing
@@ -27,6 +28,8 @@ class ThreadUse(NamedTuple):
     threads: int
     run_ns: float
     steps: tuple[Step, ...]
+    others: float = 0.0
+    """Processors that others used meanwhile, where fewer threads seem enough."""
 
     def predicted_ns(self, threads: int) -> float:
         """A run with fewer threads. A step that kept so many busy or fewer takes as long as it
@@ -47,8 +50,12 @@ def thread_use(profile: Profile) -> ThreadUse | None:
     threads = round(info["threads"])
     if info["runs"] < FEWEST_RUNS or threads < 2 or not entries:
         return None
-    return ThreadUse(threads, info["execute_ms"] * 1e6 / info["runs"],
-                     _steps(entries, threads, info["runs"]))
+    use = ThreadUse(threads, info["execute_ms"] * 1e6 / info["runs"],
+                    _steps(entries, threads, info["runs"]))
+    if use.enough() == threads:
+        return use
+    others = profile._others()
+    return use._replace(others=others_now() if others is None else others)
 
 
 def _steps(entries: Sequence[Mapping[str, Any]], threads: int, runs: int) -> tuple[Step, ...]:

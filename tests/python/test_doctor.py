@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 import latchkey
 from latchkey._doctor import machine, peak, pitfalls, process
 from latchkey._doctor._files import Files, numbers_of, size_of
+from latchkey._load import ticks_of
 
 KNOWN = ["LATCHKEY_CACHE", "LATCHKEY_CACHE_BYTES", "LATCHKEY_THREADS", "LATCHKEY_MAX_ISA"]
 
@@ -209,14 +210,14 @@ def test_reads_a_machine(tree):
                      "huge_pages": "madvise", "load": 1.5}
     assert group == {"processors": 1.5, "memory_bytes": 1000000, "periods": 100, "throttled": 30,
                      "version_1": {"processors": 0.5, "memory_bytes": 777}}
-    assert machine.busy_ticks(tree) == (15, 7, 127)
+    assert ticks_of(tree.read("/proc/stat")) == (15, 7, 127)
 
 
 def test_an_empty_system_is_read_too(tmp_path):
     found = machine.read(Files(tmp_path))
     assert found["isa"] == "sse2" and found["caches"] == [] and found["huge_pages"] == ""
     assert found["cgroup"]["processors"] is None and found["mhz"] == 0
-    assert machine.busy_ticks(Files(tmp_path)) == (0, 0, 0)
+    assert ticks_of("") == (0, 0, 0)
 
 
 @pytest.mark.parametrize("flags, isa", [

@@ -112,7 +112,11 @@ def test_says_nothing_where_there_is_nothing(model):
 
 def test_says_how_many_threads_are_enough(model):
     [found] = explained(model, "--shape", "x=1x3x8x8", "--threads", "2")
-    assert (found["cause"], found["lost_ns"]) == ("idle_threads", None)
+    assert found["lost_ns"] is None
+    if found["cause"] == "others_compute":  # which they may do while this test runs
+        assert found["text"].startswith("others computed on ")
+        return
+    assert found["cause"] == "idle_threads"
     assert found["advice"] == "take threads=1: it leaves 1 processor to other runs"
 
 

@@ -1,10 +1,14 @@
 """How many threads a profile says are enough."""
 
+import os
+import time
+
 import numpy
 import pytest
 
 import latchkey
 from latchkey._explain import explain_both
+from latchkey._load import Load
 from latchkey._thread_use import Step, ThreadUse, thread_use
 
 
@@ -71,7 +75,83 @@ def test_a_small_model_needs_one(convnet):
     assert all(step.busy == pytest.approx(1) for step in found.steps)
 
 
-def test_explain_has_it_from_a_profile(convnet):
+def test_others_that_compute_are_no_reason_for_fewer_threads():
+    few = use(4, (3000, 2), (1000, 1))
+    [finding] = explain_both(STATISTICS, few._replace(others=1.25))
+    assert finding.cause == "others_compute" and finding.lost_ns is None
+    assert finding.text.startswith("others computed on 1.2 processors meanwhile")
+    assert "threads=" not in finding.advice
+    [finding] = explain_both(STATISTICS, few._replace(others=0.25))
+    assert finding.cause == "idle_threads"
+    assert explain_both(STATISTICS, use(2, (1000, 1.9))._replace(others=2.0)) == ()
+
+
+SECOND = os.sysconf("SC_CLK_TCK")
+
+
+class Machine:
+    """Counts as /proc/stat does, on a clock that the test moves."""
+
+    def __init__(self, monkeypatch):
+        self.seconds = self.busy = self.stolen = self.own = 0.0
+        monkeypatch.setattr("time.monotonic", lambda: self.seconds)
+        monkeypatch.setattr("time.process_time", lambda: self.own)
+        self.load = Load(lambda: f"cpu {self.busy * SECOND:.0f} 0 0 0 0 0 0 "
+                                 f"{self.stolen * SECOND:.0f}\ncpu0 1 2 3\n")
+
+    def go(self, seconds, others, own=0.0, stolen=0.0):
+        self.seconds += seconds
+        self.own += own * seconds
+        self.busy += (own + others) * seconds
+        self.stolen += stolen * seconds
+
+
+def test_load_is_what_others_did_while_runs_were_on(monkeypatch):
+    machine = Machine(monkeypatch)
+    assert machine.load.others() is None
+    for _ in range(3):
+        machine.load.begin()
+        machine.go(1.0, others=0.5, own=1.5, stolen=0.25)
+        machine.load.end()
+        machine.go(10.0, others=4.0)  # between runs, which nobody asks for
+    assert machine.load.others() == pytest.approx(0.5)
+    assert machine.load.stolen() == pytest.approx(0.25)
+
+
+def test_load_of_short_runs_is_that_of_all_of_them(monkeypatch):
+    """Each is shorter than the time between two looks."""
+    machine = Machine(monkeypatch)
+    for _ in range(1000):
+        machine.load.begin()
+        machine.go(0.002, others=1.0, own=2.0)
+        machine.load.end()
+        machine.go(0.001, others=1.0)
+    assert machine.load.others() == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_run_that_is_alone_and_short_says_nothing(monkeypatch):
+    machine = Machine(monkeypatch)
+    machine.load.begin()
+    machine.go(0.01, others=1.0)
+    machine.load.end()
+    assert machine.load.others() is None
+
+
+@pytest.mark.parametrize("others, cause", [(0, "idle_threads"), (8, "others_compute")])
+def test_explain_looks_at_the_machine(convnet, monkeypatch, others, cause):
+    """Also where the runs were too short for it: then it looks when it is asked."""
+    monkeypatch.setattr("latchkey._load._read",
+                        lambda: f"cpu {time.monotonic() * others * SECOND:.0f} 0 0 0 0 0 0 0")
+    with latchkey.Session(convnet, threads=2) as session:
+        feeds = {"x": numpy.zeros((1, 3, 8, 8), numpy.float32)}
+        profile = profile_of(session, feeds, 10)
+        assert [one.cause for one in session.explain(profile)] == [cause]
+        profile.clear()
+        assert profile._others() is None
+
+
+def test_explain_has_it_from_a_profile(convnet, monkeypatch):
+    monkeypatch.setattr("latchkey._load._read", lambda: "cpu 0 0 0 0")
     with latchkey.Session(convnet, threads=2) as session:
         feeds = {"x": numpy.zeros((1, 3, 8, 8), numpy.float32)}
         profile = profile_of(session, feeds, 10)

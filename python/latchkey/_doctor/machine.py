@@ -42,15 +42,6 @@ def throttling(files: Files, pid: str = "self") -> tuple[int, int]:
     return int(counts.get("nr_periods", 0)), int(counts.get("nr_throttled", 0))
 
 
-def busy_ticks(files: Files) -> tuple[int, int, int]:
-    """Of all processors together: ticks in which they computed, that the hypervisor gave to others,
-    and all ticks."""
-    words = ((files.read("/proc/stat") or "").splitlines() or [""])[0].split()[1:9]
-    ticks = [int(word) for word in words] + [0] * (8 - len(words))
-    user, nice, system, idle, waits, irq, soft, steal = ticks
-    return user + nice + system + irq + soft, steal, sum(ticks)
-
-
 def _first_processor(files: Files) -> dict[str, str]:
     text = files.read("/proc/cpuinfo") or ""
     return _pairs(text.split("\n\n")[0], ":")

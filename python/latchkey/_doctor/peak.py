@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import time
 from typing import Any
 
 from .._context import Context
+from .._load import Load
 from .._profile import machine_peak
 from . import machine as machine_of
 from ._files import Files
@@ -38,15 +37,13 @@ def expected(machine: dict[str, Any], isa: str, threads: int) -> dict[str, Any]:
 
 def measure(files: Files, context: Context, machine: dict[str, Any], isa: str) -> dict[str, Any]:
     """Measures for about 150 ms, and looks at who else computes meanwhile."""
-    before, periods = machine_of.busy_ticks(files), machine_of.throttling(files)
-    own, start = time.process_time(), time.monotonic()
+    load, periods = Load(lambda: files.read("/proc/stat") or ""), machine_of.throttling(files)
+    load.begin()
     peak = machine_peak(context=context)
-    own, seconds = time.process_time() - own, time.monotonic() - start
-    after, later = machine_of.busy_ticks(files), machine_of.throttling(files)
-    ticks = os.sysconf("SC_CLK_TCK")
-    others = max(0.0, (after[0] - before[0]) / ticks - own) / seconds
+    load.end(0.0)
+    later = machine_of.throttling(files)
     return {"threads": peak.threads, "gflops": peak.gflops, "gbytes": peak.gbytes,
             "expected": expected(machine, isa, peak.threads),
-            "others_processors": round(others, 2),
-            "stolen_processors": round((after[1] - before[1]) / ticks / seconds, 2),
+            "others_processors": round(load.others() or 0.0, 2),
+            "stolen_processors": round(load.stolen() or 0.0, 2),
             "throttled": later[1] - periods[1]}

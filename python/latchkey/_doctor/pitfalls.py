@@ -6,13 +6,13 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from .._load import OTHERS
 from .._text import size_text
 
 PROBLEM, REMARK = "problem", "remark"
 _ISAS = ("sse2", "avx2", "avx512_core", "avx512", "amx")
 _FAR_BELOW = 0.5  # of what is expected
 _OFTEN_THROTTLED = 0.05
-_OTHERS = 0.25  # processors that others use
 
 
 class Pitfall(NamedTuple):
@@ -170,11 +170,11 @@ def _measured(measured: Mapping[str, Any] | None) -> Iterator[Pitfall]:
     if measured["throttled"] > 0:
         yield Pitfall("slow_throttled", PROBLEM, f"{text}: the quota of the control group ran out.",
                       "Raise cpu.max, or use fewer threads.")
-    elif measured["stolen_processors"] > _OTHERS:
+    elif measured["stolen_processors"] > OTHERS:
         yield Pitfall("slow_stolen", PROBLEM,
                       f"{text}: the hypervisor gave {measured['stolen_processors']:g} processors "
                       "to others.", "Ask for processors of your own, or for fewer.")
-    elif measured["others_processors"] > _OTHERS:
+    elif measured["others_processors"] > OTHERS:
         yield Pitfall("slow_others", PROBLEM,
                       f"{text}: others computed on {measured['others_processors']:g} processors.",
                       "Stop them, or keep processors apart (taskset, cpuset).")
