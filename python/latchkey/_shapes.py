@@ -34,14 +34,14 @@ def label(node: Mapping[str, Any]) -> str:
     return f"{node['op_type']} '{node['name'] or node['output_name']}'"
 
 
-def _needed(nodes: Sequence[Mapping[str, Any]]) -> set[str]:
+def needed(nodes: Sequence[Mapping[str, Any]]) -> set[str]:
     """Values whose elements some shape follows from. Nodes come after what they read."""
-    needed: set[str] = set()
+    found: set[str] = set()
     for node in reversed(nodes):
-        needed.update(node["shape_inputs"])
-        if not node["reads_shape_only"] and needed.intersection(node["outputs"]):
-            needed.update(node["inputs"])
-    return needed
+        found.update(node["shape_inputs"])
+        if not node["reads_shape_only"] and found.intersection(node["outputs"]):
+            found.update(node["inputs"])
+    return found
 
 
 def computing(nodes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -49,11 +49,11 @@ def computing(nodes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
     :param nodes: of a session's or subgraph's statistics, in their order.
     """
-    needed, from_shapes = _needed(nodes), set[str]()
+    of_shapes, from_shapes = needed(nodes), set[str]()
     found = []
     for node in nodes:
         reads = node["reads_shape_only"] or from_shapes.intersection(node["inputs"])
-        if reads and needed.intersection(node["outputs"]):
+        if reads and of_shapes.intersection(node["outputs"]):
             found.append(node)
             from_shapes.update(node["outputs"])
     return found
@@ -75,7 +75,7 @@ def chains(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Chain]:
 
     :param nodes: of a session's or subgraph's statistics, in their order.
     """
-    needed, origins = _needed(nodes), dict[str, _Origin]()
+    of_shapes, origins = needed(nodes), dict[str, _Origin]()
     for node in nodes:
         for value in node["shape_inputs"]:
             origin = origins.get(value, _Origin(value, False, ()))
@@ -84,5 +84,5 @@ def chains(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Chain]:
             source = f"the {'shape' if origin.is_shape else 'elements'} of '{origin.source}'"
             yield Chain(label(node), value, origin.source, origin.is_shape,
                         " -> ".join((source, *cut, *steps, label(node))))
-        if node["inputs"] and needed.intersection(node["outputs"]):
+        if node["inputs"] and of_shapes.intersection(node["outputs"]):
             origins.update(dict.fromkeys(node["outputs"], _origin(node, origins)))

@@ -18,6 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import latchkey
 from conftest import make_model, random
+from latchkey.commands import drawn
 
 F32 = TensorProto.FLOAT
 COMMAND = Path(latchkey.__file__).parent / "bin/latchkey"
@@ -143,6 +144,17 @@ def test_nan_and_infinities_equal_themselves_alone(dtype):
     assert (one.differing, one.not_finite, one.first.at) == (3, 3, (3,))
     assert one.absolute is one.relative is one.ulp is None
     assert one.to_dict()["first"]["expected"] == "inf"
+    assert one.both_nan == one.to_dict()["both_nan"] == 1
+
+
+def test_nan_on_both_sides_is_said(relu):
+    """They agree, and nobody learns from it that the numbers do."""
+    x = random(2, 3)
+    x[0, :2] = numpy.nan
+    found = latchkey.compare(relu, [{"x": x}, {"x": x}], runs=0)
+    assert found and str(found).splitlines()[-1] == (
+        "all agree; NaN on both sides, which says nothing of the numbers: 4 of 12 elements of 'y'")
+    assert str(latchkey.compare(relu, {"x": random(2, 3)}, runs=0)).splitlines()[-1] == "all agree"
 
 
 @pytest.mark.parametrize("name", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
@@ -607,6 +619,52 @@ def test_the_command_draws_what_its_options_say(files):
     report = found("--seed", "5")
     assert report["requests"] == shapes["requests"]
     assert report == found("--seed", "5") != found("--seed", "6")
+
+
+I64, I32, U8, I8 = (TensorProto.INT64, TensorProto.INT32, TensorProto.UINT8, TensorProto.INT8)
+
+
+@pytest.mark.parametrize("kind, nodes, limits", [
+    (I64, [("Mul", ["x", "x"], ["y"])], (0, 9)),
+    (I32, [("Mul", ["x", "x"], ["y"])], (0, 9)),
+    (U8, [("Cast", ["x"], ["y"], {"to": TensorProto.FLOAT})], (0, 255)),
+    (I8, [("Cast", ["x"], ["y"], {"to": TensorProto.FLOAT})], (-128, 127)),
+    (I64, [("Div", ["two", "x"], ["y"])], (1, 9)),
+    (I64, [("Gather", ["table", "x"], ["y"])], (0, 1)),
+    (I64, [("Unsqueeze", ["x", "axis"], ["u"]), ("Cast", ["u"], ["i"], {"to": I32}),
+           ("Gather", ["table", "i"], ["y"])], (0, 1)),
+    (I64, [("ConstantOfShape", ["x"], ["y"])], (0, 0)),
+    (I64, [("Shape", ["x"], ["s"]), ("ConstantOfShape", ["s"], ["y"])], (0, 9)),
+    (I64, [("ArgMax", ["x"], ["i"]), ("Gather", ["table", "i"], ["y"])], (0, 9))],
+    ids=str)
+def test_integers_are_drawn_by_what_they_feed(kind, nodes, limits):
+    model = make_model([helper.make_node(*node[:3], **(node[3] if len(node) > 3 else {}))
+                        for node in nodes], [("x", kind, [64])], [("y", TensorProto.FLOAT, None)],
+                       [("table", random(2, 4)), ("axis", numpy.array([0])),
+                        ("two", numpy.array(2))])
+    with latchkey.Session(model) as session:
+        found = drawn.integer_limits(session.statistics()["session"]["nodes"],
+                                     {"x": session.inputs[0].dtype})
+    assert found == {"x": limits}
+    array = drawn.draw(session.inputs[0].dtype, (10_000,), limits, (1, 2, 3))
+    assert (array.min(), array.max()) == limits and array.dtype == session.inputs[0].dtype
+
+
+def test_a_comparison_sees_what_is_done_to_integers(tmp_path):
+    """Which zeros would not show. Indices lie within the smallest table."""
+    for factor in (2, 3):
+        model = make_model([helper.make_node("Mul", ["x", "k"], ["y"]),
+                            helper.make_node("Gather", ["table", "ids"], ["z"])],
+                           [("x", I64, ["n"]), ("ids", I64, ["n"]), ("b", TensorProto.BOOL, ["n"])],
+                           [("y", I64, ["n"]), ("z", TensorProto.FLOAT, ["n", 4])],
+                           [("k", numpy.array(factor)), ("table", random(2, 4))])
+        (tmp_path / f"{factor}.onnx").write_bytes(model)
+    words = ["--shape", "x=50", "--shape", "ids=50", "--shape", "b=50", "--runs", "0"]
+    assert compare(tmp_path / "2.onnx", *words).returncode == 0
+    done = compare(tmp_path / "2.onnx", "--with", tmp_path / "3.onnx", *words, "--json")
+    assert done.returncode == 1, done
+    y, z = json.loads(done.stdout)["outputs"]
+    assert 25 < y["differing"] < 50 and z["differing"] == 0
 
 
 def test_passes_can_be_left_out(tmp_path, convnet):

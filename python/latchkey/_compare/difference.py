@@ -59,6 +59,8 @@ class Difference:
     """Elements that leave the tolerance."""
     not_finite: int = 0
     """Of these, NaN and infinities that are on one side alone."""
+    both_nan: int = 0
+    """Elements that are NaN on both sides: they agree, and say nothing of the numbers."""
     absolute: Worst | None = None
     """None: no two elements differ."""
     relative: Worst | None = None
@@ -78,6 +80,7 @@ class Difference:
         self.elements += other.elements
         self.differing += other.differing
         self.not_finite += other.not_finite
+        self.both_nan += other.both_nan
         self.first = self.first or other.first
         self.problem = self.problem or other.problem
         for kind in ("absolute", "relative", "ulp"):
@@ -87,7 +90,7 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in (
-            "name", "dtype", "elements", "differing", "not_finite", "problem")}
+            "name", "dtype", "elements", "differing", "not_finite", "both_nan", "problem")}
         worst = {name: one.to_dict() if (one := getattr(self, name)) else None
                  for name in ("absolute", "relative", "ulp", "first")}
         return {**plain, "shape": list(self.shape), **worst}
@@ -126,6 +129,7 @@ class _Chunk(NamedTuple):
 
     differs: numpy.ndarray
     not_finite: numpy.ndarray
+    both_nan: int
     absolute: numpy.ndarray
     relative: numpy.ndarray
     ulp: numpy.ndarray | None
@@ -135,7 +139,8 @@ def _compare_floats(found: numpy.ndarray, expected: numpy.ndarray,
                     tolerance: Tolerance) -> _Chunk:
     left, right = found.astype(numpy.float64), expected.astype(numpy.float64)
     finite = numpy.isfinite(left) & numpy.isfinite(right)
-    same = (left == right) | (numpy.isnan(left) & numpy.isnan(right))
+    both_nan = numpy.isnan(left) & numpy.isnan(right)
+    same = (left == right) | both_nan
     zero = numpy.zeros_like(left)
     with numpy.errstate(over="ignore"):  # of f64 the difference may be infinite
         absolute = numpy.abs(numpy.subtract(left, right, out=zero.copy(), where=finite))
@@ -143,7 +148,8 @@ def _compare_floats(found: numpy.ndarray, expected: numpy.ndarray,
         relative = numpy.divide(absolute, size, out=zero, where=finite & (size > 0))
     bound = tolerance.atol + tolerance.relative(found.dtype) * numpy.where(finite, size, 0)
     ulp = numpy.where(finite, _distance(_in_order(found), _in_order(expected)), 0)
-    return _Chunk(~same & ~(finite & (absolute <= bound)), ~same & ~finite, absolute, relative, ulp)
+    return _Chunk(~same & ~(finite & (absolute <= bound)), ~same & ~finite,
+                  int(numpy.count_nonzero(both_nan)), absolute, relative, ulp)
 
 
 def _compare_integers(found: numpy.ndarray, expected: numpy.ndarray) -> _Chunk:
@@ -152,7 +158,7 @@ def _compare_integers(found: numpy.ndarray, expected: numpy.ndarray) -> _Chunk:
     absolute = _distance(found, expected)
     size = numpy.abs(expected.astype(numpy.float64))
     relative = numpy.divide(absolute, size, out=numpy.zeros(size.shape), where=size > 0)
-    return _Chunk(found != expected, numpy.zeros(found.shape, numpy.bool_), absolute, relative,
+    return _Chunk(found != expected, numpy.zeros(found.shape, numpy.bool_), 0, absolute, relative,
                   None)
 
 
@@ -187,6 +193,7 @@ def measure(name: str, found: numpy.ndarray | None, expected: numpy.ndarray | No
                  else _compare_integers(left, right))
         result.differing += int(numpy.count_nonzero(chunk.differs))
         result.not_finite += int(numpy.count_nonzero(chunk.not_finite))
+        result.both_nan += chunk.both_nan
         if result.first is None and chunk.differs.any():
             result.first = worst(chunk.absolute, int(chunk.differs.argmax()), start)
         for kind in ("absolute", "relative", "ulp"):

@@ -191,4 +191,14 @@ def lines(found: Comparison) -> Iterator[str]:
     yield from _speed(found)
     differing = found.differing
     yield (f"{_count(len(differing), 'value')} {_verb(differing, 'differ')}" if differing
-           else "all agree")
+           else "all agree") + _both_nan(found)
+
+
+def _both_nan(found: Comparison) -> str:
+    """What agrees, and shows nothing."""
+    nan = {one.name: one for one in (*found.outputs, *(found.values or ())) if one.both_nan}
+    if not nan:
+        return ""
+    return ("; NaN on both sides, which says nothing of the numbers: " + _list([
+        f"{one.both_nan} of {one.elements} elements of '{escape(name)}'"
+        for name, one in nan.items()]))

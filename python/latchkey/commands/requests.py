@@ -9,6 +9,8 @@ from typing import Any, overload
 import numpy
 
 from .._session import Session
+from .drawn import draw as draw_numbers
+from .drawn import integer_limits
 from .front import CommandError
 from .options import bounded
 from .program import draw_shapes
@@ -28,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser, count: int, what: str) -> Non
         "-s", "--shape", metavar="NAME=SHAPE", action="append", default=[],
         help="draw a random input of this shape, for example 'x=1x3x48x{32..320}' (quote the "
              "braces). {a,b,c} is a list; {n:8..128} is a range that {n} repeats elsewhere. Floats "
-             "are uniform in [0,1), integers and bools are zero")
+             "are uniform in [0,1). Integers are from 0 to 9, of 8 bits any, 0 or 1 where they are "
+             "indices or lengths, and 0 where shapes follow from them")
     inputs.add_argument("-i", "--input", metavar="NAME=FILE", action="append", default=[],
                         type=_file, help="read an input from a .npy file")
     inputs.add_argument("-n", "--requests", metavar="N", type=bounded(int, 1, 10000000),
@@ -53,6 +56,7 @@ class Requests(Sequence[dict[str, numpy.ndarray]]):
                                    arguments.requests, arguments.seed, words)
         with Session(arguments.model, **options) as session:
             self._types = {value.name: value.dtype for value in session.inputs}
+            self._limits = integer_limits(session.statistics()["session"]["nodes"], self._types)
         self._files = {name: _read(path) for name, path in files.items()}
         self._seed: int = arguments.seed
 
@@ -69,8 +73,13 @@ class Requests(Sequence[dict[str, numpy.ndarray]]):
         if isinstance(number, slice):
             return [self[i] for i in range(*number.indices(len(self)))]
         return {name: self._files[name] if name in self._files else
-                _draw(self._types[name], shape, (self._seed, number, place))
+                self._draw(name, shape, (self._seed, number, place))
                 for place, (name, shape) in enumerate(self._shapes[number].items())}
+
+    def _draw(self, name: str, shape: Sequence[int], seed: Sequence[int]) -> numpy.ndarray:
+        dtype = self._types[name]
+        assert dtype is not None, "the program has refused an input without a type"
+        return draw_numbers(dtype, shape, self._limits.get(name, (0, 0)), seed)
 
 
 def draw(arguments: argparse.Namespace,
@@ -85,14 +94,3 @@ def _read(path: str) -> numpy.ndarray:
         return array
     except (OSError, ValueError) as error:
         raise CommandError(f"failed to read '{path}': {error}") from None
-
-
-def _draw(dtype: numpy.dtype | None, shape: Sequence[int], seed: Sequence[int]) -> numpy.ndarray:
-    """Floats uniform in [0,1), of which each type has fewer than it has numbers; zeros else."""
-    assert dtype is not None, "the program has refused an input without a type"
-    if dtype.kind in "iub":
-        return numpy.zeros(shape, dtype)
-    drawn = numpy.random.default_rng(seed).random(shape)
-    bits = numpy.finfo(dtype).nmant if dtype.kind == "f" else 7  # bf16
-    array: numpy.ndarray = numpy.floor(drawn * 2**(bits + 1)) / 2**(bits + 1)
-    return array.astype(dtype)
