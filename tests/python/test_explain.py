@@ -537,3 +537,25 @@ def test_a_file_without_changes_of_nodes_is_explained(convnet):
         del node["changes"]  # as earlier versions have written it
     first = latchkey.explain(statistics)[0]
     assert first.cause == "new_sizes" and len(first.details) == 1
+
+
+def test_a_recording_is_explained_as_its_statistics(convnet, tmp_path):
+    path = tmp_path / "run.json"
+    with latchkey.Session(convnet, threads=1) as session:
+        with latchkey.Recorder(session, path=path, profile_every=0) as recorder:
+            for width in range(8, 80, 4):
+                recorder.run({"x": numpy.zeros((1, 3, 8, width), numpy.float32)})
+    recording = json.loads(path.read_text())
+    found = latchkey.explain(recording)
+    assert found == latchkey.explain(recording["statistics"]) and found != ()
+    assert "new_sizes" in [one.cause for one in found]
+
+
+@pytest.mark.parametrize("statistics", [
+    {}, {"schema": "latchkey-recording-1"}, {"schema": "latchkey-recording-1", "statistics": 1},
+    {"context": 1}, {"context": {}}, {"context": {"memory": {}}},
+    {"context": {"memory": {"refusals": 0}}, "session": {}},
+    {"context": {"memory": {"refusals": "many"}}}], ids=str)
+def test_what_is_not_statistics_is_said(statistics):
+    with pytest.raises(ValueError, match="failed to explain statistics: 'statistics' "):
+        latchkey.explain(statistics)

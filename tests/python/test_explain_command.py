@@ -147,6 +147,15 @@ def test_reads_statistics_of_a_service(model, tmp_path):
     assert done.stdout == str(expected)
 
 
+def test_reads_a_recording(model, tmp_path):
+    path = tmp_path / "run.json"
+    with latchkey.Session(model) as session, latchkey.Recorder(session, path=path) as recorder:
+        for height in range(8, 20):
+            recorder.run({"x": numpy.zeros((1, 3, height, 16), numpy.float32)})
+    recorded = json.loads(path.read_text())["explanation"]
+    assert explained(path) == recorded and recorded[0]["cause"] == "new_sizes"
+
+
 def test_bad_inputs_are_refused(model, tmp_path):
     assert "'none.onnx'" in fails(1, "none.onnx").replace(str(tmp_path), "")
     assert "MODEL" in fails(2)
