@@ -56,6 +56,6 @@ def __getattr__(name: str) -> typing.Any:
     for module, names in _LAZY.items():
         if name in names:
             return getattr(importlib.import_module(f".{module}", __name__), name)
-    instead = (": latchkey.Session opens a model, and latchkey.ort adds the provider to a session of "
-               "ONNX Runtime" if name == "InferenceSession" else "")
+    instead = (": latchkey.Session opens a model, and latchkey.ort adds the provider to a session "
+               "of ONNX Runtime" if name == "InferenceSession" else "")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")

@@ -66,7 +66,8 @@ def _level(do: str, name: str, value: Any) -> int:
 
 
 def _socket(do: str, name: str, value: Any) -> bytes:
-    return os.fsencode(_check.path(do, name, value, "the path of a file or folder, 'default' or ''"))
+    wanted = "the path of a file or folder, 'default' or ''"
+    return os.fsencode(_check.path(do, name, value, wanted))
 
 
 # What each option must be. None, "not given", is allowed for all.

@@ -44,7 +44,8 @@ class Recorder:
         longer where taking a sample takes more than a fiftieth of it, and where samples become
         more than 2,000.
     :param model: what the session was opened from, its ONNX file, bytes or ``onnx.ModelProto``: of
-        which of its nodes each node was made. Needs the package ``onnx``. ``None``: that is left out.
+        which of its nodes each node was made. Needs the package ``onnx``. ``None``: that is left
+        out.
     :param name: what the report calls the recording; ``None``: the file name of ``model``.
     :param profile_every: one in so many runs is profiled, which costs it a few percent; 0: none.
         A run is passed over while another one is profiled.

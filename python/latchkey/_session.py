@@ -96,7 +96,8 @@ class Session:
 
     :param model: path of an ONNX file, its bytes, which are copied, or an ``onnx.ModelProto``.
     :param context: the context to open it in; by default the shared one of ``context_options``.
-    :param disabled_passes: names of graph passes to leave out, or one name, as ``latchkey inspect`` shows them.
+    :param disabled_passes: names of graph passes to leave out, or one name, as ``latchkey inspect``
+        shows them.
     :param run_plans: False: every operator asks the cache by its name key at each run.
     :param max_folded_bytes: the most bytes that values computed from constants at opening may take;
         what would take more is computed at each run. A number, or a text such as ``"1g"``.

@@ -220,10 +220,12 @@ THINGS = {
     "list": lambda it: [1, 2], "empty list": lambda it: [], "list of None": lambda it: [None],
     "tuple": lambda it: (), "set": lambda it: {1.5}, "dict": lambda it: {"no-such-thing": 1},
     "empty dict": lambda it: {}, "number as key": lambda it: {1: random(1, 3)},
-    "NUL in a key": lambda it: {"x\0": random(1, 3)}, "object in a dict": lambda it: {"x": object()},
+    "NUL in a key": lambda it: {"x\0": random(1, 3)},
+    "object in a dict": lambda it: {"x": object()},
     "None in a dict": lambda it: {"x": None}, "rows in a dict": lambda it: {"x": [[1], [1, 2]]},
     "hostile in a dict": lambda it: {"x": Hostile()},
-    "object": lambda it: object(), "class": lambda it: Anything, "function": lambda it: lambda *unused: None,
+    "object": lambda it: object(), "class": lambda it: Anything,
+    "function": lambda it: lambda *unused: None,
     "generator": lambda it: (one for one in "ab"), "hostile": lambda it: Hostile(),
     "array": lambda it: random(3), "number in an array": lambda it: numpy.array(1),
     "objects in an array": lambda it: numpy.array([object()]),
@@ -284,8 +286,8 @@ def is_sentence(error):
     """Of ours, or of ONNX Runtime, which a file or an option has reached."""
     if type(error).__module__.startswith("onnxruntime."):
         return True
-    if isinstance(error, RuntimeError) and re.search(r"\[ONNXRuntimeError\].* failed to ", str(error)):
-        return True
+    if isinstance(error, RuntimeError):
+        return re.search(r"\[ONNXRuntimeError\].* failed to ", str(error)) is not None
     return isinstance(error, (TypeError, ValueError, latchkey.Error)) and (
         str(error).startswith("failed to "))
 

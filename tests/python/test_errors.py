@@ -132,7 +132,7 @@ def test_models_that_cannot_be_opened(relu, tmp_path):
 
 
 def test_wrong_options(relu, monkeypatch):
-    with pytest.raises(ValueError, match="'cache' is the text 'on', one of off, thread, shared is needed"):
+    with pytest.raises(ValueError, match="'cache' is the text 'on', one of off, thread, shared is"):
         latchkey.Session(relu, cache="on")
     for options in ({"threads": 0}, {"memory_bytes": 0}, {"cache_entries": -1},
                     {"cache_bytes": 2**64}, {"verbose": -1}):

@@ -4,4 +4,5 @@
 #include <argp.h>
 
 /* As argp_parse, for commands and for the program itself; --help and --usage end the process. */
-error_t cli_parse_words(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+error_t cli_parse_words(const struct argp *argp, int argc, char **argv, unsigned flags,
+                        void *input);
