@@ -10,7 +10,8 @@ import importlib
 import typing
 
 from ._cancel import Cancel
-from ._context import UNLIMITED, Context, Option, set_processors, threads_stats
+from ._check import UNLIMITED
+from ._context import Context, Option, set_processors, threads_stats
 from ._errors import (BusyError, CancelledError, DeadlineError, Error, FileError,
                       InvalidArgumentError, MalformedError, ModelNotFoundError, NotFoundError,
                       OutOfMemoryError, OutOfRangeError, UnsupportedError, text)

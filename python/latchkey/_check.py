@@ -17,12 +17,14 @@ from typing import Any, TypeVar
 
 import numpy
 
+from ._native import lib
 from ._text import escape
 
 _MOST_SHOWN = 60  # characters of a value
 _MOST_BITS = 64  # of a number that is shown
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
-UNLIMITED = 2**64 - 1  # as a number of bytes or entries
+UNLIMITED: int = lib.LK_UNLIMITED
+"""As a number of entries or bytes: no limit."""
 
 _Kind = TypeVar("_Kind")
 
@@ -48,9 +50,16 @@ def shown(value: Any) -> str:
     kind = type(value)
     name = kind.__qualname__ if kind.__module__ == "builtins" else _kind_name(kind)
     empty = "empty " if isinstance(value, (list, tuple, dict, set)) and not value else ""
-    closed = "closed " if getattr(value, "closed", False) is True else ""
+    closed = "closed " if _is_closed(value) else ""
     words = f"{empty}{closed}{name}"
     return f"{'an' if words[0] in 'aeiouAEIOU' else 'a'} {words}"
+
+
+def _is_closed(value: Any) -> bool:
+    try:
+        return getattr(value, "closed", False) is True
+    except Exception:  # of an object's own code
+        return False
 
 
 def _kind_name(kind: type) -> str:
@@ -124,7 +133,7 @@ def parse_size(text: str) -> int | None:
     provider options; ``None``: it is something else."""
     match = re.fullmatch(r"([0-9]+)([kmg]?)", text.lower(), re.ASCII) if len(text) < 40 else None
     number = int(match[1]) << _UNITS[match[2]] if match is not None else None
-    return number if number is not None and number <= UNLIMITED else None
+    return number if number is not None and number < UNLIMITED else None
 
 
 def size(do: str, name: str, value: Any, least: int = 0) -> int:

@@ -16,9 +16,6 @@ from ._log import wanted_level, write_lines
 from ._native import ffi, lib
 from ._stats import Stats
 
-UNLIMITED: int = lib.LK_UNLIMITED
-"""As a number of entries or bytes: no limit."""
-
 _CACHE_MODES = {"off": lib.LK_CACHE_OFF, "thread": lib.LK_CACHE_THREAD,
                 "shared": lib.LK_CACHE_SHARED}
 _KINDS = ("name", "run", "user")  # lk_kind

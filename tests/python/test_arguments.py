@@ -207,6 +207,7 @@ class Hostile:
         raise ZeroDivisionError("from inside")
 
     __array__ = __iter__ = __len__ = _fail
+    closed = shape = property(_fail)
 
 
 THINGS = {

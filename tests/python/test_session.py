@@ -395,7 +395,8 @@ def test_other_texts_are_no_sizes(text):
 
 
 @pytest.mark.parametrize("text", ["0", "7", "007", "1k", "1K", "16m", "16M", "2g", "17179869183g",
-                                  "17179869184g", "18446744073709551613", "18446744073709551616",
+                                  "17179869184g", "18446744073709551613", "18446744073709551614",
+                                  "18446744073709551615", "18446744073709551616",
                                   "", "k", "1kk", "1 k", " 1", "+1", "-1", "1.5m", "1e6", "0x1"])
 def test_the_environment_reads_sizes_in_the_same_way(monkeypatch, text):
     def limit(**options):

@@ -104,15 +104,20 @@ def unpacked(wheel, tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
-    """The interpreter of a fresh environment with the wheel, and .venv's packages behind it."""
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
+def fresh(wheel, folder):
+    """An environment with the wheel alone: its interpreter, and where its packages lie."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin/python"
     subprocess.run([sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python",
                     python, "install", "--no-index", "--no-deps", wheel], check=True)
     site, = folder.glob("lib/python3*/site-packages")
+    return python, site
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """The interpreter of a fresh environment with the wheel, and .venv's packages behind it."""
+    python, site = fresh(wheel, tmp_path_factory.mktemp("fresh") / "venv")
     (site / "behind.pth").write_text(f"{SITE}\n")
     return python
 
@@ -135,12 +140,7 @@ def distributions(names):
 def with_report(wheel, tmp_path_factory):
     """The interpreter of a fresh environment that `pip install latchkey[report]` has filled: the
     wheel, and what its metadata names, from .venv, without anything else of that."""
-    folder = tmp_path_factory.mktemp("report") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    python = folder / "bin/python"
-    subprocess.run([sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python",
-                    python, "install", "--no-index", "--no-deps", wheel], check=True)
-    site, = folder.glob("lib/python3*/site-packages")
+    python, site = fresh(wheel, tmp_path_factory.mktemp("report") / "venv")
     metadata = Parser().parsestr(next(site.glob("latchkey-*.dist-info/METADATA")).read_text())
     needs = [re.match(r"[\w.-]+", need)[0] for need in metadata.get_all("Requires-Dist")
              if "extra" not in need or re.search(r"extra == .report.", need)]
