@@ -47,7 +47,9 @@ def limits_of_run(timeout: float | None, cancel: Cancel | None) -> Any:
     ``cancel``, which must live as long, is set."""
     options = ffi.new("lk_run_options *", options_of_run()[0])
     if timeout is not None:
-        seconds = _check.real("run", "timeout", timeout, -math.inf, what="a number of seconds")
+        seconds = timeout
+        if type(timeout) is not float or math.isnan(timeout):  # most are one, and have to be quick
+            seconds = _check.real("run", "timeout", timeout, -math.inf, what="a number of seconds")
         deadline = time.monotonic_ns() + seconds * 1e9
         if deadline < 2**63:  # else it never passes
             options.deadline_ns = int(max(1, deadline))

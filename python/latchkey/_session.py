@@ -6,7 +6,7 @@ import functools
 import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy
 
@@ -33,18 +33,23 @@ _EXECUTORS = {"naive": lib.LK_EXECUTOR_NAIVE, "parallel": lib.LK_EXECUTOR_PARALL
 _CLOSED = "failed to use a session: it is closed"
 _OPEN = "open a session"
 _WHEN_BUSY = {"wait": lib.LK_WHEN_BUSY_WAIT, "fail": lib.LK_WHEN_BUSY_FAIL}
-# What sessions of ONNX Runtime have, and what does the same here.
-_INSTEAD = {
-    "get_inputs": "session.inputs has what the model takes",
-    "get_outputs": "session.outputs has what the model gives",
-    "get_modelmeta": "session.metadata has the metadata of the file",
-    "get_session_options": "session.context.options() has the options in force",
-    "get_providers": "latchkey.ort is the provider for ONNX Runtime",
-    "set_providers": "latchkey.ort is the provider for ONNX Runtime",
-    "run_with_ort_values": "session.run({name: array}) reads arrays and tensors in place",
-    "run_with_iobinding": "session.run({name: array}, out={name: array}) writes in place",
-    "io_binding": "session.run({name: array}, out={name: array}) writes in place",
-    "end_profiling": "session.run({name: array}, profile=latchkey.Profile()) measures a run"}
+
+
+class _Elsewhere:
+    """What sessions of ONNX Runtime have, and these have not: says what does the same here.
+
+    A class with ``__getattr__`` could say it too, and would make each access to a member slower.
+    """
+
+    def __init__(self, instead: str) -> None:
+        self._instead = instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, session: object, owner: type) -> NoReturn:
+        raise AttributeError(f"latchkey.Session has no '{self._name}': {self._instead}",
+                             name=self._name, obj=session)
 
 
 def _whole_or_0(name: str, value: Any, most: int) -> int:
@@ -58,6 +63,16 @@ def _fixed_dims(given: Any) -> dict[str, int]:
     _check.names(_OPEN, "fixed_dims", sizes)
     return {name: _check.whole(_OPEN, f"fixed_dims[{name!r}]", size, 0, 2**63 - 1)
             for name, size in sizes.items()}
+
+
+def _are_names(outputs: Any) -> bool:
+    """Whether it is a list as most are: others are looked at more closely."""
+    if type(outputs) is not list:
+        return False
+    for one in outputs:
+        if type(one) is not str:
+            return False
+    return True
 
 
 def _check_run(inputs: Any, outputs: Any, out: Any) -> list[str] | None:
@@ -238,24 +253,24 @@ class Session:
         if handles is None:
             raise ValueError(_CLOSED)
         session, release = handles
-        if type(inputs) is not dict or outputs is not None or out is not None:
+        if type(inputs) is dict and out is None and (outputs is None or _are_names(outputs)):
+            wanted = self._all_outputs if outputs is None else tuple(outputs)
+        else:
             outputs = _check_run(inputs, outputs, out)
-        wanted = self._all_outputs if outputs is None else tuple(outputs)
-        if out is not None:
-            wanted += tuple(name for name in out if name not in wanted)
+            wanted = self._all_outputs if outputs is None else tuple(outputs)
+            wanted += tuple(name for name in out or () if name not in wanted)
         call = self._take_call(tuple(inputs), wanted)
         alive = call.read_from(inputs)
         if out is not None:
             call.write_to(out)
         spans = self._spans
-        if profile is not None:
-            _check.instance("run", "profile", profile, Profile)
         if timeout is None and cancel is None and profile is None and spans is None:
             status = call.run(session, options_of_run())
         else:
             options = limits_of_run(timeout, cancel)
             run = functools.partial(call.run, session, options)
             if profile is not None:
+                _check.instance("run", "profile", profile, Profile)
                 run = functools.partial(profile._run, run, options, self.context.threads)
             status = run() if spans is None else spans.run(self, run, options, inputs, call.error)
         del alive  # not before: the mapping may change while the lock is released
@@ -387,10 +402,16 @@ class Session:
     __copy__ = clone
     __reduce_ex__ = _check.not_pickled
 
-    def __getattr__(self, name: str) -> Any:
-        """Says what is called otherwise in ONNX Runtime."""
-        instead = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
-        raise AttributeError(f"latchkey.Session has no '{name}'{instead}", name=name, obj=self)
+    get_inputs = _Elsewhere("session.inputs has what the model takes")
+    get_outputs = _Elsewhere("session.outputs has what the model gives")
+    get_modelmeta = _Elsewhere("session.metadata has the metadata of the file")
+    get_session_options = _Elsewhere("session.context.options() has the options in force")
+    get_providers = _Elsewhere("latchkey.ort is the provider for ONNX Runtime")
+    set_providers = _Elsewhere("latchkey.ort is the provider for ONNX Runtime")
+    run_with_ort_values = _Elsewhere("session.run({name: array}) reads tensors in place")
+    run_with_iobinding = _Elsewhere("session.run(..., out={name: array}) writes in place")
+    io_binding = _Elsewhere("session.run(..., out={name: array}) writes in place")
+    end_profiling = _Elsewhere("session.run(..., profile=latchkey.Profile()) measures a run")
 
     def clear(self) -> None:
         """Drops the cache entries of this session, and nobody else's."""
