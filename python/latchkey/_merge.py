@@ -12,12 +12,17 @@ from ._errors import FileError
 _CUT_OFF_US = 2.0
 
 
+class _NotThereError(FileError, FileNotFoundError):
+    """A file that is to be read is not there."""
+
+
 def _read(path: str, what: str) -> Any:
     try:
         with open(path, encoding="utf-8") as file:
             return json.load(file)
     except OSError as error:
-        raise FileError(f"failed to read {what} '{path}': {error.strerror}", "LK_IO") from None
+        kind = _NotThereError if isinstance(error, FileNotFoundError) else FileError
+        raise kind(f"failed to read {what} '{path}': {error.strerror}", "LK_IO") from None
     except ValueError as error:
         raise ValueError(f"failed to read {what} '{path}': it is not JSON: {error}") from error
 

@@ -248,11 +248,11 @@ def test_a_child_finds_locks_of_modules_free(module, name):
         with lock:
             taken.set()
             assert forking.wait(60)
-            time.sleep(0.1)  # the fork waits for it, or has come before: both must work
+            time.sleep(0.01)  # the fork waits for it, or has come before: both must work
 
     def use():
-        assert lock.acquire(timeout=10)
-        lock.release()
+        with lock:
+            pass
     thread = threading.Thread(target=hold)
     thread.start()
     assert taken.wait(60)
