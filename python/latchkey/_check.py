@@ -26,6 +26,8 @@ _UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
 UNLIMITED: int = lib.LK_UNLIMITED
 """As a number of entries or bytes: no limit."""
 
+_MOST_THREADS = 1024  # LK_MAX_THREADS of base/parse.h
+
 _Kind = TypeVar("_Kind")
 
 
@@ -108,6 +110,11 @@ def whole(do: str, name: str, value: Any, least: int = 0, most: int = UNLIMITED)
     if not least <= number <= most:
         raise wrong_value(do, name, value, wanted)
     return number
+
+
+def threads(do: str, name: str, value: Any) -> int:
+    """A number of threads, as the library allows them."""
+    return whole(do, name, value, 1, _MOST_THREADS)
 
 
 def real(do: str, name: str, value: Any, least: float = 0.0, most: float = math.inf,

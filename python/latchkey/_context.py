@@ -39,7 +39,6 @@ class Option(NamedTuple):
 
 
 _OPEN = "open a context"
-_MOST = 2**31 - 1  # of an int32_t; the library says where less is allowed
 
 
 def _entries(do: str, name: str, value: Any) -> int:
@@ -48,10 +47,6 @@ def _entries(do: str, name: str, value: Any) -> int:
 
 def _mode(do: str, name: str, value: Any) -> str:
     return _check.choice(do, name, value, ("off", "thread", "shared"))
-
-
-def _threads(do: str, name: str, value: Any) -> int:
-    return _check.whole(do, name, value, 1, _MOST)
 
 
 def _memory(do: str, name: str, value: Any) -> int:
@@ -70,8 +65,8 @@ def _socket(do: str, name: str, value: Any) -> bytes:
 # What each option must be. None, "not given", is allowed for all.
 _OPTIONS: dict[str, Callable[[str, str, Any], Any]] = {
     "cache": _mode, "cache_entries": _entries, "cache_bytes": _check.size,
-    "weights_bytes": _check.size, "threads": _threads, "verbose": _level, "memory_bytes": _memory,
-    "weights_apart": _check.flag, "socket": _socket}
+    "weights_bytes": _check.size, "threads": _check.threads, "verbose": _level,
+    "memory_bytes": _memory, "weights_apart": _check.flag, "socket": _socket}
 
 
 def _checked(do: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,7 +263,7 @@ def set_processors(processors: int) -> None:
     Without it ``LATCHKEY_PROCESSORS`` decides, else the processors that the process may use.
     """
     error = ffi.new("lk_error *")
-    number = _check.whole("set the processors", "processors", processors, 1, _MOST)
+    number = _check.threads("set the processors", "processors", processors)
     status = lib.lk_py_api().processors_set(number, error)
     if status:
         fail(status, error)

@@ -40,7 +40,7 @@ def machine_peak(threads: int | None = None, context: Context | None = None) -> 
     do = "measure the machine"
     context = (shared_context({}) if context is None else
                _check.instance(do, "context", context, Context))
-    most = 0 if threads is None else _check.whole(do, "threads", threads, 1, 2**31 - 1)
+    most = 0 if threads is None else _check.threads(do, "threads", threads)
     peak, error = ffi.new("lk_machine_peak *"), ffi.new("lk_error *")
     peak.struct_size = ffi.sizeof("lk_machine_peak")
     status = context._api.machine_peak(

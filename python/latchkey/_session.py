@@ -52,11 +52,6 @@ class _Elsewhere:
                              name=self._name, obj=session)
 
 
-def _whole_or_0(name: str, value: Any, most: int) -> int:
-    """At least 1; 0, "not given", for None."""
-    return 0 if value is None else _check.whole(_OPEN, name, value, 1, most)
-
-
 def _fixed_dims(given: Any) -> dict[str, int]:
     wanted = "a dict {dimension: size}"
     sizes = {} if given is None else _check.mapping(_OPEN, "fixed_dims", given, wanted)
@@ -152,7 +147,7 @@ class Session:
             _OPEN, "disabled_passes", disabled_passes, "names of passes")]
         pass_list = ffi.new("char *[]", passes)
         sizes = _fixed_dims(fixed_dims)
-        places = _whole_or_0("max_runs", max_runs, 2**32 - 1)
+        places = 0 if max_runs is None else _check.whole(_OPEN, "max_runs", max_runs, 1, 2**32 - 1)
         names = [ffi.new("char[]", encode(name)) for name in sizes]
         dims = ffi.new("lk_fixed_dim[]", [
             {"name": name, "size": size} for name, size in zip(names, sizes.values(), strict=True)])
@@ -165,7 +160,8 @@ class Session:
             "max_folded_bytes": (0 if max_folded_bytes is None else _check.size(
                 _OPEN, "max_folded_bytes", max_folded_bytes, 1)),
             "executor": _EXECUTORS[_check.choice(_OPEN, "executor", executor, _EXECUTORS)],
-            "inter": _whole_or_0("inter", inter, 2**31 - 1), "max_runs": places,
+            "inter": 0 if inter is None else _check.threads(_OPEN, "inter", inter),
+            "max_runs": places,
             "when_busy": _WHEN_BUSY[_check.choice(_OPEN, "when_busy", when_busy, _WHEN_BUSY)]})
         path, data = ffi.NULL, ffi.NULL
         file: bytes | None = None

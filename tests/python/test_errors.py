@@ -138,8 +138,14 @@ def test_wrong_options(relu, monkeypatch):
                     {"cache_bytes": 2**64}, {"verbose": -1}):
         with pytest.raises(ValueError, match=next(iter(options))):
             latchkey.Session(relu, **options)
-    with fails(ValueError, "LK_OUT_OF_RANGE", "threads", "1024"):
-        latchkey.Context(threads=5000)
+    with pytest.raises(ValueError, match="'threads' is 1025, a whole number from 1 to 1024"):
+        latchkey.Context(threads=1025)
+    monkeypatch.setenv("LATCHKEY_THREADS", "1024")
+    assert latchkey.Context().threads == latchkey.Context(threads=1024).threads == 1024
+    monkeypatch.setenv("LATCHKEY_THREADS", "1025")
+    with fails(ValueError, "LK_OUT_OF_RANGE", "LATCHKEY_THREADS", "1024"):
+        latchkey.Context()
+    monkeypatch.delenv("LATCHKEY_THREADS")
     with pytest.raises(TypeError, match="unexpected keyword"):
         latchkey.Session(relu, treads=2)
     with pytest.raises(TypeError, match="one of both is allowed"):

@@ -104,7 +104,7 @@ def test_options_that_are_refused(branches):
                                     ("when_busy", "panic", "wait, fail"),
                                     ("inter", -1, "'inter' is -1"),
                                     ("max_runs", -1, "'max_runs' is -1"),
-                                    ("inter", 4096, "inter: 4096")):
+                                    ("inter", 4096, "'inter' is 4096")):
         with pytest.raises(ValueError, match=option) as raised:
             latchkey.Session(branches, **{option: value})
         assert sentence in str(raised.value)
