@@ -46,6 +46,7 @@ lk_status lk_key_copy(const lk_allocator *allocator, const lk_key *key, lk_key *
   copy->bytes = (uint8_t *)(copy + 1);
   copy->fixed_hash = XXH3_64bits(key->bytes, lk_key_get_head(key)->fixed);
   copy->serial = 0;
+  copy->uses = NULL;
   if (lk_key_get_head(key)->fixed == key->size) {
     copy->serial = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed);
   }

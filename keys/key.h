@@ -126,6 +126,7 @@ struct lk_key {
   /* Serial of the table of its names, when a host may ask for it. 0: it may not, the value is none
    * of the host's own. */
   uint64_t names;
+  lk_intern *uses; /* of a copy: the table whose names in it this uses; NULL: it uses none */
 };
 
 #define LK_KEY_MAX_BYTES (1u << 20) /* a longer key is LK_OUT_OF_RANGE */
@@ -134,9 +135,20 @@ struct lk_key {
 void lk_key_complete(lk_key *key);
 
 bool lk_key_equal(const lk_key *a, const lk_key *b); /* all bytes */
-/* A copy in one block with its bytes; freed with lk_free. */
+/* A copy in one block with its bytes; freed with lk_free. It uses no names: whoever reads them in
+ * it knows that others do. */
 lk_status lk_key_copy(const lk_allocator *allocator, const lk_key *key, lk_key **out_copy,
                       lk_error *error);
+
+/* ---- the names in a key, of which the caller has uses (intern.h) ---- */
+
+/* One more use of each, for `key`, until lk_key_leave_names. `intern` may be NULL: none. */
+void lk_key_use_names(lk_key *key, lk_intern *intern);
+void lk_key_leave_names(lk_key *key);
+/* A copy that uses them. */
+lk_status lk_key_keep(const lk_allocator *allocator, lk_intern *intern, const lk_key *key,
+                      lk_key **out_copy, lk_error *error);
+void lk_key_destroy(const lk_allocator *allocator, lk_key *key); /* a copy; NULL is allowed */
 
 /* Reading: records come in the order in which they were added. */
 typedef struct lk_key_reader {
@@ -159,8 +171,8 @@ bool lk_key_next(lk_key_reader *reader);
 lk_status lk_key_print(lk_intern *intern, const lk_key *key, char *buffer, size_t capacity,
                        size_t *out_length, lk_error *error);
 /* LK_MALFORMED: the sentence says what was expected, and at which character. LK_OUT_OF_RANGE: the
- * text is longer than LK_KEY_MAX_TEXT, or the key longer than LK_KEY_MAX_BYTES. New names are
- * interned, also those that come before an error. */
+ * text is longer than LK_KEY_MAX_TEXT, or the key longer than LK_KEY_MAX_BYTES. The key uses its
+ * names; lk_key_destroy frees it. */
 #define LK_KEY_MAX_TEXT ((size_t)16 << 20)
 lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const char *text,
                        lk_key **out_key, lk_error *error);

@@ -85,7 +85,8 @@ static inline lk_status lk_key_finish_partial(lk_key_builder *builder, lk_key *o
                       .fixed = builder->from,
                       .serial = 0,
                       .fixed_hash = 0,
-                      .names = 0};
+                      .names = 0,
+                      .uses = NULL};
   return LK_OK;
 }
 

@@ -13,7 +13,7 @@
 #include "keys/key_fields.h"
 
 typedef struct lk_parser {
-  lk_intern *intern;
+  lk_words words; /* those read so far, of the key that is being made */
   const lk_allocator *allocator;
   const char *text, *at;
   lk_error *error;
@@ -128,7 +128,7 @@ static lk_status read_word(lk_parser *parser, uint32_t *out) {
   }
   if (parser->at == begin) return expected(parser, "a name");
   const size_t size = (size_t)(parser->at - begin);
-  if (escapes == 0) return lk_intern_get(parser->intern, begin, size, out, parser->error);
+  if (escapes == 0) return lk_words_get(&parser->words, begin, size, out, parser->error);
   char *decoded = lk_alloc(parser->allocator, size);
   if (decoded == NULL) return lk_fail_memory(parser->error, "a name in a key", size);
   for (const char *c = begin; c < parser->at; c++) {
@@ -137,7 +137,7 @@ static lk_status read_word(lk_parser *parser, uint32_t *out) {
     decoded[length - 1] = (char)(hex_digit(c[1], true) * 16 + hex_digit(c[2], true));
     c += 2;
   }
-  const lk_status status = lk_intern_get(parser->intern, decoded, length, out, parser->error);
+  const lk_status status = lk_words_get(&parser->words, decoded, length, out, parser->error);
   lk_free(parser->allocator, decoded);
   return status;
 }
@@ -427,35 +427,41 @@ static lk_status read_records(lk_parser *parser, lk_key_builder *builder, uint32
   return LK_OK;
 }
 
-lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const char *text,
-                       lk_key **out_key, lk_error *error) {
+static lk_status read_key(lk_parser *parser, lk_key **out_key) {
   lk_status status = LK_OK;
-  lk_parser parser = {
-      .intern = intern, .allocator = allocator, .text = text, .at = text, .error = error};
   lk_key_builder builder;
   lk_key key;
   lk_key_head head = {0};
   const char *fixed_at = NULL;
+  LK_RETURN_NOT_OK(read_head(parser, &head, &fixed_at));
+  const uint32_t fixed = head.fixed;
+  head.fixed = 0;
+  lk_key_begin(&builder, parser->allocator, &head);
+  LK_TRY(read_records(parser, &builder, fixed));
+  if (builder.status == LK_OK && builder.size == fixed) lk_key_seal(&builder);
+  if (builder.status == LK_OK && fixed_at != NULL && (fixed == 0 || builder.fixed != fixed)) {
+    LK_TRY(expected_at(parser, fixed_at, "a number of bytes at which a record ends"));
+  }
+  LK_TRY(lk_key_finish(&builder, &key, parser->error));
+  LK_TRY(lk_key_keep(parser->allocator, parser->words.intern, &key, out_key, parser->error));
+  if (head.kind == LK_KIND_USER) (*out_key)->names = lk_intern_serial(parser->words.intern);
+
+cleanup:
+  lk_key_builder_destroy(&builder);
+  return status;
+}
+
+lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const char *text,
+                       lk_key **out_key, lk_error *error) {
+  lk_parser parser = {.allocator = allocator, .text = text, .at = text, .error = error};
   *out_key = NULL;
   if (strnlen(text, LK_KEY_MAX_TEXT + 1) > LK_KEY_MAX_TEXT) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to parse a key: its text is longer than %zu",
                    LK_KEY_MAX_TEXT);
   }
-  LK_RETURN_NOT_OK(read_head(&parser, &head, &fixed_at));
-  const uint32_t fixed = head.fixed;
-  head.fixed = 0;
-  lk_key_begin(&builder, allocator, &head);
-  LK_TRY(read_records(&parser, &builder, fixed));
-  if (builder.status == LK_OK && builder.size == fixed) lk_key_seal(&builder);
-  if (builder.status == LK_OK && fixed_at != NULL && (fixed == 0 || builder.fixed != fixed)) {
-    LK_TRY(expected_at(&parser, fixed_at, "a number of bytes at which a record ends"));
-  }
-  LK_TRY(lk_key_finish(&builder, &key, error));
-  LK_TRY(lk_key_copy(allocator, &key, out_key, error));
-  if (head.kind == LK_KIND_USER) (*out_key)->names = lk_intern_serial(intern);
-
-cleanup:
-  lk_key_builder_destroy(&builder);
+  lk_words_begin(&parser.words, intern);
+  const lk_status status = read_key(&parser, out_key);
+  lk_words_end(&parser.words);
   lk_free(allocator, parser.values);
   return status;
 }

@@ -139,7 +139,7 @@ static void listener_enter(lk_context *context, lk_listener *listener) {
 }
 
 static void key_destroy(lk_context *context, lk_key *key) {
-  lk_free(&context->allocator, key);
+  lk_key_destroy(&context->allocator, key);
 }
 
 static const lk_op_row *op_row(uint32_t index) {

@@ -99,11 +99,14 @@ static inline lk_status lk_op_prefix(const lk_op *op, const char *verb, lk_statu
                          op->node.output_name);
 }
 
-/* The number of a word in keys; NULL stands for "". */
-static inline lk_status lk_word_get(lk_context *context, const char *text, uint32_t *out_id,
+/* The number of a word in the key that `words` are of; NULL stands for "". */
+static inline lk_status lk_word_get(lk_words *words, const char *text, uint32_t *out_id,
                                     lk_error *error) {
-  if (text == NULL) text = "";
-  return lk_intern_get(context->env.intern, text, strlen(text), out_id, error);
+  if (text == NULL || text[0] == '\0') {
+    *out_id = LK_WORD_NONE;
+    return LK_OK;
+  }
+  return lk_words_get(words, text, strlen(text), out_id, error);
 }
 
 /* The part of a key that says where and how this call wants its plan. */

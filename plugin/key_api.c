@@ -30,7 +30,7 @@ static lk_status check_lists(const lk_key_desc *desc, lk_error *error) {
                  "failed to make a key: tensors, attrs or values is NULL, but its count is not 0");
 }
 
-static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_key_builder *key,
+static lk_status add_records(lk_words *words, const lk_key_desc *desc, lk_key_builder *key,
                              lk_error *error) {
   LK_RETURN_NOT_OK(check_lists(desc, error));
   for (uint32_t i = 0; i < desc->n_tensors; i++) {
@@ -41,7 +41,7 @@ static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_ke
     const lk_key_attr *attr = &desc->attrs[i];
     uint32_t name = 0;
     LK_RETURN_NOT_OK(check_data("attribute", i, attr->values, attr->count, error));
-    LK_RETURN_NOT_OK(lk_word_get(context, attr->name, &name, error));
+    LK_RETURN_NOT_OK(lk_word_get(words, attr->name, &name, error));
     lk_key_add_attr(key, name, attr->values, attr->count);
   }
   for (uint32_t i = 0; i < desc->n_values; i++) {
@@ -55,11 +55,25 @@ static lk_status add_records(lk_context *context, const lk_key_desc *desc, lk_ke
 }
 
 /* What changes from call to call. */
-static lk_status add_call(lk_context *context, const lk_key_desc *desc, lk_key_builder *key,
-                          lk_error *error) {
+static lk_status add_call(const lk_context *context, lk_words *words, const lk_key_desc *desc,
+                          lk_key_builder *key, lk_error *error) {
   const lk_key_call call = lk_call_make(context, -1);
   lk_key_add_call(key, &call);
-  return add_records(context, desc, key, error);
+  return add_records(words, desc, key, error);
+}
+
+static lk_status make_head(const lk_executor *executor, const lk_key_desc *desc, lk_words *words,
+                           lk_key_head *out, lk_error *error) {
+  *out = (lk_key_head){.kind = desc->kind == LK_KEY_RUN ? LK_KIND_RUN : LK_KIND_USER,
+                       .generation = desc->generation};
+  if (executor != NULL) {
+    out->executor = executor->identity.address;
+    out->uuid_high = executor->identity.uuid_high;
+    out->uuid_low = executor->identity.uuid_low;
+  }
+  LK_RETURN_NOT_OK(lk_word_get(words, desc->scope, &out->scope, error));
+  LK_RETURN_NOT_OK(lk_word_get(words, desc->name, &out->out, error));
+  return lk_word_get(words, desc->tag, &out->in_place, error);
 }
 
 lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const lk_key_desc *given,
@@ -69,6 +83,7 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
   lk_key_desc desc = {0};
   lk_key_head head = {0};
   lk_key_builder builder;
+  lk_words words;
   lk_key key;
   LK_RETURN_NOT_OK(lk_struct_read(&desc, sizeof desc, given, "a key description", error));
   if (desc.name == NULL || desc.kind > LK_KEY_RUN) {
@@ -76,24 +91,18 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
                    "failed to make a key: kind is %u and name %s; 0 or 1, and a name is required",
                    desc.kind, desc.name != NULL ? "given" : "NULL");
   }
-  head.kind = desc.kind == LK_KEY_RUN ? LK_KIND_RUN : LK_KIND_USER;
-  head.generation = desc.generation;
-  if (executor != NULL) {
-    head.executor = executor->identity.address;
-    head.uuid_high = executor->identity.uuid_high;
-    head.uuid_low = executor->identity.uuid_low;
-  }
-  LK_RETURN_NOT_OK(lk_word_get(context, desc.scope, &head.scope, error));
-  LK_RETURN_NOT_OK(lk_word_get(context, desc.name, &head.out, error));
-  LK_RETURN_NOT_OK(lk_word_get(context, desc.tag, &head.in_place, error));
+  lk_words_begin(&words, context->env.intern);
+  const lk_status named = make_head(executor, &desc, &words, &head, error);
   lk_key_begin(&builder, &context->allocator, &head);
+  LK_TRY(named);
   lk_key_seal(&builder);
-  LK_TRY(add_call(context, &desc, &builder, error));
+  LK_TRY(add_call(context, &words, &desc, &builder, error));
   LK_TRY(lk_key_finish(&builder, &key, error));
-  LK_TRY(lk_key_copy(&context->allocator, &key, out_key, error));
-  (*out_key)->names = lk_intern_serial(context->env.intern);
+  LK_TRY(lk_key_keep(&context->allocator, words.intern, &key, out_key, error));
+  (*out_key)->names = lk_intern_serial(words.intern);
 cleanup:
   lk_key_builder_destroy(&builder);
+  lk_words_end(&words);
   return status;
 }
 
@@ -137,7 +146,7 @@ lk_status lk_user_get_or_create_text(lk_context *context, lk_executor *executor,
   LK_RETURN_NOT_OK(lk_key_parse(context->env.intern, &context->allocator, text, &key, error));
   const lk_status status =
       lk_user_get_or_create(context, executor, key, build, arg, out_ref, out_hit, error);
-  lk_free(&context->allocator, key);
+  lk_key_destroy(&context->allocator, key);
   return status;
 }
 
@@ -165,6 +174,7 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
   lk_key_desc copy;
   const lk_key_desc *desc = given;
   lk_key_builder builder;
+  lk_words words;
   lk_key key;
   LK_RETURN_NOT_OK(check_asked(context, executor, like, "get", error));
   /* hosts of today's header need no copy: this is asked for every run of a graph */
@@ -173,12 +183,14 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
     LK_RETURN_NOT_OK(lk_struct_read(&copy, sizeof copy, given, "a key description", error));
     desc = &copy;
   }
+  lk_words_begin(&words, context->env.intern);
   lk_key_begin_like(&builder, &context->allocator, like);
-  LK_TRY(add_call(context, desc, &builder, error));
+  LK_TRY(add_call(context, &words, desc, &builder, error));
   LK_TRY(lk_key_finish_partial(&builder, &key, error));
   status = lk_cache_get(context->env.cache, quota_of(executor), &key, build, arg, out_ref, out_hit,
                         error);
 cleanup:
   lk_key_builder_destroy(&builder);
+  lk_words_end(&words);
   return status;
 }

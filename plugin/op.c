@@ -100,10 +100,10 @@ static lk_status add_post_ops(lk_op *op, const lk_node_desc *desc, lk_error *err
 
 /* Attributes are part of a node, which its name stands for; they are in the key all the same, so
  * that a host that uses a name twice still never gets another node's plan. */
-static lk_status key_attr(const lk_op *op, const lk_attr *attr, lk_key_builder *key,
+static lk_status key_attr(lk_words *words, const lk_attr *attr, lk_key_builder *key,
                           lk_error *error) {
   uint32_t name = 0;
-  LK_RETURN_NOT_OK(lk_word_get(op->executor->context, attr->name, &name, error));
+  LK_RETURN_NOT_OK(lk_word_get(words, attr->name, &name, error));
   switch (attr->type) {
   case LK_ATTR_INTS:
     lk_key_add_attr(key, name, attr->data, attr->count);
@@ -137,19 +137,18 @@ static lk_status key_attr(const lk_op *op, const lk_attr *attr, lk_key_builder *
 }
 
 /* An operator is a name in a domain: "Gelu", "com.microsoft.Gelu". */
-static lk_status get_op_word(lk_context *context, const lk_op_row *row, uint32_t *out_word,
+static lk_status get_op_word(lk_words *words, const lk_op_row *row, uint32_t *out_word,
                              lk_error *error) {
   char name[128];
-  if (row->domain[0] == '\0') return lk_word_get(context, row->op_type, out_word, error);
+  if (row->domain[0] == '\0') return lk_word_get(words, row->op_type, out_word, error);
   (void)snprintf(name, sizeof name, "%s.%s", row->domain, row->op_type);
-  return lk_word_get(context, name, out_word, error);
+  return lk_word_get(words, name, out_word, error);
 }
 
-static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_head *out,
-                           lk_error *error) {
+static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_words *words,
+                           lk_key_head *out, lk_error *error) {
   char in_place[128] = "";
   const lk_op_row *row = &op->node.class_->row;
-  lk_context *context = op->executor->context;
   if (op->node.class_->in_place_text != NULL) {
     op->node.class_->in_place_text(&op->node, in_place, sizeof in_place);
   } else if (row->in_place_inputs != 0) {
@@ -162,24 +161,28 @@ static lk_status make_head(const lk_op *op, const lk_node_desc *desc, lk_key_hea
                        .executor = op->executor->identity.address,
                        .uuid_high = op->executor->identity.uuid_high,
                        .uuid_low = op->executor->identity.uuid_low};
-  LK_RETURN_NOT_OK(get_op_word(context, row, &out->op, error));
-  LK_RETURN_NOT_OK(lk_word_get(context, desc->scope, &out->scope, error));
-  LK_RETURN_NOT_OK(lk_word_get(context, desc->output_name, &out->out, error));
-  return lk_word_get(context, in_place, &out->in_place, error);
+  LK_RETURN_NOT_OK(get_op_word(words, row, &out->op, error));
+  LK_RETURN_NOT_OK(lk_word_get(words, desc->scope, &out->scope, error));
+  LK_RETURN_NOT_OK(lk_word_get(words, desc->output_name, &out->out, error));
+  return lk_word_get(words, in_place, &out->in_place, error);
 }
 
 static lk_status make_fixed(lk_op *op, const lk_node_desc *desc, lk_error *error) {
-  const lk_allocator *allocator = op->executor->context->env.allocator;
-  lk_key_head head;
+  const lk_ops_env *env = &op->executor->context->env;
+  const lk_allocator *allocator = env->allocator;
+  lk_key_head head = {0};
   lk_key_builder builder;
+  lk_words words;
   lk_key key;
-  LK_RETURN_NOT_OK(make_head(op, desc, &head, error));
   lk_status status = LK_OK;
+  lk_words_begin(&words, env->intern);
+  const lk_status named = make_head(op, desc, &words, &head, error);
   lk_key_begin(&builder, allocator, &head);
+  LK_TRY(named);
   const int64_t counts[] = {desc->opset, desc->n_inputs, desc->n_outputs};
   lk_key_add_attr(&builder, LK_WORD_FLAGS, counts, 3);
   for (uint32_t i = 0; i < desc->n_attrs; i++) {
-    LK_TRY(key_attr(op, &desc->attrs[i], &builder, error));
+    LK_TRY(key_attr(&words, &desc->attrs[i], &builder, error));
   }
   for (uint32_t i = 0; i < op->node.n_post_ops; i++) {
     const lk_post_op *post_op = &op->node.post_ops[i];
@@ -200,9 +203,10 @@ static lk_status make_fixed(lk_op *op, const lk_node_desc *desc, lk_error *error
   }
   lk_key_seal(&builder);
   LK_TRY(lk_key_finish(&builder, &key, error));
-  LK_TRY(lk_key_copy(allocator, &key, &op->fixed, error));
+  LK_TRY(lk_key_keep(allocator, env->intern, &key, &op->fixed, error));
 cleanup:
   lk_key_builder_destroy(&builder);
+  lk_words_end(&words);
   return status;
 }
 
@@ -253,7 +257,7 @@ void lk_op_destroy(lk_op *op) {
   lk_free(allocator, (void *)(uintptr_t)op->node.output_name);
   lk_pattern_destroy(op->pattern);
   lk_free(allocator, op->comes_at_run);
-  lk_free(allocator, op->fixed);
+  lk_key_destroy(allocator, op->fixed);
   lk_free(allocator, op);
 }
 

@@ -222,8 +222,8 @@ typedef struct lk_api {
   /* get_or_create with a text in place of a key: one that key_print has printed, for that key,
    * or one that the host has written, such as "user:out=mine", which equals no key of
    * key_create. This parses, allocates and hashes at every call; who asks often keeps a key. Of
-   * the kinds, only user can be asked for by text. Names in the text stay interned as long as
-   * the context. LK_MALFORMED, LK_OUT_OF_RANGE: as of key_parse; else what get_or_create says. */
+   * the kinds, only user can be asked for by text. LK_MALFORMED, LK_OUT_OF_RANGE: as of key_parse;
+   * else what get_or_create says. */
   lk_status (*get_or_create_text)(lk_context *context, lk_executor *executor, const char *text,
                                   lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                                   lk_error *error);

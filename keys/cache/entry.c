@@ -30,6 +30,7 @@ lk_status lk_entry_create(lk_cache *cache, lk_quota *quota, const lk_key *key,
   memset(entry, 0, sizeof *entry);
   memcpy(entry->key_bytes, key->bytes, key->size);
   entry->key = (lk_key){.hash = key->hash, .size = key->size, .bytes = entry->key_bytes};
+  lk_key_use_names(&entry->key, cache->words);
   entry->cache = cache;
   entry->built = *built;
   entry->bytes = lk_entry_charge_of(key, built->bytes);
@@ -48,12 +49,39 @@ lk_status lk_entry_create(lk_cache *cache, lk_quota *quota, const lk_key *key,
   return LK_OK;
 }
 
-static void entry_destroy(lk_entry *entry) {
+/* What a thread is destroying. A value may hold the last reference to the next one, and so on for
+ * as many as a host likes: where they nest too deep, the next ones wait for the one that nests deepest
+ * to be done. */
+typedef struct lk_ending {
+  uint32_t depth;
+  lk_ref *later; /* entries' own handles, linked by garbage_next */
+} lk_ending;
+enum { MOST_NESTED = 64 };
+static _Thread_local lk_ending ending;
+
+static void end_entry(lk_entry *entry) {
   lk_cache *cache = entry->cache;
   if (entry->built.destroy != NULL) entry->built.destroy(entry->built.value, entry->built.user);
   lk_account_remove(entry);
   if (entry->quota != NULL) lk_quota_release(entry->quota);
+  lk_key_leave_names(&entry->key);
   lk_free(&cache->allocator, entry);
+}
+
+static void entry_destroy(lk_entry *entry) {
+  if (ending.depth == MOST_NESTED) {
+    entry->self.garbage_next = ending.later;
+    ending.later = &entry->self;
+    return;
+  }
+  ending.depth++;
+  end_entry(entry);
+  while (ending.depth == MOST_NESTED && ending.later != NULL) {
+    lk_entry *next = ending.later->entry;
+    ending.later = ending.later->garbage_next;
+    end_entry(next);
+  }
+  ending.depth--;
 }
 
 bool lk_entry_link(lk_entry *entry, lk_table *table, uint64_t tick) {
@@ -267,11 +295,16 @@ void lk_garbage_take(lk_garbage *garbage, lk_ref *ref) {
   garbage->first = ref;
 }
 
+/* All that ends by this has ended when it returns, also within the end of a value: an executor, or
+ * a whole context, may be what ends there. */
 void lk_garbage_release(lk_garbage *garbage) {
+  const lk_ending outer = ending;
+  ending = (lk_ending){0};
   while (garbage->first != NULL) {
     lk_ref *ref = garbage->first;
     garbage->first = ref->garbage_next;
     if (ref == &ref->entry->self) lk_tell_unlinked(ref->entry);
     lk_ref_release(ref);
   }
+  ending = outer;
 }

@@ -62,9 +62,9 @@ uint64_t lk_cache_looks(lk_cache *cache, lk_quota *quota) {
 
 /* ---- visit ---- */
 
-/* An entry as the visitor gets it. It has a copy of the key, not a reference to the entry: the
- * visitor is called when the entry may have been evicted, and a child of fork would have all
- * entries in use for ever. */
+/* An entry as the visitor gets it. It has a copy of the key, which uses its names, not a reference
+ * to the entry: the visitor is called when the entry may have been evicted, and a child of fork
+ * would have all entries in use for ever. */
 typedef struct shown {
   lk_key *key;
   uint64_t tick;
@@ -84,7 +84,7 @@ static void add_to_snapshot(void *arg, lk_entry *entry) {
   const lk_key shown_key = lk_key_shown(all->cache, &entry->key);
   lk_key *key = NULL;
   if (all->failed || !LK_GROW(allocator, all->items, all->count, all->capacity) ||
-      lk_key_copy(allocator, &entry->key, &key, NULL) != LK_OK) {
+      lk_key_keep(allocator, all->cache->words, &entry->key, &key, NULL) != LK_OK) {
     all->failed = true;
     return;
   }
@@ -119,7 +119,7 @@ lk_status lk_cache_visit(lk_cache *cache, lk_visit_fn visit, void *arg, lk_error
       visit(arg, &all.items[i].info);
     }
   }
-  for (size_t i = 0; i < all.count; i++) lk_free(&cache->allocator, all.items[i].key);
+  for (size_t i = 0; i < all.count; i++) lk_key_destroy(&cache->allocator, all.items[i].key);
   lk_free(&cache->allocator, all.items);
   if (all.failed) return lk_fail_memory(error, "a list of the cache's entries", sizeof(shown));
   return LK_OK;

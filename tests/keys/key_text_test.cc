@@ -444,7 +444,7 @@ TEST_F(KeyText, ParsingTellsOfEachFailedAllocation) {
     lk_key *key = nullptr;
     lk_status status = lk_intern_create(allocator.get(), &own, LK_ERR);
     if (status == LK_OK) status = lk_key_parse(own, allocator.get(), longer.c_str(), &key, LK_ERR);
-    lk_free(allocator.get(), key);
+    lk_key_destroy(allocator.get(), key);
     lk_intern_destroy(own);
     return status;
   });

@@ -18,7 +18,7 @@ extern "C" {
 namespace lk {
 
 inline void free_key(lk_key *key) {
-  lk_free(lk_allocator_default(), key);
+  lk_key_destroy(lk_allocator_default(), key);
 }
 using OwnedKey = Owned<lk_key, free_key>;
 using OwnedIntern = Owned<lk_intern, lk_intern_destroy>;
