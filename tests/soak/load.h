@@ -96,12 +96,15 @@ public:
   static std::shared_ptr<Session> open(Home *home, const Models::Each &model, From from,
                                        int32_t inter, uint32_t max_runs);
   std::shared_ptr<Session> clone() const;
-  Session(Home *home, std::shared_ptr<const PreparedModel> model, lk_session *handle);
+  // `bytes`: of a model in memory, which stay as long as it and its clones; or null.
+  Session(Home *home, std::shared_ptr<const PreparedModel> model,
+          std::shared_ptr<const std::string> bytes, lk_session *handle);
   Session(const Session &) = delete;
   ~Session();
 
   Home *const home;
   const std::shared_ptr<const PreparedModel> model;
+  const std::shared_ptr<const std::string> bytes;
   lk_session *const handle;
 };
 

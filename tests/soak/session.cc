@@ -1,6 +1,7 @@
 // Contexts, models and sessions of the soak: how they are opened, limited and closed.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -92,8 +93,9 @@ void Home::settle() {
   lk::api()->cache_trim(context_);
 }
 
-Session::Session(Home *home, std::shared_ptr<const PreparedModel> model, lk_session *handle)
-    : home(home), model(std::move(model)), handle(handle) {
+Session::Session(Home *home, std::shared_ptr<const PreparedModel> model,
+                 std::shared_ptr<const std::string> bytes, lk_session *handle)
+    : home(home), model(std::move(model)), bytes(std::move(bytes)), handle(handle) {
   home->counts()->opened++;
 }
 
@@ -103,6 +105,30 @@ Session::~Session() {
 }
 
 namespace {
+
+// The same model, whose values within it have names that no model before it had.
+std::shared_ptr<const std::string> bytes_with_new_names(stress::Model model) {
+  static std::atomic<uint64_t> count{0};
+  const std::string prefix = std::to_string(1000000 + count++) + ".";
+  const auto rename = [&](std::string *name) {
+    const auto &outputs = model.outputs;
+    if (name->empty() || model.inputs.count(*name) > 0) return;
+    if (std::find(outputs.begin(), outputs.end(), *name) != outputs.end()) return;
+    *name = prefix + *name;
+  };
+  for (stress::Node &node : model.nodes) {
+    for (std::string &input : node.inputs) rename(&input);
+    rename(&node.output);
+  }
+  stress::Values constants;
+  for (auto &[name, value] : model.constants) {
+    std::string renamed = name;
+    rename(&renamed);
+    constants.emplace(renamed, std::move(value));
+  }
+  model.constants = std::move(constants);
+  return std::make_shared<const std::string>(stress::onnx_bytes(model));
+}
 
 bool refused(const Home::Call &call, Home *home, lk_status status, const lk_error &error,
              const std::string &what) {
@@ -125,13 +151,15 @@ std::shared_ptr<Session> Session::open(Home *home, const Models::Each &each, Fro
   lk_session *handle = nullptr;
   lk_error error;
   const Home::Call call(*home);
+  std::shared_ptr<const std::string> bytes;
+  if (from == From::kMemory) bytes = bytes_with_new_names(each.model->model);
   const lk_status status =
-      from == From::kMemory
-          ? sessions_api()->open_memory(home->context(), each.model->bytes.data(),
-                                        each.model->bytes.size(), &options, &handle, &error)
+      bytes != nullptr
+          ? sessions_api()->open_memory(home->context(), bytes->data(), bytes->size(), &options,
+                                        &handle, &error)
           : sessions_api()->open(home->context(), each.path.c_str(), &options, &handle, &error);
   if (refused(call, home, status, error, "opening " + each.path)) return nullptr;
-  return std::make_shared<Session>(home, each.model, handle);
+  return std::make_shared<Session>(home, each.model, bytes, handle);
 }
 
 std::shared_ptr<Session> Session::clone() const {
@@ -140,7 +168,7 @@ std::shared_ptr<Session> Session::clone() const {
   const Home::Call call(*home);
   const lk_status status = sessions_api()->clone(handle, &copy, &error);
   if (refused(call, home, status, error, "cloning " + model->model.name)) return nullptr;
-  return std::make_shared<Session>(home, model, copy);
+  return std::make_shared<Session>(home, model, bytes, copy);
 }
 
 } // namespace soak
