@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/whole_file.h"
+
 struct lk_py_context {
   lk_context *context;
   atomic_size_t users;
@@ -259,4 +262,9 @@ void lk_py_trace_release(lk_py_trace *trace) {
   lk_py_session_api()->trace_release(trace->trace);
   lk_py_context_release(trace->context);
   free(trace);
+}
+
+lk_status lk_py_file_write(const char *what, const char *path, const void *bytes, size_t size,
+                           lk_error *error) {
+  return lk_whole_file_write(lk_allocator_default(), what, path, bytes, size, error);
 }

@@ -56,4 +56,8 @@ lk_status lk_py_trace_create(lk_py_context *context, const lk_trace_options *opt
 lk_trace *lk_py_trace_get(const lk_py_trace *trace);
 void lk_py_trace_release(lk_py_trace *trace);
 
+/* Writes a file as base/whole_file.h says. */
+lk_status lk_py_file_write(const char *what, const char *path, const void *bytes, size_t size,
+                           lk_error *error);
+
 #endif

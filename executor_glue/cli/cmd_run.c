@@ -113,7 +113,7 @@ static lk_status write_outputs(const cli_model *model, const char *folder, char 
 
 cleanup:
   for (uint32_t i = 0; i < model->n_outputs; i++) {
-    if (status != LK_OK && i < named) (void)unlink(files[i].path);
+    if (status != LK_OK && i < named) lk_whole_file_take_back(&files[i]);
     lk_whole_file_discard(&files[i]);
   }
   lk_free(allocator, files);

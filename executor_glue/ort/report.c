@@ -3,11 +3,11 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
+#include "base/whole_file.h"
 #include "executor_glue/report/json.h"
 #include "executor_glue/report/report.h"
 
@@ -94,23 +94,26 @@ static lk_status make_report(const lk_ort_context *context, const lk_ort_claims 
   return *out != NULL ? LK_OK : lk_fail_memory(error, "a report", 0);
 }
 
-/* Through a file beside it, so that nobody reads half of it. */
+static lk_status write_json(const json_t *report, lk_whole_file *file, lk_error *error) {
+  /* what is lost, end tells; what was not written for lack of memory, it cannot */
+  if (json_dumpf(report, file->stream, JSON_INDENT(2)) != 0 && ferror(file->stream) == 0) {
+    return lk_fail_memory(error, "a report", 0);
+  }
+  LK_RETURN_NOT_OK(lk_whole_file_end(file, error));
+  return lk_whole_file_commit(file, error);
+}
+
 lk_status lk_ort_report_write(const lk_ort_context *context, const lk_ort_claims *claims,
                               lk_ort_subgraph *subgraphs, const char *path, lk_error *error) {
   lk_status status = LK_OK;
   json_t *report = NULL;
-  char *aside = NULL;
-  if (asprintf(&aside, "%s.%d.part", path, (int)gettid()) < 0) {
-    return lk_fail_memory(error, "a file's name", strlen(path));
-  }
+  lk_whole_file file = {0};
   LK_TRY(make_report(context, claims, subgraphs, &report, error));
-  if (json_dump_file(report, aside, JSON_INDENT(2)) != 0 || rename(aside, path) != 0) {
-    status = lk_fail(error, LK_IO, "failed to write statistics to '%s': %m", path);
-    (void)unlink(aside);
-  }
+  LK_TRY(lk_whole_file_begin(lk_allocator_default(), "statistics", path, &file, error));
+  LK_TRY(write_json(report, &file, error));
 cleanup:
+  lk_whole_file_discard(&file);
   json_decref(report);
-  free(aside);
   return status;
 }
 

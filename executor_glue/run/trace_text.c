@@ -1,17 +1,16 @@
 #include "executor_glue/run/trace_text.h"
 
-#include <errno.h>
+#include <errno.h> /* program_invocation_short_name */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "base/whole_file.h"
 
 /* ---- a buffer that goes to a file, or grows ---- */
 
@@ -290,61 +289,32 @@ lk_status lk_trace_text(lk_trace *trace, char **out_text, lk_error *error) {
   return *out_text != NULL ? LK_OK : lk_fail_memory(error, "a trace's text", self.capacity);
 }
 
-static lk_status fail_file(const char *path, lk_error *error) {
-  return lk_fail(error, LK_IO, "failed to write a trace to '%s': %s", path, strerror(errno));
-}
-
 /* Closes the file. */
-static lk_status write_to(FILE *file, const lk_trace_copy *copy, const char *path,
-                          lk_error *error) {
-  writer self = {.allocator = copy->allocator, .file = file};
-  lk_status status = LK_OK;
+static lk_status write_to(lk_whole_file *file, const lk_trace_copy *copy, lk_error *error) {
+  writer self = {.allocator = copy->allocator, .file = file->stream};
   put_all(&self, copy);
   if (!self.failed && !flush(&self)) self.failed = true;
-  if (self.failed) {
-    status = ferror(file) != 0 ? fail_file(path, error)
-                               : lk_fail_memory(error, "a trace's text", self.capacity);
-  }
   lk_free(self.allocator, self.text);
-  if (fclose(file) != 0 && status == LK_OK) status = fail_file(path, error);
-  return status;
-}
-
-static bool is_regular_or_new(const char *path) {
-  struct stat info;
-  return stat(path, &info) != 0 ? errno == ENOENT : S_ISREG(info.st_mode);
-}
-
-static lk_status write_in_place(const lk_trace_copy *copy, const char *path, lk_error *error) {
-  FILE *file = fopen(path, "we");
-  if (file == NULL) return fail_file(path, error);
-  return write_to(file, copy, path, error);
-}
-
-/* Through a file beside it, so that nobody reads half of it. */
-static lk_status write_aside(const lk_trace_copy *copy, const char *path, lk_error *error) {
-  lk_status status = LK_OK;
-  char *aside = NULL;
-  if (asprintf(&aside, "%s.%d.part", path, (int)gettid()) < 0) {
-    return lk_fail_memory(error, "a file's name", strlen(path));
+  if (self.failed && ferror(file->stream) == 0) {
+    return lk_fail_memory(error, "a trace's text", self.capacity);
   }
-  FILE *file = fopen(aside, "we");
-  status = file != NULL ? write_to(file, copy, path, error) : fail_file(path, error);
-  if (status == LK_OK && rename(aside, path) != 0) status = fail_file(path, error);
-  if (status != LK_OK && file != NULL) (void)unlink(aside);
-  free(aside);
-  return status;
+  LK_RETURN_NOT_OK(lk_whole_file_end(file, error));
+  return lk_whole_file_commit(file, error);
 }
 
 lk_status lk_trace_save(lk_trace *trace, const char *path, lk_error *error) {
   lk_trace_copy copy;
+  lk_whole_file file;
   if (path == NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to write a trace: its path is NULL, required");
   }
   LK_RETURN_NOT_OK(lk_trace_copy_create(trace, &copy, error));
-  const lk_status status = is_regular_or_new(path) ? write_aside(&copy, path, error)
-                                                   : write_in_place(&copy, path, error);
+  lk_status status = lk_whole_file_begin(copy.allocator, "a trace", path, &file, error);
+  if (status == LK_OK) {
+    status = write_to(&file, &copy, error);
+    lk_whole_file_discard(&file);
+  }
   lk_trace_copy_destroy(&copy);
   return status;
 }

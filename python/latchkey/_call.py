@@ -14,6 +14,7 @@ from . import _check
 from ._cancel import Cancel
 from ._native import ffi, lib
 from ._tensor import Input, Output
+from ._text import encode
 
 
 _MAIN_THREAD = threading.main_thread().ident
@@ -62,10 +63,6 @@ def raise_interrupt() -> None:
     """Raises what a signal's handler raised in the run that has ended on this thread, if any."""
     if _interrupts and threading.get_ident() == _MAIN_THREAD:
         raise _interrupts.pop()
-
-
-def encode(name: str) -> bytes:
-    return name.encode("utf-8", "surrogateescape")
 
 
 def _tensors(names: tuple[str, ...], known: Mapping[str, Any], kept: list[Any]) -> Any:

@@ -9,9 +9,8 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from . import _check
+from . import _check, _fork
 from ._errors import fail, text
-from ._locks import fork_lock
 from ._log import wanted_level, write_lines
 from ._native import ffi, lib
 from ._stats import Stats
@@ -282,7 +281,7 @@ def threads_stats() -> dict[str, int]:
 
 
 _shared: weakref.WeakValueDictionary[tuple[Any, ...], Context] = weakref.WeakValueDictionary()
-_shared_lock = fork_lock()
+_shared_lock = _fork.lock()
 
 
 def shared_context(options: Mapping[str, Any]) -> Context:

@@ -13,6 +13,7 @@ from concurrent.futures import Future, wait
 from queue import SimpleQueue
 from typing import Any
 
+from . import _fork
 from ._cancel import Cancel
 
 _EXIT_SECONDS = 1.0  # a call that was cancelled ends within 50 ms, unless the machine is busy
@@ -54,6 +55,10 @@ class Pool:
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self._begin()
+        _fork.tell(self)
+
+    def _begin(self) -> None:
         self._started = 0
         self._lock = threading.Lock()  # guards _started
         # Its put() may be called by a destructor at any moment, also within a put().
@@ -61,7 +66,13 @@ class Pool:
         # Threads that nobody counts on. It may say more once all threads are started: then every
         # call waits for its turn anyway.
         self._idle = threading.Semaphore(0)
-        weakref.finalize(self, self._work.put, None).atexit = False
+        self._end = weakref.finalize(self, self._work.put, None)
+        self._end.atexit = False
+
+    def _after_fork(self) -> None:
+        """A child has none of its threads, and what waits for them is the parent's to do."""
+        self._end.detach()
+        self._begin()
 
     def submit(self, run: Callable[[], Any], cancel: Cancel) -> Future[Any]:
         """Calls ``run`` on a thread, in the context of the caller; ``cancel`` ends it."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from . import _check
+from . import _check, _fork
 from ._context import Context, shared_context
 from ._errors import CancelledError, DeadlineError, fail, text
 from ._load import Load
@@ -76,20 +76,33 @@ class Profile:
         print(profile)
 
     An operator has one entry for each kernel that it runs. Runs of any session may
-    share a profile; they then take turns. A run without a profile reads no clock.
+    share a profile; they then take turns. A run without a profile reads no clock. In a forked child
+    it has what it had, or nothing if a run was using it at the fork.
     """
 
     def __init__(self) -> None:
-        made, error = ffi.new("lk_profile **"), ffi.new("lk_error *")
         self._api = lib.lk_py_session_api()
-        status = self._api.profile_create(ffi.NULL, made, error)
-        if status:
-            fail(status, error)
-        self._pointer = ffi.gc(made[0], self._api.profile_destroy)
+        self._pointer = self._make()
         self._lock = threading.Lock()  # held by the run that uses it, and by whoever reads it
         self._load = Load()  # of the machine while runs were on
         self._threads: int | None = None  # of the context of the newest run
         self._peak: MachinePeak | None = None
+
+        _fork.tell(self)
+
+    def _make(self) -> Any:
+        made, error = ffi.new("lk_profile **"), ffi.new("lk_error *")
+        status = self._api.profile_create(ffi.NULL, made, error)
+        if status:
+            fail(status, error)
+        return ffi.gc(made[0], self._api.profile_destroy)
+
+    def _after_fork(self) -> None:
+        """A run that another thread had it for may have been writing to it: it begins anew, and
+        what was written is left alone."""
+        if self._lock.locked():
+            ffi.gc(self._pointer, None)
+            self._pointer, self._lock = self._make(), threading.Lock()
 
     @property
     def peak(self) -> MachinePeak:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from . import _check, _recording, _source
+from . import _check, _fork, _recording, _source
 from ._cancel import Cancel
 from ._explain import explain
 from ._files import write_whole
@@ -78,13 +78,24 @@ class Recorder:
         self._steps = _recording.Steps()
         self._profile = Profile() if self._profile_every else None
         self._profiling = threading.Lock()  # held by the run that has the profile
-        self._lock = threading.Lock()  # guards all of the rest, for short moments
+        self._lock = _fork.lock()  # guards all of the rest, for short moments
         self._runs = self._running = 0
         self._begin_ns = self._end_ns = 0
         self._began = 0.0
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._ended_by: str | None = None
+        _fork.tell(self)
+
+    def _after_fork(self) -> None:
+        """The thread that takes samples, and the runs of other threads, stayed in the parent, which
+        also writes the file."""
+        self._profiling = threading.Lock()
+        self._running = 0
+        self._path = None
+        if self._thread is not None:
+            self._stop = threading.Event()
+            self._stop.set()
 
     def start(self) -> None:
         """Begins to record, as the beginning of a ``with`` block does.
@@ -188,7 +199,7 @@ class Recorder:
         :raises FileError: writing failed; a file that was there is as it was.
         """
         path = _check.path("write a recording", "path", path)
-        write_whole(path, json_text(self.to_json(), indent=None) + "\n", "recording")
+        write_whole(path, json_text(self.to_json(), indent=None) + "\n", "a recording")
 
     def __enter__(self) -> Recorder:
         self.start()

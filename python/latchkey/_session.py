@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy
 
 from . import _check, _model, _source
-from ._call import Call, encode, limits_of_run, options_of_run, raise_interrupt
+from ._call import Call, limits_of_run, options_of_run, raise_interrupt
 from ._cancel import Cancel
 from ._context import Context, shared_context, threads_stats
 from ._errors import ModelNotFoundError, NotFoundError, fail
@@ -20,6 +20,7 @@ from ._model import NodeInfo, PassInfo, Refusal
 from ._native import ffi, lib
 from ._profile import Profile
 from ._stats import Stats
+from ._text import encode, encode_path
 from ._thread_use import thread_use
 from ._trace import Trace
 
@@ -166,7 +167,7 @@ class Session:
         path, data = ffi.NULL, ffi.NULL
         file: bytes | None = None
         if isinstance(source, str):
-            file = os.fsencode(source)
+            file = encode_path(source)
             path = ffi.new("char[]", file)
         else:
             data = ffi.from_buffer(source)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from ._errors import InvalidArgumentError
 
 # As base/text.h has them: C0, DEL and C1, separators of lines, what turns the direction of writing;
 # and bytes that are not UTF-8, which surrogates stand for.
@@ -18,6 +21,27 @@ def escape(text: str) -> str:
     part of UTF-8, becomes ``\xNN``, as in the library's own sentences."""
     return _CONTROL.sub(lambda found: "".join(
         f"\\x{byte:02x}" for byte in found[0].encode("utf-8", "surrogateescape")), text)
+
+
+def encode(text: str) -> bytes:
+    """A text as the library gets it. Each text that goes to C goes through here or
+    :func:`encode_path`: C ends it at the first NUL, and would take it for another one.
+
+    :raises InvalidArgumentError: there is a NUL in it.
+    """
+    return _whole(text.encode("utf-8", "surrogateescape"))
+
+
+def encode_path(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bytes:
+    """The same of a path."""
+    return _whole(os.fsencode(path))
+
+
+def _whole(text: bytes) -> bytes:
+    if b"\0" in text:
+        raise InvalidArgumentError(f"failed to read '{escape(os.fsdecode(text))}': there is a NUL "
+                                   "in it, which no name and no path may have")
+    return text
 
 
 def table(rows: Sequence[Sequence[str]], left: int, indent: int = 0) -> str:

@@ -11,6 +11,7 @@ from . import _check
 from ._context import Context
 from ._errors import fail
 from ._native import ffi, lib
+from ._text import encode_path
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -98,9 +99,9 @@ class Trace:
 
         :raises FileError: it cannot be written.
         """
-        file = os.fsencode(_check.path("write a trace", "path", path))
+        file = _check.path("write a trace", "path", path)
         error = ffi.new("lk_error *")
-        status = self._api.trace_save(self._native(), file, error)
+        status = self._api.trace_save(self._native(), encode_path(file), error)
         if status:
             fail(status, error)
 

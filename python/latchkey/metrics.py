@@ -24,8 +24,7 @@ except ImportError as error:
     raise ImportError("failed to import latchkey.metrics: it needs the package prometheus-client, "
                       "which `pip install latchkey[metrics]` installs") from error
 
-from . import _check
-from ._locks import fork_lock
+from . import _check, _fork
 from ._session import Session
 
 if TYPE_CHECKING:
@@ -203,7 +202,7 @@ class SessionCollector(Collector):
             return found
 
 
-_lock = fork_lock()  # guards the next, and what collectors hold
+_lock = _fork.lock()  # guards the next, and what collectors hold
 _collectors: weakref.WeakKeyDictionary[CollectorRegistry, SessionCollector] = (
     weakref.WeakKeyDictionary())
 

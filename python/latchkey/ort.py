@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from . import _border, _check, _source
+from . import _border, _check, _fork, _source
 from ._context import checked_limits
 from ._errors import ModelNotFoundError
 from ._explain import Explanation
 from ._explain import explain as explain_statistics
 from ._files import write_whole
-from ._locks import fork_lock
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -40,7 +39,7 @@ _MINIMUM = (1, 23)  # LK_ORT_API_VERSION in executor_glue/ort/ort_abi.h
 _LOG_FATAL = 4
 _APPEND = "add the provider to a session"
 
-_lock = fork_lock()
+_lock = _fork.lock()
 _border_ns: float | None = None  # as border_cost() has measured it; guarded by _lock
 _registration: str | None = None  # the name that register() gave; guarded by _lock
 

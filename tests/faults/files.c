@@ -62,9 +62,13 @@ int mkdir(const char *path, mode_t mode) {
   return fault_takes(FAULT_MAKE_FOLDER) ? fault_fail(ENOSPC) : next(path, mode);
 }
 
-int mkstemp(char *path) {
-  FAULT_NEXT(int, mkstemp, char *);
-  return fault_takes(FAULT_MAKE_FILE) ? fault_fail(ENOSPC) : next(path);
+int openat(int folder, const char *path, int flags, ...) {
+  FAULT_NEXT(int, openat, int, const char *, int, ...);
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  return fault_takes(FAULT_MAKE_FILE) ? fault_fail(ENOSPC) : next(folder, path, flags, mode);
 }
 
 int fchmod(int file, mode_t mode) {
@@ -72,7 +76,12 @@ int fchmod(int file, mode_t mode) {
   return fault_takes(FAULT_MODE) ? fault_fail(EPERM) : next(file, mode);
 }
 
-int rename(const char *from, const char *to) {
-  FAULT_NEXT(int, rename, const char *, const char *);
-  return fault_takes(FAULT_RENAME) ? fault_fail(EIO) : next(from, to);
+int renameat(int from, const char *before, int to, const char *after) {
+  FAULT_NEXT(int, renameat, int, const char *, int, const char *);
+  return fault_takes(FAULT_RENAME) ? fault_fail(EIO) : next(from, before, to, after);
+}
+
+int fsync(int file) {
+  FAULT_NEXT(int, fsync, int);
+  return fault_takes(FAULT_SYNC) ? fault_fail(EIO) : next(file);
 }

@@ -111,7 +111,7 @@ TEST(OrtFaults, EveryCallFailsOnce) {
   }
   tally.print();
   for (fault_kind kind :
-       {FAULT_MAP, FAULT_THREAD, FAULT_THREAD_KEY, FAULT_CLOCK, FAULT_STREAM_OPEN, FAULT_RENAME}) {
+       {FAULT_MAP, FAULT_THREAD, FAULT_THREAD_KEY, FAULT_CLOCK, FAULT_MAKE_FILE, FAULT_RENAME}) {
     EXPECT_GT(tally.points[kind], 0u) << fault_kind_name(kind);
   }
 }

@@ -1,17 +1,20 @@
 """os.fork and multiprocessing's fork after use, while other threads are inside of calls."""
 
+import asyncio
 import contextlib
 import importlib
 import multiprocessing
 import os
 import pkgutil
 import random as randomly
+import re
 import signal
 import sys
 import threading
 import time
 import traceback
 import warnings
+from pathlib import Path
 
 import numpy
 import pytest
@@ -260,3 +263,89 @@ def test_a_child_finds_locks_of_modules_free(module, name):
     in_child(use)
     thread.join()
     use()
+def test_a_profile_that_a_run_has_at_the_fork(convnet, pictures):
+    session = latchkey.Session(convnet, threads=1)
+    profile, recorder = latchkey.Profile(), latchkey.Recorder(session, profile_every=1)
+    x, wanted = pictures[0]
+
+    def run(_generator):
+        session.run({"x": x}, profile=profile)
+        recorder.run({"x": x})
+        recorder.to_json()
+
+    def work():
+        session.run({"x": x}, profile=profile)
+        assert profile.info()["runs"] > 0 and len(profile.entries()) > 0
+        assert_close(recorder.run({"x": x})["scores"], wanted)
+        assert recorder.to_json()["schema"] == "latchkey-recording-1"
+        recorder.stop()
+        own = latchkey.Recorder(session, profile_every=1)
+        with own:
+            own.run({"x": x})
+        assert own.to_json()["requests"]["count"] == 1
+
+    with recorder, busy_threads([run, run, run]):
+        for _ in range(FORKS):
+            in_child(work)
+
+
+def test_every_lock_of_the_package_is_free_in_a_child(convnet, pictures):
+    """Each of them, held by another thread when the child is made."""
+    metrics = pytest.importorskip("latchkey.metrics")
+    session = latchkey.Session(convnet, threads=1)
+    profile, recorder = latchkey.Profile(), latchkey.Recorder(session)
+    collector = metrics.SessionCollector()
+    collector.add(session, "one")
+    x, wanted = pictures[0]
+    future = asyncio.run(session.run_async({"x": x}))
+    assert_close(future["scores"], wanted)
+    held, go = threading.Event(), threading.Event()
+
+    def hold():
+        with profile._lock, recorder._profiling:
+            held.set()
+            go.wait(60)
+
+    def work():
+        session.run({"x": x}, profile=profile)
+        recorder.run({"x": x})
+        assert_close(asyncio.run(session.run_async({"x": x}))["scores"], wanted)
+        assert list(collector.collect())
+        latchkey.Session(convnet, threads=1).run({"x": x})
+
+    thread = threading.Thread(target=hold)
+    with recorder:
+        thread.start()
+        held.wait(60)
+        in_child(work)
+        go.set()
+        thread.join()
+
+
+def test_a_child_leaves_the_file_of_a_recording_to_its_parent(convnet, pictures, tmp_path):
+    path = tmp_path / "run.json"
+    session = latchkey.Session(convnet, threads=1)
+    recorder = latchkey.Recorder(session, path=path)
+    recorder.start()
+
+    def work():
+        recorder.__exit__(None, None, None)
+    in_child(work)
+    assert not path.exists()
+    recorder.__exit__(None, None, None)
+    assert path.exists()
+
+
+def test_no_lock_is_one_that_a_fork_does_not_know():
+    """Who adds a lock says what a fork does to it: by latchkey._fork, or by a line here."""
+    known = {"_fork.py": 1,  # makes them
+             "_profile.py": 2,  # _after_fork
+             "_recorder.py": 2,  # _after_fork
+             "_pool.py": 2}  # a lock and a semaphore: _after_fork
+    found = {}
+    for path in Path(latchkey.__file__).parent.glob("*.py"):
+        count = len(re.findall(r"threading\.(?:R?Lock|Condition|Semaphore|Barrier)\(",
+                               path.read_text()))
+        if count:
+            found[path.name] = count
+    assert found == known

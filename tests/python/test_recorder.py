@@ -1,8 +1,8 @@
 """latchkey.Recorder: what a recording has, that it is bounded, and that its file is whole."""
 
-import errno
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,7 +13,7 @@ import pytest
 from conftest import random
 
 import latchkey
-from latchkey import _files, _recording
+from latchkey import _recording
 
 
 def picture(height, width=16):
@@ -211,25 +211,28 @@ def test_a_model_that_is_none(session):
 # ---- the file ----
 
 
-def test_a_full_disk_leaves_the_old_file(session, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_old_file(session, tmp_path):
     path = tmp_path / "run.json"
     path.write_text("old")
-
-    def full(_number):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    monkeypatch.setattr(_files.os, "fsync", full)
-    with pytest.raises(latchkey.FileError) as caught:
-        with latchkey.Recorder(session, path=path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with latchkey.Recorder(session) as recorder:
             pass
-    assert str(caught.value) == (
-        f"failed to write recording '{path}': No space left on device")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+        with pytest.raises(latchkey.FileError) as caught:
+            recorder.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert str(caught.value) == f"failed to write a recording to '{path}': File too large"
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["run.json"]
 
 
 def test_a_folder_that_takes_no_files(session):
     with latchkey.Recorder(session) as recorder:
         pass
-    with pytest.raises(latchkey.FileError, match="failed to write recording '/proc/run.json'"):
+    with pytest.raises(latchkey.FileError, match="failed to write a recording to '/proc/run.json'"):
         recorder.save("/proc/run.json")
 
 

@@ -101,7 +101,7 @@ lk_status bench_raw_write(const bench_args *args, const bench_result *results, u
                           const json_t *report, lk_error *error) {
   lk_status status = LK_OK;
   lk_whole_file file = {0};
-  LK_TRY(lk_whole_file_begin(lk_allocator_default(), args->latencies, &file, error));
+  LK_TRY(lk_whole_file_begin(lk_allocator_default(), "latencies", args->latencies, &file, error));
   if (bench_file_is(args->latencies, ".csv")) {
     write_csv(results, count, file.stream);
   } else {

@@ -308,7 +308,7 @@ lk_status npy_prepare(const lk_allocator *allocator, const char *path, const lk_
     LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to write '%s': NumPy has no type %s", path,
                    lk_dtype_name(tensor->desc.dtype)));
   }
-  LK_TRY(lk_whole_file_begin(allocator, path, &file, error));
+  LK_TRY(lk_whole_file_begin(allocator, "an output", path, &file, error));
   (void)fwrite(header, 1, header_bytes, file.stream);
   if (bytes > 0) (void)fwrite(tensor->data, 1, (size_t)bytes, file.stream);
   LK_TRY(lk_whole_file_end(&file, error));

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Sequence
 
 import numpy
 
-from .._files import whole
+from .._files import write_whole
 from .result import Measured
 from .shown import sizes
 
@@ -22,14 +23,15 @@ except ImportError as error:
 def save(path: str, settings: Sequence[tuple[str, Measured]]) -> None:
     """Writes FILE.svg or FILE.png, whole or not at all. ``settings`` with what they are called.
 
-    Raises OSError.
+    Raises FileError.
     """
     with matplotlib.rc_context({"svg.hashsalt": "latchkey", "text.parse_math": False}):
         figure = _draw(settings)
         suffix = os.path.splitext(path)[1]
-        with whole(path) as file:
-            figure.savefig(file, format=suffix[1:],
-                           metadata={"Date": None} if suffix == ".svg" else None)
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=suffix[1:],
+                       metadata={"Date": None} if suffix == ".svg" else None)
+    write_whole(path, drawn.getvalue(), "a picture")
 
 
 def _draw(settings: Sequence[tuple[str, Measured]]) -> Figure:

@@ -44,6 +44,6 @@ def work(arguments: argparse.Namespace) -> int:
             os.path.samefile(arguments.output, file) for file in arguments.files):
         raise CommandError(f"failed to write report '{arguments.output}': it is a file that the "
                            "page is made of", 2)
-    write_whole(arguments.output, page, "report")
+    write_whole(arguments.output, page, "a report")
     print(escape(f"{arguments.output} shows {' beside '.join(arguments.files)}"))
     return OK

@@ -261,12 +261,12 @@ def test_a_file_is_whole_or_not_there(classifier, tmp_path):
         done = subprocess.run([COMMAND, "bench", classifier, *SHAPE, "-n", "2000", "--latencies",
                                tmp_path / name], capture_output=True, text=True, preexec_fn=limit)
         assert done.returncode == 1
-        assert done.stderr == (f"latchkey bench: failed to write '{tmp_path / name}': "
+        assert done.stderr == (f"latchkey bench: failed to write latencies to '{tmp_path / name}': "
                                "File too large\n")
         assert (tmp_path / name).read_text() == "before"
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "a.json", "classifier.onnx"]
     latchkey("bench", classifier, *SHAPE, "--latencies", tmp_path / "no/a.csv").fails(
-        1, "failed to create", "no/a.csv")
+        1, "failed to write latencies to", "no/a.csv")
 
 
 def test_a_request_that_fails_is_in_the_file(tmp_path):
