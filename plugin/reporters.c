@@ -59,10 +59,11 @@ void lk_reporter_leave(lk_reporter *reporter) {
 /* False: it has no memory to answer. */
 static bool write_one(FILE *stream, const entry *self, bool is_first) {
   const lk_reporter *reporter = self->reporter;
+  const uint64_t context = reporter->context->serial; /* which may end while it is asked */
   char *text = reporter->make(reporter->object);
   if (text == NULL) return false;
   (void)fprintf(stream, "%s{\"session\":%" PRIu32 ",\"context\":%" PRIu64 ",\"report\":%s}",
-                is_first ? "" : ",", self->number, reporter->context->serial, text);
+                is_first ? "" : ",", self->number, context, text);
   reporter->release(reporter->object, text);
   return true;
 }

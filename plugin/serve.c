@@ -1,4 +1,4 @@
-/* The socket by which a process tells its statistics. */
+/* The socket by which a process tells its statistics: its thread, and who keeps it. */
 #include "plugin/serve.h"
 
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,15 +19,15 @@
 #include "base/fork.h"
 #include "base/status.h"
 #include "plugin/reporters.h"
+#include "plugin/serve_clients.h"
 #include "plugin/serve_path.h"
-#include "plugin/serve_request.h"
+#include "plugin/serve_place.h"
 #include "plugin/table.h"
 
 enum {
-  BACKLOG = 8,       /* clients that wait for their turn */
-  REQUEST_MS = 1000, /* for the whole request */
-  ANSWER_MS = 2000,  /* for the whole answer */
-  REST_MS = 100,     /* after a failure to accept, which the next one would meet too */
+  REST_MS = 100,       /* after a failure to accept, which the next one would meet too */
+  LOOK_MS = 1000,      /* between looks for the file where it cannot be watched, or is gone */
+  POLL_MS = 10 * 1000, /* the longest sleep while there are clients */
   STACK_BYTES = 1 << 20
 };
 #define MOST_ANSWER_BYTES ((long)64 << 20)
@@ -36,31 +35,23 @@ enum {
 
 /* What the thread works with; it is the thread's from its start until it is joined. */
 typedef struct endpoint {
-  int listener, wake;
+  int wake;
   pthread_t thread;
-  struct sockaddr_un address;
-  dev_t device; /* of the file, which may be another's by the time of the end */
-  ino_t inode;
+  bool is_left;         /* the thread itself was its last user: nobody joins it */
+  lk_serve_place place; /* written with the mutex */
+  lk_serve_clients clients;
 } endpoint;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static uint32_t n_users;
 static endpoint *serving; /* NULL: nobody asked for it, or this is a child that has not */
 
-/* ---- a client ---- */
-
-/* Waits for `events` of a client. False: the time is over, or the thread is to end. */
-static bool wait_for(const endpoint *self, int client, short events, uint64_t deadline_ns) {
-  struct pollfd fds[] = {{.fd = client, .events = events}, {.fd = self->wake, .events = POLLIN}};
-  for (;;) {
-    const uint64_t now = lk_now_ns();
-    if (now >= deadline_ns) return false;
-    const int n = poll(fds, 2, (int)((deadline_ns - now) / MS_NS) + 1);
-    if (n < 0 && errno != EINTR) return false;
-    if (fds[1].revents != 0) return false;
-    if (n > 0 && fds[0].revents != 0) return true;
-  }
+static void close_fds(const endpoint *self) {
+  lk_serve_place_close(&self->place);
+  if (self->wake >= 0) (void)close(self->wake);
 }
+
+/* ---- the thread ---- */
 
 /* Whoever may trace this process may read its statistics. */
 static bool may_ask(int client) {
@@ -70,39 +61,11 @@ static bool may_ask(int client) {
   return peer.uid == geteuid() || peer.uid == 0;
 }
 
-/* Never reads more than a request may have. */
-static lk_serve_request read_request(const endpoint *self, int client) {
-  char bytes[LK_SERVE_REQUEST_BYTES];
-  size_t count = 0;
-  const uint64_t deadline_ns = lk_now_ns() + REQUEST_MS * MS_NS;
-  lk_serve_request request = LK_SERVE_MORE;
-  while (request == LK_SERVE_MORE && wait_for(self, client, POLLIN, deadline_ns)) {
-    const ssize_t got = read(client, bytes + count, sizeof bytes - count);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got <= 0) break;
-    count += (size_t)got;
-    request = lk_serve_request_read(bytes, count);
-  }
-  return request;
-}
-
-static void send_answer(const endpoint *self, int client, const char *text, size_t length) {
-  const uint64_t deadline_ns = lk_now_ns() + ANSWER_MS * MS_NS;
-  while (length > 0 && wait_for(self, client, POLLOUT, deadline_ns)) {
-    const ssize_t sent = send(client, text, length, MSG_NOSIGNAL);
-    if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (sent <= 0) return;
-    text += sent;
-    length -= (size_t)sent;
-  }
-}
-
-/* In memory first: a session that is asked waits for no client. */
-static void send_statistics(const endpoint *self, int client) {
+/* In memory: a session that is asked waits for no client. */
+static char *make_statistics(size_t *out_length) {
   char *text = NULL;
-  size_t length = 0;
-  FILE *stream = open_memstream(&text, &length);
-  if (stream == NULL) return;
+  FILE *stream = open_memstream(&text, out_length);
+  if (stream == NULL) return NULL;
   (void)fprintf(
       stream,
       "{\"schema\":\"latchkey-process-1\",\"version\":\"%s\",\"pid\":%d,\"time_ns\":%" PRIu64
@@ -111,93 +74,82 @@ static void send_statistics(const endpoint *self, int client) {
   const uint64_t left_out = lk_reporters_write(stream, MOST_ANSWER_BYTES);
   (void)fprintf(stream, "],\"left_out\":%" PRIu64 "}\n", left_out);
   const bool is_whole = ferror(stream) == 0;
-  if (fclose(stream) == 0 && is_whole) send_answer(self, client, text, length);
+  if (fclose(stream) == 0 && is_whole) return text;
   free(text);
+  return NULL;
 }
 
-static void serve(const endpoint *self, int client) {
-  static const char refusal[] =
-      "{\"error\":\"failed to read the request: 'statistics 1' and a newline are needed\"}\n";
-  if (!may_ask(client)) return;
-  switch (read_request(self, client)) {
-  case LK_SERVE_STATISTICS:
-    send_statistics(self, client);
-    return;
-  case LK_SERVE_BAD:
-    send_answer(self, client, refusal, sizeof refusal - 1);
-    return;
-  default:
-    return; /* it has said nothing, or not in time */
+static void accept_client(endpoint *self) {
+  static const struct timespec rest = {.tv_nsec = REST_MS * MS_NS};
+  const int client = accept4(self->place.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (client >= 0 && may_ask(client)) {
+    lk_serve_clients_add(&self->clients, client);
+  } else if (client >= 0) {
+    (void)close(client);
+  } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+    (void)nanosleep(&rest, NULL);
   }
 }
 
-/* The next client; -1: none, for a reason that the next call may not meet. */
-static int next_client(const endpoint *self, bool *out_ends) {
-  struct pollfd fds[] = {{.fd = self->listener, .events = POLLIN},
-                         {.fd = self->wake, .events = POLLIN}};
-  const int n = poll(fds, 2, -1);
-  *out_ends = n > 0 && fds[1].revents != 0;
-  if (n <= 0 || *out_ends) return -1;
-  return accept4(self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+/* Where nothing is at the path any more, somebody has tidied up: a socket is made there anew. Who
+ * waits at the old one is taken in first. Another's file stays, and is looked at again. False: the
+ * file is not there. */
+static bool keep_place(endpoint *self) {
+  lk_serve_place made;
+  const lk_serve_owner owner = lk_serve_place_owner(&self->place);
+  if (owner != LK_SERVE_NOBODYS) return owner == LK_SERVE_OWN;
+  accept_client(self);
+  pthread_mutex_lock(&mutex);
+  const bool is_made =
+      serving == self && lk_serve_place_open(&self->place.address, &made, NULL) == LK_OK;
+  if (is_made) {
+    lk_serve_place_close(&self->place);
+    self->place = made;
+  }
+  pthread_mutex_unlock(&mutex);
+  return is_made;
+}
+
+/* Until the next client, the next deadline of one, or the next look for the file. */
+static int timeout_ms(uint64_t deadline_ns, bool is_watched) {
+  const uint64_t now = lk_now_ns();
+  const int look = is_watched ? -1 : LOOK_MS;
+  if (deadline_ns == UINT64_MAX) return look;
+  const uint64_t ms = deadline_ns > now ? (deadline_ns - now) / MS_NS + 1 : 0;
+  const int clients = ms < POLL_MS ? (int)ms : POLL_MS;
+  return look >= 0 && look < clients ? look : clients;
 }
 
 static void *work(void *arg) {
-  static const struct timespec rest = {.tv_nsec = REST_MS * MS_NS};
-  const endpoint *self = arg;
+  enum { WAKE, WATCH, LISTENER, FIRST_CLIENT };
+  endpoint *self = arg;
+  bool is_there = true;
+  struct pollfd fds[FIRST_CLIENT + LK_SERVE_CLIENTS];
+  lk_serve_clients_begin(&self->clients);
   for (;;) {
-    bool ends = false;
-    const int client = next_client(self, &ends);
-    if (ends) return NULL;
-    if (client >= 0) {
-      serve(self, client);
-      (void)close(client);
-    } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-      (void)nanosleep(&rest, NULL);
-    }
+    const bool is_left = self->is_left;
+    fds[WAKE] = (struct pollfd){.fd = self->wake, .events = POLLIN};
+    fds[WATCH] = (struct pollfd){.fd = is_left ? -1 : self->place.watch, .events = POLLIN};
+    fds[LISTENER] = (struct pollfd){.fd = is_left ? -1 : self->place.listener, .events = POLLIN};
+    const uint64_t deadline_ns = lk_serve_clients_poll(&self->clients, fds + FIRST_CLIENT);
+    if (is_left && deadline_ns == UINT64_MAX) break; /* all have their answers */
+    const int wait_ms = timeout_ms(deadline_ns, is_there && self->place.watch >= 0);
+    if (poll(fds, FIRST_CLIENT + LK_SERVE_CLIENTS, wait_ms) < 0) continue;
+    if (fds[WAKE].revents != 0) break;
+    lk_serve_clients_work(&self->clients, fds + FIRST_CLIENT, make_statistics);
+    if (fds[LISTENER].revents != 0) accept_client(self);
+    if (is_left) continue;
+    if (fds[WATCH].revents != 0 || !is_there || self->place.watch < 0) is_there = keep_place(self);
   }
+  lk_serve_clients_end(&self->clients);
+  if (self->is_left) {
+    close_fds(self);
+    free(self);
+  }
+  return NULL;
 }
 
 /* ---- start and end ---- */
-
-static lk_status fail(const endpoint *self, lk_error *error) {
-  return lk_fail(error, LK_IO, "failed to serve at '%s': %m", self->address.sun_path);
-}
-
-/* A socket that nobody serves is what a process has left that did not end by itself. */
-static lk_status remove_stale(const endpoint *self, lk_error *error) {
-  struct stat info;
-  const char *path = self->address.sun_path;
-  if (lstat(path, &info) != 0) return errno == ENOENT ? LK_OK : fail(self, error);
-  if (!S_ISSOCK(info.st_mode)) {
-    return lk_fail(error, LK_IO, "failed to serve at '%s': it exists and is not a socket", path);
-  }
-  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return fail(self, error);
-  const int failed = connect(probe, (const struct sockaddr *)&self->address, sizeof self->address);
-  const bool is_stale = failed != 0 && errno == ECONNREFUSED;
-  (void)close(probe);
-  if (!is_stale) {
-    return lk_fail(error, LK_IO, "failed to serve at '%s': another process serves there", path);
-  }
-  return unlink(path) == 0 || errno == ENOENT ? LK_OK : fail(self, error);
-}
-
-static lk_status listen_at(endpoint *self, lk_error *error) {
-  struct stat info;
-  LK_RETURN_NOT_OK(remove_stale(self, error));
-  self->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  self->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (self->wake < 0 || self->listener < 0) return fail(self, error);
-  /* bind gives the file the mode of the socket, so that it has no other for any moment */
-  if (fchmod(self->listener, 0600) != 0 ||
-      bind(self->listener, (const struct sockaddr *)&self->address, sizeof self->address) != 0) {
-    return fail(self, error);
-  }
-  if (lstat(self->address.sun_path, &info) != 0) return fail(self, error);
-  self->device = info.st_dev;
-  self->inode = info.st_ino;
-  return listen(self->listener, BACKLOG) == 0 ? LK_OK : fail(self, error);
-}
 
 /* Its thread takes no signals of the host's. */
 static lk_status start_thread(endpoint *self, lk_error *error) {
@@ -210,20 +162,8 @@ static lk_status start_thread(endpoint *self, lk_error *error) {
   errno = pthread_create(&self->thread, &attributes, work, self);
   (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   (void)pthread_attr_destroy(&attributes);
-  return errno == 0 ? LK_OK : fail(self, error);
-}
-
-/* Only the file that was made here: another process may have put its own there since. */
-static void remove_file(const endpoint *self) {
-  struct stat info;
-  const char *path = self->address.sun_path;
-  if (self->inode == 0 || lstat(path, &info) != 0) return;
-  if (info.st_dev == self->device && info.st_ino == self->inode) (void)unlink(path);
-}
-
-static void close_fds(const endpoint *self) {
-  if (self->listener >= 0) (void)close(self->listener);
-  if (self->wake >= 0) (void)close(self->wake);
+  if (errno == 0) return LK_OK;
+  return lk_fail(error, LK_IO, "failed to serve at '%s': %m", self->place.address.sun_path);
 }
 
 /* The child has the files of the parent's socket open, and neither its thread nor its name. What
@@ -240,14 +180,18 @@ static lk_status start(const struct sockaddr_un *address, lk_error *error) {
   lk_status status = LK_OK;
   endpoint *made = calloc(1, sizeof *made);
   if (made == NULL) return lk_fail_memory(error, "a socket", sizeof *made);
-  *made = (endpoint){.listener = -1, .wake = -1, .address = *address};
-  LK_TRY(listen_at(made, error));
+  made->place = (lk_serve_place){.listener = -1, .watch = -1};
+  made->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (made->wake < 0) {
+    LK_TRY(lk_fail(error, LK_IO, "failed to serve at '%s': %m", address->sun_path));
+  }
+  LK_TRY(lk_serve_place_open(address, &made->place, error));
   LK_TRY(start_thread(made, error));
   serving = made;
   made = NULL;
 cleanup:
   if (made == NULL) return LK_OK;
-  remove_file(made);
+  lk_serve_place_remove(&made->place);
   close_fds(made);
   free(made);
   return status;
@@ -261,14 +205,23 @@ lk_status lk_serve_retain(const char *asked, lk_error *error) {
   pthread_mutex_lock(&mutex);
   if (serving == NULL) {
     status = start(&address, error);
-  } else if (strcmp(serving->address.sun_path, address.sun_path) != 0) {
+  } else if (strcmp(serving->place.address.sun_path, address.sun_path) != 0) {
     status = lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to serve at '%s': this process serves at '%s' already",
-                     address.sun_path, serving->address.sun_path);
+                     address.sun_path, serving->place.address.sun_path);
   }
   if (status == LK_OK) n_users++;
   pthread_mutex_unlock(&mutex);
   return status;
+}
+
+/* A reporter that is asked may destroy the last context: this is the thread itself then, which ends
+ * when it has answered, and frees what it works with. */
+static bool leave_to_itself(endpoint *self) {
+  if (!pthread_equal(self->thread, pthread_self())) return false;
+  (void)pthread_detach(self->thread);
+  self->is_left = true;
+  return true;
 }
 
 void lk_serve_release(void) {
@@ -277,10 +230,11 @@ void lk_serve_release(void) {
   if (--n_users == 0 && serving != NULL) {
     last = serving;
     serving = NULL;
-    remove_file(last); /* with the lock: who begins to serve now finds the path free */
+    /* with the lock: who begins to serve now finds the path free */
+    lk_serve_place_remove(&last->place);
   }
   pthread_mutex_unlock(&mutex);
-  if (last == NULL) return;
+  if (last == NULL || leave_to_itself(last)) return;
   /* without the lock: a fork takes it while the thread waits for others that the fork has */
   const uint64_t one = 1;
   while (write(last->wake, &one, sizeof one) < 0 && errno == EINTR) continue;
@@ -291,6 +245,6 @@ void lk_serve_release(void) {
 
 void lk_serve_where(char *path, size_t capacity) {
   pthread_mutex_lock(&mutex);
-  (void)snprintf(path, capacity, "%s", serving != NULL ? serving->address.sun_path : "");
+  (void)snprintf(path, capacity, "%s", serving != NULL ? serving->place.address.sun_path : "");
   pthread_mutex_unlock(&mutex);
 }

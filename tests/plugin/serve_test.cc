@@ -1,4 +1,5 @@
 // The socket of a process: who may ask, what is answered, what bad clients do, whose file it is.
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "tests/harness/folder.h"
 #include "tests/harness/wait.h"
@@ -183,14 +185,35 @@ TEST_F(Serve, RefusesBadRequestsAndGoesOn) {
   EXPECT_THAT(ask(path, "statistics 1\r\n"), HasSubstr("latchkey-process-1"));
 }
 
-TEST_F(Serve, WhoSaysNothingDoesNotHoldUpOthersForLong) {
+// More of them than are served at once, whose time is a second each: who asks is answered before
+// the first of them is sent away.
+TEST_F(Serve, WhoSaysNothingKeepsNobodyOut) {
   Context context;
   LK_ASSERT_OK(create(&context, path));
-  const int silent = connect_to(path), half = connect_to(path);
-  ASSERT_EQ(send(half, "stat", 4, MSG_NOSIGNAL), 4);
-  EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1")); // after two times a second
-  EXPECT_EQ(read_all(silent), "");
-  EXPECT_EQ(read_all(half), "");
+  std::vector<int> silent;
+  for (int i = 0; i < 12; i++) silent.push_back(connect_to(path));
+  ASSERT_EQ(send(silent[0], "stat", 4, MSG_NOSIGNAL), 4);
+  EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
+  char byte;
+  for (const int peer : silent) {
+    EXPECT_EQ(recv(peer, &byte, 1, MSG_DONTWAIT), -1) << "it was sent away before who came last";
+  }
+  for (int i = 0; i < 40; i++) silent.push_back(connect_to(path)); // no room for so many
+  EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
+  for (const int peer : silent) EXPECT_EQ(read_all(peer), "");
+}
+
+TEST_F(Serve, WhoDoesNotReadKeepsNobodyOut) {
+  Context context;
+  LK_ASSERT_OK(create(&context, path));
+  Told large(context, "\"" + std::string(8 << 20, 'x') + "\"");
+  api()->reporter_enter(&large.reporter);
+  const int deaf = connect_to(path);
+  ASSERT_EQ(send(deaf, "statistics 1\n", 13, MSG_NOSIGNAL), 13);
+  EXPECT_EQ(ask(path).size() / (8 << 20), 1u);
+  EXPECT_GT(recv(deaf, std::string(100, ' ').data(), 100, MSG_DONTWAIT), 0); // still there
+  api()->reporter_leave(&large.reporter);
+  close(deaf);
 }
 
 TEST_F(Serve, WhoDoesNotReadDoesNotHoldUpAReporter) {
@@ -221,6 +244,123 @@ TEST_F(Serve, RefusesALiveOne) {
   EXPECT_EQ(LK_MESSAGE, "failed to serve at '" + path + "': another process serves there");
   EXPECT_EQ(access(path.c_str(), F_OK), 0);
   close(other);
+}
+
+// Between bind and listen nobody can connect, as nobody can to a file that was left behind.
+TEST_F(Serve, RefusesOneThatDoesNotListenYet) {
+  const int other = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_un address = address_of(path);
+  ASSERT_EQ(bind(other, reinterpret_cast<const sockaddr *>(&address), sizeof address), 0);
+  Context context;
+  LK_EXPECT_STATUS(LK_IO, create(&context, path));
+  EXPECT_EQ(LK_MESSAGE, "failed to serve at '" + path + "': another process serves there");
+  ASSERT_EQ(listen(other, 1), 0);
+  EXPECT_GE(connect_to(path), 0); // the file is still its
+  close(other);
+}
+
+// Of processes that find the same stale file at the same moment, one serves, and keeps its file.
+TEST_F(Serve, OneOfManyTakesAStaleFile) {
+  for (int round = 0; round < 20; round++) {
+    unlink(path.c_str());
+    close(listen_at(path));
+    int go[2], told[2];
+    ASSERT_EQ(pipe(go), 0);
+    ASSERT_EQ(pipe(told), 0);
+    std::vector<pid_t> children;
+    for (int i = 0; i < 6; i++) {
+      children.push_back(fork());
+      if (children.back() != 0) continue;
+      char byte;
+      close(go[1]);
+      (void)!read(go[0], &byte, 1); // until all are there
+      Context context;
+      lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+      options.socket = path.c_str();
+      const bool serves = api()->context_create(&options, context.out(), nullptr) == LK_OK;
+      (void)!write(told[1], serves ? "1" : "0", 1);
+      pause();
+    }
+    close(go[0]);
+    close(go[1]);
+    std::string all(children.size(), '?');
+    for (char &each : all) ASSERT_EQ(read(told[0], &each, 1), 1);
+    EXPECT_EQ(std::count(all.begin(), all.end(), '1'), 1) << all;
+    EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
+    for (const pid_t child : children) kill(child, SIGKILL);
+    for (const pid_t child : children) waitpid(child, nullptr, 0);
+    close(told[0]);
+    close(told[1]);
+  }
+}
+
+TEST_F(Serve, ARelativePathIsOneOfTheFolderOfNow) {
+  const std::string before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  {
+    Context context;
+    LK_EXPECT_OK(create(&context, "s"));
+    std::filesystem::current_path("/");
+    EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
+    Context second;
+    LK_EXPECT_OK(create(&second, path)); // the same place
+  }
+  EXPECT_NE(access(path.c_str(), F_OK), 0) << "the file was left";
+  std::filesystem::current_path(before);
+}
+
+TEST_F(Serve, AFileThatIsGoneIsMadeAgain) {
+  Context context;
+  LK_ASSERT_OK(create(&context, path));
+  for (int i = 0; i < 3; i++) {
+    ASSERT_EQ(unlink(path.c_str()), 0);
+    while (access(path.c_str(), F_OK) != 0) usleep(1000);
+    EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
+  }
+  // With its folder.
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  std::filesystem::remove_all(folder.path());
+  usleep(100000);
+  ASSERT_EQ(mkdir(folder.path().c_str(), 0700), 0);
+  while (access(path.c_str(), F_OK) != 0) usleep(1000);
+  EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
+}
+
+TEST_F(Serve, AFileOfAnotherIsLeftToIt) {
+  Context context;
+  LK_ASSERT_OK(create(&context, path));
+  ASSERT_EQ(rename(path.c_str(), (path + ".old").c_str()), 0);
+  std::ofstream(path) << "precious";
+  usleep(100000);
+  EXPECT_EQ(std::filesystem::file_size(path), 8u);
+  std::filesystem::remove(path);
+  while (access(path.c_str(), F_OK) != 0) usleep(1000); // looked for every second
+  EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
+}
+
+// The thread that asks is the one that ends by this.
+TEST_F(Serve, TheLastContextMayEndWhileItsReporterIsAsked) {
+  for (int i = 0; i < 20; i++) {
+    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+    options.socket = path.c_str();
+    lk_context *context = nullptr;
+    LK_ASSERT_OK(api()->context_create(&options, &context, LK_ERR));
+    lk_reporter reporter = {};
+    reporter.context = context;
+    reporter.object = &context;
+    reporter.make = [](void *of) {
+      auto **last = static_cast<lk_context **>(of);
+      api()->context_destroy(*last);
+      *last = nullptr;
+      return strdup("\"the last\"");
+    };
+    reporter.release = [](void *, char *text) { free(text); };
+    api()->reporter_enter(&reporter);
+    EXPECT_THAT(ask(path), HasSubstr("\"report\":\"the last\"")) << "its client is answered";
+    api()->reporter_leave(&reporter);
+    EXPECT_EQ(context, nullptr);
+    EXPECT_NE(access(path.c_str(), F_OK), 0);
+  }
 }
 
 TEST_F(Serve, RefusesWhatIsNotASocket) {
