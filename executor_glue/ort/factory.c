@@ -1,4 +1,6 @@
-/* The library's two entry points, and the factory that they make and destroy. */
+/* The library's entry points, and the factory that they make and destroy. */
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,12 +8,39 @@
 #include "base/status.h"
 #include "executor_glue/ort/provider.h"
 
-/* One registration of the library. */
+/* One registration of the library. It lives as long as its last provider: ONNX Runtime takes the
+ * registration back, and unloads the library, whether sessions are left or not. */
 typedef struct registration {
   OrtEpFactory abi; /* first: ONNX Runtime's pointer is ours */
   lk_ort ort;
   lk_ort_contexts contexts;
+  _Atomic uint32_t users; /* its providers, and ONNX Runtime */
 } registration;
+
+static _Atomic uint32_t n_providers; /* of the process */
+
+static void leave(registration *self) {
+  if (atomic_fetch_sub_explicit(&self->users, 1, memory_order_acq_rel) > 1) return;
+  lk_ort_contexts_destroy(&self->contexts);
+  lk_free(lk_allocator_default(), self);
+}
+
+static void count_provider(registration *self, bool comes) {
+  if (comes) {
+    atomic_fetch_add_explicit(&self->users, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&n_providers, 1, memory_order_relaxed);
+  } else {
+    atomic_fetch_sub_explicit(&n_providers, 1, memory_order_relaxed);
+    leave(self);
+  }
+}
+
+/* Keeps the library in the process for good: sessions that are left call it. */
+static void stay_loaded(void) {
+  Dl_info info;
+  if (dladdr((const void *)&n_providers, &info) == 0) return;
+  (void)dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
 
 static const char *get_name(const OrtEpFactory *factory) {
   (void)factory;
@@ -67,12 +96,13 @@ static OrtStatus *create_ep(OrtEpFactory *factory, const OrtHardwareDevice *cons
           ? lk_ort_provider_create(&self->contexts, options, logger, out, &error)
           : lk_fail(&error, LK_INVALID_ARGUMENT, "failed to create %s: %zu devices, 1 is allowed",
                     LK_ORT_PROVIDER_NAME, n_devices);
+  if (status == LK_OK) count_provider(self, true);
   return lk_ort_status(&self->ort, status, &error);
 }
 
 static void release_ep(OrtEpFactory *factory, OrtEp *ep) {
-  (void)factory;
   lk_ort_provider_destroy(ep);
+  if (ep != NULL) count_provider((registration *)factory, false);
 }
 
 /* None: data stays where it is. ONNX Runtime calls this function even where it is NULL. */
@@ -147,6 +177,7 @@ static lk_status register_provider(const lk_ort *ort, const char *version, const
   made->ort.offsets = lk_ort_offsets_find(ort->api);
   warn_unknown(&made->ort, version, logger);
   lk_ort_contexts_create(&made->ort, logger, &made->contexts);
+  atomic_init(&made->users, 1);
   factories[0] = &made->abi;
   return LK_OK;
 }
@@ -173,7 +204,14 @@ CreateEpFactories(const char *registration_name, const OrtApiBase *base,
 
 __attribute__((visibility("default"))) OrtStatus *ReleaseEpFactory(OrtEpFactory *factory) {
   registration *self = (registration *)factory;
-  lk_ort_contexts_destroy(&self->contexts);
-  lk_free(lk_allocator_default(), self);
+  /* An error would be logged, and the library unloaded all the same. */
+  if (atomic_load_explicit(&self->users, memory_order_relaxed) > 1) stay_loaded();
+  leave(self);
   return NULL;
+}
+
+/* How many providers there are in the process, one for each session that has one. Any thread. */
+__attribute__((visibility("default"))) uint32_t latchkey_ort_providers(void);
+uint32_t latchkey_ort_providers(void) {
+  return atomic_load_explicit(&n_providers, memory_order_relaxed);
 }

@@ -9,6 +9,7 @@ ONNX Runtime is imported by the first call that needs it, not with this module.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import os
@@ -21,7 +22,7 @@ import numpy
 
 from . import _border, _check, _fork, _source
 from ._context import checked_limits
-from ._errors import ModelNotFoundError
+from ._errors import BusyError, ModelNotFoundError
 from ._explain import Explanation
 from ._explain import explain as explain_statistics
 from ._files import write_whole
@@ -99,15 +100,29 @@ def register(name: str = "latchkey") -> None:
         _registration = name
 
 
-def unregister() -> None:
-    """Takes back what :func:`register` did; sessions that use the provider must be gone.
+def _providers() -> int:
+    """How many sessions of this process have the provider."""
+    library = ctypes.CDLL(get_library_path())
+    library.latchkey_ort_providers.restype = ctypes.c_uint32
+    return int(library.latchkey_ort_providers())
 
-    Does nothing when :func:`register` did nothing. The provider can be registered again.
+
+def unregister() -> None:
+    """Takes back what :func:`register` did. The provider can be registered again.
+
+    Does nothing when :func:`register` did nothing.
+
+    :raises BusyError: sessions that use the provider are there.
     """
     global _registration
     with _lock:
         if _registration is None:
             return
+        left = _providers()
+        if left > 0:
+            raise BusyError(f"failed to unregister {_EP_NAME}: {left} "
+                            f"session{'s use' if left > 1 else ' uses'} it, none may; delete "
+                            f"{'them' if left > 1 else 'it'} first", "LK_BUSY")
         _onnxruntime().unregister_execution_provider_library(_registration)
         _registration = None
 

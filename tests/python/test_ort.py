@@ -88,6 +88,45 @@ def test_register_unregister_and_again(relu):
         numpy.testing.assert_array_equal(result, numpy.maximum(x, 0))
 
 
+def test_a_session_that_is_left_is_not_unregistered(relu):
+    latchkey.ort.register()
+    session = session_of(relu)
+    other = session_of(relu)
+    with pytest.raises(latchkey.BusyError, match="failed to unregister .*: 2 sessions use it"):
+        latchkey.ort.unregister()
+    del other
+    with pytest.raises(latchkey.BusyError, match="1 session uses it, none may; delete it first"):
+        latchkey.ort.unregister()
+    x = random(5, 3)
+    numpy.testing.assert_array_equal(session.run(None, {"x": x})[0], numpy.maximum(x, 0))
+    del session
+    latchkey.ort.unregister()
+    assert devices() == []
+
+
+def test_a_session_outlives_a_registration_that_somebody_takes_back(relu, tmp_path):
+    """ONNX Runtime releases the factory and unloads the library, also under sessions."""
+    (tmp_path / "relu.onnx").write_bytes(relu)
+    done = in_new_process(f"""
+import latchkey.ort, numpy, onnxruntime
+onnxruntime.register_execution_provider_library("theirs", latchkey.ort.get_library_path())
+def session():
+    options = onnxruntime.SessionOptions()
+    latchkey.ort.append(options)
+    return onnxruntime.InferenceSession({str(tmp_path / "relu.onnx")!r}, options, enable_fallback=0)
+left = session()
+x = -numpy.ones((2, 3), numpy.float32)
+onnxruntime.unregister_execution_provider_library("theirs")
+print(left.run(None, {{"x": x}})[0].sum())
+latchkey.ort.register()
+print(session().run(None, {{"x": x}})[0].sum())
+del left
+latchkey.ort.unregister()
+print("done")
+""")
+    assert done.stdout.split() == ["0.0", "0.0", "done"], done
+
+
 def test_what_somebody_else_registered_is_used_and_left():
     latchkey.ort.unregister()
     onnxruntime.register_execution_provider_library("theirs", latchkey.ort.get_library_path())
