@@ -226,13 +226,21 @@ bool lk_dims_multiply(lk_dims *dims, int64_t a, int64_t b, int64_t *out) {
   return true;
 }
 
+/* Terms hang together as a model likes: in long chains, and with the same term on many ways. So a
+ * search looks at so many terms, and what it has not found by then is not known. */
+enum { MOST_LOOKS = 256 };
+
+static const term *look_at(const lk_dims *dims, int64_t dim, uint32_t *looks) {
+  return (*looks)++ < MOST_LOOKS ? find_term(dims, dim) : NULL;
+}
+
 /* Where `of` is 0, `dim` is. */
-static bool ends_with(const lk_dims *dims, int64_t dim, int64_t of) {
-  const term *made = find_term(dims, dim);
+static bool ends_with(const lk_dims *dims, int64_t dim, int64_t of, uint32_t *looks) {
+  const term *made = look_at(dims, dim, looks);
   if (dim == of) return true;
-  return made != NULL && ((made->kind == TERM_LEAST && ends_with(dims, made->a, of)) ||
-                          (made->kind == TERM_BROADCAST &&
-                           (ends_with(dims, made->a, of) || ends_with(dims, made->b, of))));
+  return made != NULL && ((made->kind == TERM_LEAST && ends_with(dims, made->a, of, looks)) ||
+                          (made->kind == TERM_BROADCAST && (ends_with(dims, made->a, of, looks) ||
+                                                            ends_with(dims, made->b, of, looks))));
 }
 
 bool lk_dims_has_factors(const lk_dims *dims, int64_t product, int64_t of) {
@@ -242,7 +250,8 @@ bool lk_dims_has_factors(const lk_dims *dims, int64_t product, int64_t of) {
   for (uint32_t i = 0; has && i < wanted.count; i++) {
     has = false;
     for (uint32_t k = 0; k < whole.count && !has; k++) {
-      has = ends_with(dims, whole.items[k], wanted.items[i]);
+      uint32_t looks = 0;
+      has = ends_with(dims, whole.items[k], wanted.items[i], &looks);
     }
   }
   return has && wanted.number != 0;
@@ -265,10 +274,15 @@ static bool is_least_of(const lk_dims *dims, int64_t dim, int64_t b) {
 }
 
 /* What was broadcast to b already. */
-static bool has_met(const lk_dims *dims, int64_t dim, int64_t b) {
-  const term *of = find_term(dims, dim);
+static bool met(const lk_dims *dims, int64_t dim, int64_t b, uint32_t *looks) {
+  const term *of = look_at(dims, dim, looks);
   return of != NULL && of->kind == TERM_BROADCAST &&
-         (of->a == b || of->b == b || has_met(dims, of->a, b) || has_met(dims, of->b, b));
+         (of->a == b || of->b == b || met(dims, of->a, b, looks) || met(dims, of->b, b, looks));
+}
+
+static bool has_met(const lk_dims *dims, int64_t dim, int64_t b) {
+  uint32_t looks = 0;
+  return met(dims, dim, b, &looks);
 }
 
 bool lk_dims_broadcast(lk_dims *dims, int64_t a, int64_t b, int64_t *out) {
