@@ -1,6 +1,7 @@
 /* Which output memory the library allocated: a small table by address. */
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/run/reclaim.h"
 #include "executor_glue/session/session.h"
 
 static lk_session_output **bucket_of(lk_session *session, const void *data) {
@@ -29,6 +30,10 @@ void lk_session_outputs_destroy(lk_session *session) {
 
 lk_status lk_session_output_add(lk_session *session, void *data, lk_error *error) {
   lk_session_output *output = lk_alloc(session->allocator, sizeof *output);
+  /* The results are there: for a few bytes they are not computed again. */
+  if (output == NULL && lk_reclaim_idle(session->api, session->context, NULL)) {
+    output = lk_alloc(session->allocator, sizeof *output);
+  }
   if (output == NULL) return lk_fail_memory(error, "a note of an output", sizeof *output);
   pthread_mutex_lock(&session->outputs.mutex);
   lk_session_output **bucket = bucket_of(session, data);
