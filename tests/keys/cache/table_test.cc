@@ -27,7 +27,8 @@ struct Item {
            nullptr,
            0,
            0,
-           0};
+           0,
+           nullptr};
   }
   Item(const Item &) = delete;
 };

@@ -76,4 +76,21 @@ TEST_F(Terms, ThatAreNotInAProductDoNotCancelOut) {
   EXPECT_EQ(quotient(product(a, b), product(b, b)), LK_DIM_UNKNOWN);
 }
 
+// A search has an end however terms hang together: in a chain that no stack has room for, and by
+// more ways than there are nodes. What it does not find is another dimension, which is never wrong.
+TEST_F(Terms, OfAnyNumberAreSearchedInShortTime) {
+  int64_t end = a;
+  for (int i = 0; i < 100000; i++) {
+    ASSERT_TRUE(lk_dims_broadcast(dims, end, lk_dims_open(dims), &end));
+  }
+  int64_t x = a, y = b;
+  for (int i = 0; i < 200; i++) {
+    const int64_t before = x;
+    ASSERT_TRUE(lk_dims_broadcast(dims, x, y, &x));
+    ASSERT_TRUE(lk_dims_broadcast(dims, before, lk_dims_open(dims), &y));
+  }
+  EXPECT_FALSE(lk_dims_has_factors(dims, product(x, 3), c));
+  EXPECT_TRUE(lk_dims_has_factors(dims, product(x, 3), x));
+}
+
 } // namespace
