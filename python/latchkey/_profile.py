@@ -100,7 +100,10 @@ class Profile:
     def _after_fork(self) -> None:
         """A run that another thread had it for may have been writing to it: it begins anew, and
         what was written is left alone."""
-        if self._lock.locked():
+        # locked() does not know yet of a thread that has it and waits for the interpreter.
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
             ffi.gc(self._pointer, None)
             self._pointer, self._lock = self._make(), threading.Lock()
 
