@@ -30,13 +30,9 @@ static lk_status check_lists(const lk_key_desc *desc, lk_error *error) {
                  "failed to make a key: tensors, attrs or values is NULL, but its count is not 0");
 }
 
-static lk_status add_records(lk_words *words, const lk_key_desc *desc, lk_key_builder *key,
-                             lk_error *error) {
-  LK_RETURN_NOT_OK(check_lists(desc, error));
-  for (uint32_t i = 0; i < desc->n_tensors; i++) {
-    LK_RETURN_NOT_OK(lk_tensor_size(&desc->tensors[i], "a key's tensor", NULL, NULL, error));
-    lk_key_add_tensor(key, LK_WORD_INPUT, i, &desc->tensors[i]);
-  }
+/* Not inline: few keys have attributes, and a look-up of one without is not to pay for them. */
+__attribute__((noinline)) static lk_status add_attrs(lk_words *words, const lk_key_desc *desc,
+                                                     lk_key_builder *key, lk_error *error) {
   for (uint32_t i = 0; i < desc->n_attrs; i++) {
     const lk_key_attr *attr = &desc->attrs[i];
     uint32_t name = 0;
@@ -44,6 +40,17 @@ static lk_status add_records(lk_words *words, const lk_key_desc *desc, lk_key_bu
     LK_RETURN_NOT_OK(lk_word_get(words, attr->name, &name, error));
     lk_key_add_attr(key, name, attr->values, attr->count);
   }
+  return LK_OK;
+}
+
+static lk_status add_records(lk_words *words, const lk_key_desc *desc, lk_key_builder *key,
+                             lk_error *error) {
+  LK_RETURN_NOT_OK(check_lists(desc, error));
+  for (uint32_t i = 0; i < desc->n_tensors; i++) {
+    LK_RETURN_NOT_OK(lk_tensor_size(&desc->tensors[i], "a key's tensor", NULL, NULL, error));
+    lk_key_add_tensor(key, LK_WORD_INPUT, i, &desc->tensors[i]);
+  }
+  if (desc->n_attrs > 0) LK_RETURN_NOT_OK(add_attrs(words, desc, key, error));
   for (uint32_t i = 0; i < desc->n_values; i++) {
     const lk_tensor *value = &desc->values[i];
     int64_t elements = 0;
@@ -106,15 +113,9 @@ cleanup:
   return status;
 }
 
-/* Whether a host may ask for `key`: what is found is its own, and the numbers of names in the key
- * are this context's. `verb`: what it wants to do. */
-static lk_status check_asked(const lk_context *context, const lk_executor *executor,
-                             const lk_key *key, const char *verb, lk_error *error) {
-  if (executor != NULL && executor->context != context) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to %s a value: the executor is one of another context", verb);
-  }
-  if (key->names == lk_intern_serial(context->env.intern)) return LK_OK;
+/* The sentence alone, out of the way of a hit. */
+__attribute__((noinline)) static lk_status refuse_asked(const lk_key *key, const char *verb,
+                                                        lk_error *error) {
   const char *kind = lk_kind_name(lk_key_get_head(key)->kind);
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to %s a value: its key is %s%s; one of this context is required, of "
@@ -123,6 +124,18 @@ static lk_status check_asked(const lk_context *context, const lk_executor *execu
                  key->names != 0 ? ""
                  : kind != NULL  ? kind
                                  : "unknown");
+}
+
+/* Whether a host may ask for `key`: what is found is its own, and the numbers of names in the key
+ * are this context's. `verb`: what it wants to do. */
+static inline lk_status check_asked(const lk_context *context, const lk_executor *executor,
+                                    const lk_key *key, const char *verb, lk_error *error) {
+  if (executor != NULL && executor->context != context) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to %s a value: the executor is one of another context", verb);
+  }
+  if (key->names == lk_intern_serial(context->env.intern)) return LK_OK;
+  return refuse_asked(key, verb, error);
 }
 
 static lk_quota *quota_of(const lk_executor *executor) {
