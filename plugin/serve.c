@@ -25,9 +25,9 @@
 #include "plugin/table.h"
 
 enum {
-  REST_MS = 100,       /* after a failure to accept, which the next one would meet too */
-  LOOK_MS = 1000,      /* between looks for the file where it cannot be watched, or is gone */
-  POLL_MS = 10 * 1000, /* the longest sleep while there are clients */
+  REST_MS = 100,  /* after a failure to accept, which the next one would meet too */
+  LOOK_MS = 1000, /* between looks for the file where it cannot be watched, or is gone */
+  WATCHED_LOOK_MS = 60 * 1000, /* and where it is watched: a folder above it may have been moved */
   STACK_BYTES = 1 << 20
 };
 #define MOST_ANSWER_BYTES ((long)64 << 20)
@@ -113,11 +113,9 @@ static bool keep_place(endpoint *self) {
 /* Until the next client, the next deadline of one, or the next look for the file. */
 static int timeout_ms(uint64_t deadline_ns, bool is_watched) {
   const uint64_t now = lk_now_ns();
-  const int look = is_watched ? -1 : LOOK_MS;
-  if (deadline_ns == UINT64_MAX) return look;
+  const int look = is_watched ? WATCHED_LOOK_MS : LOOK_MS;
   const uint64_t ms = deadline_ns > now ? (deadline_ns - now) / MS_NS + 1 : 0;
-  const int clients = ms < POLL_MS ? (int)ms : POLL_MS;
-  return look >= 0 && look < clients ? look : clients;
+  return ms < (uint64_t)look ? (int)ms : look;
 }
 
 static void *work(void *arg) {
@@ -134,12 +132,13 @@ static void *work(void *arg) {
     const uint64_t deadline_ns = lk_serve_clients_poll(&self->clients, fds + FIRST_CLIENT);
     if (is_left && deadline_ns == UINT64_MAX) break; /* all have their answers */
     const int wait_ms = timeout_ms(deadline_ns, is_there && self->place.watch >= 0);
-    if (poll(fds, FIRST_CLIENT + LK_SERVE_CLIENTS, wait_ms) < 0) continue;
+    const int n_ready = poll(fds, FIRST_CLIENT + LK_SERVE_CLIENTS, wait_ms);
+    if (n_ready < 0) continue;
     if (fds[WAKE].revents != 0) break;
     lk_serve_clients_work(&self->clients, fds + FIRST_CLIENT, make_statistics);
     if (fds[LISTENER].revents != 0) accept_client(self);
     if (is_left) continue;
-    if (fds[WATCH].revents != 0 || !is_there || self->place.watch < 0) is_there = keep_place(self);
+    if (fds[WATCH].revents != 0 || n_ready == 0 || !is_there) is_there = keep_place(self);
   }
   lk_serve_clients_end(&self->clients);
   if (self->is_left) {

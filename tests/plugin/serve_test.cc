@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <poll.h>
 #include <string>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -185,19 +186,34 @@ TEST_F(Serve, RefusesBadRequestsAndGoesOn) {
   EXPECT_THAT(ask(path, "statistics 1\r\n"), HasSubstr("latchkey-process-1"));
 }
 
-// More of them than are served at once, whose time is a second each: who asks is answered before
-// the first of them is sent away.
+// Whether the process has not closed its end.
+bool is_open(int peer) {
+  pollfd fds = {peer, POLLRDHUP, 0};
+  return poll(&fds, 1, 0) == 0;
+}
+
+// Of what depends on who is faster, the machine or a client's time: it must succeed once.
+template <typename Try> bool succeeds(Try attempt) {
+  for (int i = 0; i < 20; i++) {
+    if (attempt()) return true;
+  }
+  return false;
+}
+
+// Each of them has a second: who comes later is answered before the first one is sent away.
 TEST_F(Serve, WhoSaysNothingKeepsNobodyOut) {
   Context context;
   LK_ASSERT_OK(create(&context, path));
+  EXPECT_TRUE(succeeds([&] {
+    std::vector<int> silent;
+    for (int i = 0; i < 12; i++) silent.push_back(connect_to(path));
+    EXPECT_EQ(send(silent[0], "stat", 4, MSG_NOSIGNAL), 4);
+    EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
+    const bool are_open = std::all_of(silent.begin(), silent.end(), is_open);
+    for (const int peer : silent) EXPECT_EQ(read_all(peer), "");
+    return are_open;
+  }));
   std::vector<int> silent;
-  for (int i = 0; i < 12; i++) silent.push_back(connect_to(path));
-  ASSERT_EQ(send(silent[0], "stat", 4, MSG_NOSIGNAL), 4);
-  EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
-  char byte;
-  for (const int peer : silent) {
-    EXPECT_EQ(recv(peer, &byte, 1, MSG_DONTWAIT), -1) << "it was sent away before who came last";
-  }
   for (int i = 0; i < 40; i++) silent.push_back(connect_to(path)); // no room for so many
   EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
   for (const int peer : silent) EXPECT_EQ(read_all(peer), "");
@@ -208,12 +224,17 @@ TEST_F(Serve, WhoDoesNotReadKeepsNobodyOut) {
   LK_ASSERT_OK(create(&context, path));
   Told large(context, "\"" + std::string(8 << 20, 'x') + "\"");
   api()->reporter_enter(&large.reporter);
-  const int deaf = connect_to(path);
-  ASSERT_EQ(send(deaf, "statistics 1\n", 13, MSG_NOSIGNAL), 13);
-  EXPECT_EQ(ask(path).size() / (8 << 20), 1u);
-  EXPECT_GT(recv(deaf, std::string(100, ' ').data(), 100, MSG_DONTWAIT), 0); // still there
+  EXPECT_TRUE(succeeds([&] {
+    const int before = large.taken;
+    const int deaf = connect_to(path);
+    EXPECT_EQ(send(deaf, "statistics 1\n", 13, MSG_NOSIGNAL), 13);
+    while (large.taken == before) usleep(1000); // its answer is being sent
+    EXPECT_EQ(ask(path).size() >> 20, 8u);
+    const bool was_open = is_open(deaf);
+    close(deaf);
+    return was_open;
+  }));
   api()->reporter_leave(&large.reporter);
-  close(deaf);
 }
 
 TEST_F(Serve, WhoDoesNotReadDoesNotHoldUpAReporter) {
@@ -317,9 +338,10 @@ TEST_F(Serve, AFileThatIsGoneIsMadeAgain) {
     while (access(path.c_str(), F_OK) != 0) usleep(1000);
     EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
   }
-  // With its folder.
-  ASSERT_EQ(unlink(path.c_str()), 0);
-  std::filesystem::remove_all(folder.path());
+  // With its folder, in which it may be made again meanwhile.
+  for (std::error_code why; std::filesystem::exists(folder.path());) {
+    std::filesystem::remove_all(folder.path(), why);
+  }
   usleep(100000);
   ASSERT_EQ(mkdir(folder.path().c_str(), 0700), 0);
   while (access(path.c_str(), F_OK) != 0) usleep(1000);
@@ -329,8 +351,8 @@ TEST_F(Serve, AFileThatIsGoneIsMadeAgain) {
 TEST_F(Serve, AFileOfAnotherIsLeftToIt) {
   Context context;
   LK_ASSERT_OK(create(&context, path));
-  ASSERT_EQ(rename(path.c_str(), (path + ".old").c_str()), 0);
-  std::ofstream(path) << "precious";
+  std::ofstream(path + ".new") << "precious";
+  ASSERT_EQ(rename((path + ".new").c_str(), path.c_str()), 0);
   usleep(100000);
   EXPECT_EQ(std::filesystem::file_size(path), 8u);
   std::filesystem::remove(path);
