@@ -2,8 +2,8 @@
  * nobody ever sees half of it. All files that the project writes are written by this.
  *
  * - What is at the path and is not a regular file (a device, a FIFO, a terminal) is written to as
- *   it is, and so is a file that this process has open and that is named by its number (/dev/stdout,
- *   /dev/fd/N, /proc/self/fd/N): from where its next write would go.
+ *   it is, and so is a file that this process has open and that is named by its number
+ *   (/dev/stdout, /dev/fd/N, /proc/self/fd/N): from where its next write would go.
  * - Links are followed, to a file that is there or not; the link stays. In a folder that all may
  *   write to and that is sticky, as /tmp, only links of this user and of the folder's owner are.
  * - A regular file is replaced. The new one has its owner, if that may be given, and its mode;

@@ -18,7 +18,8 @@ lk_status lk_cache_create(const lk_allocator *allocator, uint32_t mode, uint64_t
 void lk_cache_destroy(lk_cache *cache); /* no thread may be inside a call; NULL is allowed */
 uint32_t lk_cache_mode_get(const lk_cache *cache);
 /* Where the names in keys come from, which entries then use (intern.h); borrowed. NULL, as at
- * first: entries use none, and error sentences show numbers. Before anything is asked of the cache. */
+ * first: entries use none, and error sentences show numbers. To be set before anything is asked of
+ * the cache. */
 void lk_cache_set_words(lk_cache *cache, lk_intern *words);
 /* See lk_event_fn in latchkey/cache.h. Before anything is asked of the cache. */
 void lk_cache_set_event(lk_cache *cache, lk_event_fn event, void *user);

@@ -50,8 +50,8 @@ lk_status lk_entry_create(lk_cache *cache, lk_quota *quota, const lk_key *key,
 }
 
 /* What a thread is destroying. A value may hold the last reference to the next one, and so on for
- * as many as a host likes: where they nest too deep, the next ones wait for the one that nests deepest
- * to be done. */
+ * as many as a host likes: where they nest too deep, the next ones wait for the one that nests
+ * deepest to be done. */
 typedef struct lk_ending {
   uint32_t depth;
   lk_ref *later; /* entries' own handles, linked by garbage_next */

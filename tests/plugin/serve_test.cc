@@ -228,7 +228,7 @@ TEST_F(Serve, WhoDoesNotReadKeepsNobodyOut) {
     const int before = large.taken;
     const int deaf = connect_to(path);
     EXPECT_EQ(send(deaf, "statistics 1\n", 13, MSG_NOSIGNAL), 13);
-    while (large.taken == before) usleep(1000); // its answer is being sent
+    lk::wait_until([&] { return large.taken != before; }); // its answer is being sent
     EXPECT_EQ(ask(path).size() >> 20, 8u);
     const bool was_open = is_open(deaf);
     close(deaf);
@@ -335,16 +335,16 @@ TEST_F(Serve, AFileThatIsGoneIsMadeAgain) {
   LK_ASSERT_OK(create(&context, path));
   for (int i = 0; i < 3; i++) {
     ASSERT_EQ(unlink(path.c_str()), 0);
-    while (access(path.c_str(), F_OK) != 0) usleep(1000);
+    lk::wait_until([&] { return access(path.c_str(), F_OK) == 0; });
     EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
   }
   // With its folder, in which it may be made again meanwhile.
   for (std::error_code why; std::filesystem::exists(folder.path());) {
     std::filesystem::remove_all(folder.path(), why);
   }
-  usleep(100000);
+  lk::wait_until_others_sleep(); // it has seen that
   ASSERT_EQ(mkdir(folder.path().c_str(), 0700), 0);
-  while (access(path.c_str(), F_OK) != 0) usleep(1000);
+  lk::wait_until([&] { return access(path.c_str(), F_OK) == 0; });
   EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
 }
 
@@ -353,10 +353,10 @@ TEST_F(Serve, AFileOfAnotherIsLeftToIt) {
   LK_ASSERT_OK(create(&context, path));
   std::ofstream(path + ".new") << "precious";
   ASSERT_EQ(rename((path + ".new").c_str(), path.c_str()), 0);
-  usleep(100000);
+  lk::wait_until_others_sleep(); // it has seen that
   EXPECT_EQ(std::filesystem::file_size(path), 8u);
   std::filesystem::remove(path);
-  while (access(path.c_str(), F_OK) != 0) usleep(1000); // looked for every second
+  lk::wait_until([&] { return access(path.c_str(), F_OK) == 0; }); // looked for every second
   EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
 }
 
