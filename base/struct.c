@@ -40,5 +40,6 @@ lk_status lk_struct_write(void *to, const void *from, size_t size, const char *w
   const size_t copied = given < size ? given : size;
   memcpy((unsigned char *)to + sizeof given, (const unsigned char *)from + sizeof given,
          copied - sizeof given);
+  memset((unsigned char *)to + copied, 0, given - copied);
   return LK_OK;
 }

@@ -8,7 +8,7 @@
  * is LK_INVALID_ARGUMENT. The sentence names `what`. */
 lk_status lk_struct_read(void *to, size_t size, const void *from, const char *what,
                          lk_error *error);
-/* Copies as much of `from` (`size` bytes) as the caller's struct has room for; its struct_size
- * stays. */
+/* Copies as much of `from` (`size` bytes) as the caller's struct has room for, and sets what a
+ * longer one has behind it to zero; its struct_size stays. */
 lk_status lk_struct_write(void *to, const void *from, size_t size, const char *what,
                           lk_error *error);

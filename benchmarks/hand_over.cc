@@ -175,7 +175,7 @@ public:
     int32_t threads = 0;
     check(api()->threads_enter(context_, &ask, &threads, &error), error);
     run_with(threads);
-    api()->threads_leave(context_, threads);
+    api()->threads_leave(context_);
   }
 
 private:

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/float_state.h"
@@ -29,7 +30,13 @@ static const lk_allocator *context_allocator(const lk_context *context) {
   return &context->allocator;
 }
 
+static lk_status tensor_bytes(const lk_tensor_desc *desc, uint64_t *out_bytes, lk_error *error) {
+  LK_REQUIRE("tensor_bytes", error, desc, out_bytes);
+  return lk_layout_bytes(desc, out_bytes, error);
+}
+
 static lk_status tensor_convert(const lk_tensor *from, const lk_tensor *to, lk_error *error) {
+  LK_REQUIRE("tensor_convert", error, from, to);
   uint64_t bytes = 0;
   LK_RETURN_NOT_OK(lk_layout_bytes(&to->desc, &bytes, error));
   LK_RETURN_NOT_OK(lk_layout_bytes(&from->desc, &bytes, error));
@@ -53,21 +60,28 @@ static lk_status tensor_convert(const lk_tensor *from, const lk_tensor *to, lk_e
   return status;
 }
 
+/* An amount as the cache takes it. */
+static uint64_t capacity_of(uint64_t amount) {
+  return amount == LK_NONE ? 0 : amount;
+}
+
 static lk_status cache_set_capacity(lk_context *context, lk_executor *executor, uint64_t entries,
                                     uint64_t bytes, lk_error *error) {
-  (void)error;
-  lk_cache_set_capacity(context->env.cache, executor != NULL ? executor->quota : NULL, entries,
-                        bytes);
+  LK_REQUIRE("cache_set_capacity", error, context);
+  LK_RETURN_NOT_OK(lk_executor_check(context, executor, "set a capacity", error));
+  lk_cache_set_capacity(context->env.cache, executor != NULL ? executor->quota : NULL,
+                        capacity_of(entries), capacity_of(bytes));
   return LK_OK;
 }
 
 static lk_status cache_set_weights_capacity(lk_context *context, uint64_t bytes, lk_error *error) {
-  (void)error;
-  if (bytes != LK_UNSET) lk_weights_set_capacity(context->env.weights, bytes);
+  LK_REQUIRE("cache_set_weights_capacity", error, context);
+  if (bytes != LK_UNSET) lk_weights_set_capacity(context->env.weights, capacity_of(bytes));
   return LK_OK;
 }
 
 static lk_status memory_set_limit(lk_context *context, uint64_t bytes, lk_error *error) {
+  LK_REQUIRE("memory_set_limit", error, context);
   if (bytes == 0) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to limit memory to 0 bytes: at least 1");
   }
@@ -78,7 +92,8 @@ static lk_status memory_set_limit(lk_context *context, uint64_t bytes, lk_error 
 }
 
 static lk_status cache_clear(lk_context *context, lk_executor *executor, lk_error *error) {
-  (void)error;
+  LK_REQUIRE("cache_clear", error, context);
+  LK_RETURN_NOT_OK(lk_executor_check(context, executor, "clear the cache", error));
   lk_cache_clear(context->env.cache, executor != NULL ? executor->quota : NULL);
   return LK_OK;
 }
@@ -91,6 +106,8 @@ static void cache_trim(lk_context *context) {
 
 static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stats *out,
                              lk_error *error) {
+  LK_REQUIRE("cache_stats", error, context, out);
+  LK_RETURN_NOT_OK(lk_executor_check(context, executor, "read statistics", error));
   lk_stats stats = {.struct_size = sizeof stats};
   lk_weights_stats weights = {0};
   lk_cache_get_stats(context->env.cache, executor != NULL ? executor->quota : NULL, &stats);
@@ -117,16 +134,23 @@ static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stat
 }
 
 static lk_status cache_visit(lk_context *context, lk_visit_fn visit, void *arg, lk_error *error) {
+  LK_REQUIRE("cache_visit", error, context, visit);
   return lk_cache_visit(context->env.cache, visit, arg, error);
 }
 
 static lk_status key_parse(lk_context *context, const char *text, lk_key **out_key,
                            lk_error *error) {
+  LK_REQUIRE("key_parse", error, context, text, out_key);
   return lk_key_parse(context->env.intern, &context->allocator, text, out_key, error);
 }
 
 static lk_status key_print(lk_context *context, const lk_key *key, char *buffer, size_t capacity,
                            size_t *out_length, lk_error *error) {
+  LK_REQUIRE("key_print", error, context, key);
+  if (key->names != 0 && key->names != lk_intern_serial(context->env.intern)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to print a key: it is one of another context, which has its names");
+  }
   return lk_key_print(context->env.intern, key, buffer, capacity, out_length, error);
 }
 
@@ -188,7 +212,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .op_run_alloc = lk_op_run_alloc,
       .frame_begin = lk_frame_begin,
       .frame_end = lk_frame_end,
-      .tensor_bytes = lk_layout_bytes,
+      .tensor_bytes = tensor_bytes,
       .tensor_convert = tensor_convert,
       .get_or_create = lk_user_get_or_create,
       .get_or_create_like = lk_user_get_or_create_like,

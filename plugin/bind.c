@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/prefetch.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/float_state.h"
@@ -93,6 +94,9 @@ static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, const lk_pla
 }
 
 static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error *error) {
+  if (bind->n_inputs > 0 && bind->inputs == NULL) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "inputs is NULL, but its count is not 0");
+  }
   if (bind->n_inputs != op->node.n_inputs || bind->n_outputs != op->node.n_outputs) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "%u inputs and %u outputs given, the node has %u and %u", bind->n_inputs,
@@ -224,10 +228,12 @@ cleanup:
 }
 
 lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, lk_error *error) {
+  LK_REQUIRE("op_bind", error, inout_plan);
   lk_status status = LK_OK;
   lk_plan *former = *inout_plan;
   lk_bind_desc read; /* set only where it is needed: an unchanged bind is a few comparisons */
   *inout_plan = NULL;
+  LK_TRY(LK_REQUIRED("op_bind", error, op, bind));
   if (bind->struct_size != sizeof *bind) { /* from another header */
     read = (lk_bind_desc)LK_BIND_DEFAULTS;
     LK_TRY(lk_struct_read(&read, sizeof read, bind, "a bind description", error));
@@ -272,6 +278,7 @@ void lk_ops_expect(lk_op *const *ops, uint32_t n_ops) {
 }
 
 lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *error) {
+  LK_REQUIRE("plan_info", error, plan, info);
   const lk_plan_body *body = lk_plan_get_body(plan);
   const lk_plan_info filled = {.struct_size = sizeof filled,
                                .bytes = body->bytes,
@@ -293,6 +300,7 @@ static lk_status check_index(const char *what, uint32_t index, uint32_t count, l
 }
 
 lk_status lk_plan_step(const lk_plan *plan, uint32_t index, lk_step_info *out, lk_error *error) {
+  LK_REQUIRE("plan_step", error, plan, out);
   const lk_plan_body *body = lk_plan_get_body(plan);
   LK_RETURN_NOT_OK(check_index("step", index, body->n_steps, error));
   const lk_step_info info = lk_step_describe(body, index);
@@ -300,6 +308,7 @@ lk_status lk_plan_step(const lk_plan *plan, uint32_t index, lk_step_info *out, l
 }
 
 lk_status lk_plan_block(const lk_plan *plan, uint32_t index, lk_block *out, lk_error *error) {
+  LK_REQUIRE("plan_block", error, plan, out);
   const lk_plan_body *body = lk_plan_get_body(plan);
   LK_RETURN_NOT_OK(check_index("block", index, body->n_blocks, error));
   const lk_block block = lk_plan_describe_block(body, index);
@@ -308,6 +317,7 @@ lk_status lk_plan_block(const lk_plan *plan, uint32_t index, lk_block *out, lk_e
 
 lk_status lk_plan_output(const lk_plan *plan, uint32_t index, lk_tensor_desc *out,
                          lk_error *error) {
+  LK_REQUIRE("plan_output", error, plan, out);
   const lk_plan_body *body = lk_plan_get_body(plan);
   LK_RETURN_NOT_OK(check_index("output", index, body->n_outputs, error));
   *out = lk_plan_body_output(body, index);

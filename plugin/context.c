@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/names.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "plugin/internal.h"
@@ -14,7 +15,7 @@
 static _Atomic uint64_t next_serial = 1;
 
 void lk_context_log(lk_context *context, lk_log_level level, const char *line) {
-  if (context->log != NULL && level != LK_LOG_OFF && (int32_t)level <= context->log_level) {
+  if (context->log != NULL && level > LK_LOG_DEFAULT && (int32_t)level <= context->log_level) {
     char safe[LK_TEXT_ESCAPED_BYTES(LK_ERROR_CAPACITY)];
     (void)lk_text_escape(line, safe, sizeof safe);
     context->log(context->log_user, level, safe);
@@ -49,6 +50,7 @@ static lk_status serve(lk_context *context, lk_error *error) {
 
 lk_status lk_context_create(const lk_context_options *options, lk_context **out_context,
                             lk_error *error) {
+  LK_REQUIRE("context_create", error, out_context);
   *out_context = NULL;
   lk_context_options read;
   uint8_t sources[LK_OPTION_PROCESSORS];
@@ -105,12 +107,15 @@ void lk_context_destroy(lk_context *context) {
 
 lk_status lk_executor_create(lk_context *context, const char *name, lk_executor **out_executor,
                              lk_error *error) {
+  LK_REQUIRE("executor_create", error, context, out_executor);
   *out_executor = NULL;
   lk_status status = LK_OK;
   const lk_allocator *allocator = &context->allocator;
   lk_executor *executor = lk_calloc(allocator, 1, sizeof *executor);
   if (executor == NULL) return lk_fail_memory(error, "an executor", sizeof *executor);
   executor->context = context;
+  executor->number = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed)
+                     << LK_EXECUTOR_SHIFT;
   executor->identity = lk_executor_identity_make(executor);
   executor->name = lk_strdup(allocator, name != NULL ? name : "");
   if (executor->name == NULL) {

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "plugin/frame.h"
@@ -29,6 +30,7 @@ static void lane_destroy(const lk_frame *frame, lk_lane *self) {
 }
 
 lk_status lk_frame_lanes(lk_frame *frame, uint32_t count, lk_error *error) {
+  LK_REQUIRE("frame_lanes", error, frame);
   const lk_allocator *allocator = &frame->executor->context->allocator;
   if (count <= frame->n_lanes) return LK_OK;
   if (count > LK_MAX_THREADS) {
@@ -52,6 +54,7 @@ cleanup:
 }
 
 lk_status lk_frame_create(lk_executor *executor, lk_frame **out_frame, lk_error *error) {
+  LK_REQUIRE("frame_create", error, executor, out_frame);
   *out_frame = NULL;
   lk_status status = LK_OK;
   const lk_allocator *allocator = &executor->context->allocator;
@@ -71,6 +74,7 @@ void lk_frame_bring_scratch(lk_frame *frame) {
 }
 
 lk_status lk_frame_watch(lk_frame *frame, const lk_watch *given, lk_error *error) {
+  LK_REQUIRE("frame_watch", error, frame);
   lk_watch watch = {0};
   frame->is_watched = false;
   if (given == NULL) return LK_OK;
@@ -153,10 +157,16 @@ cleanup:
 }
 
 lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error) {
+  LK_REQUIRE("frame_attach", error, frame, plan, out_slot);
   lk_status status = LK_OK;
   const lk_allocator *allocator = &frame->executor->context->allocator;
   const lk_plan_body *body = lk_plan_get_body(plan);
   lk_slot added = {.body = body, .is_long = lk_plan_body_is_long(body)};
+  if (body->node_serial >> LK_EXECUTOR_SHIFT != frame->executor->number >> LK_EXECUTOR_SHIFT) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to attach a plan: it is one of another executor, the frame takes those "
+                   "of its own");
+  }
   if (lk_plan_is_deferred(body)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to attach a plan: its shapes are known only when it runs, call "

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/team/float_state.h"
 #include "base/tensor.h"
@@ -12,6 +13,7 @@
 #include "plugin/table.h"
 
 lk_status lk_dims_new(const lk_allocator *allocator, lk_dims **out_dims, lk_error *error) {
+  LK_REQUIRE("dims_create", error, allocator, out_dims);
   *out_dims = lk_dims_create(allocator);
   return *out_dims != NULL ? LK_OK : lk_fail_memory(error, "a table of dimensions", 1);
 }
@@ -42,6 +44,7 @@ lk_status lk_node_infer(lk_dims *dims, const lk_node_desc *given, const lk_tenso
 lk_status lk_node_infer_values(lk_dims *dims, const lk_node_desc *given, const lk_tensor *inputs,
                                const int64_t *const *values, lk_tensor_desc *outputs,
                                int32_t *out_copy_of, int64_t *out_values, lk_error *error) {
+  LK_REQUIRE_AS("op_infer", "dims, node, outputs", error, dims, given, outputs);
   lk_status status = LK_OK;
   const lk_allocator *allocator = lk_dims_allocator(dims);
   lk_node_desc desc;

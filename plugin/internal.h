@@ -45,8 +45,13 @@ struct lk_context {
   lk_context_options made;               /* with what it was made */
 };
 
+/* The serial of an op has the number of its executor in front, so that plans tell whose they are.
+ * The number returns after 2^24 executors; it refuses mistakes, and is no identity. */
+#define LK_EXECUTOR_SHIFT 40
+
 struct lk_executor {
   lk_context *context;
+  uint64_t number; /* in front of the serials of its ops */
   lk_executor_identity identity;
   lk_quota *quota;
   char *name;
@@ -118,6 +123,14 @@ static inline lk_key_call lk_call_make(const lk_context *context, int32_t in_pla
     call.thread_generation = thread.generation;
   }
   return call;
+}
+
+/* Whether `executor` (may be NULL) is one of `context`. The sentence begins "failed to <verb>". */
+static inline lk_status lk_executor_check(const lk_context *context, const lk_executor *executor,
+                                          const char *verb, lk_error *error) {
+  if (executor == NULL || executor->context == context) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to %s: the executor is one of another context",
+                 verb);
 }
 
 /* ---- options.c ---- */

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/names.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
@@ -85,6 +86,7 @@ static lk_status make_head(const lk_executor *executor, const lk_key_desc *desc,
 
 lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const lk_key_desc *given,
                              lk_key **out_key, lk_error *error) {
+  LK_REQUIRE_AS("key_create", "context, desc, out_key", error, context, given, out_key);
   *out_key = NULL;
   lk_status status = LK_OK;
   lk_key_desc desc = {0};
@@ -92,6 +94,7 @@ lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const l
   lk_key_builder builder;
   lk_words words;
   lk_key key;
+  LK_RETURN_NOT_OK(lk_executor_check(context, executor, "make a key", error));
   LK_RETURN_NOT_OK(lk_struct_read(&desc, sizeof desc, given, "a key description", error));
   if (desc.name == NULL || desc.kind > LK_KEY_RUN) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -118,7 +121,7 @@ __attribute__((noinline)) static lk_status refuse_asked(const lk_key *key, const
                                                         lk_error *error) {
   const char *kind = lk_kind_name(lk_key_get_head(key)->kind);
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to %s a value: its key is %s%s; one of this context is required, of "
+                 "failed to %s: its key is %s%s; one of this context is required, of "
                  "key_create, or of kind user",
                  verb, key->names == 0 ? "of kind " : "of another context",
                  key->names != 0 ? ""
@@ -130,10 +133,7 @@ __attribute__((noinline)) static lk_status refuse_asked(const lk_key *key, const
  * are this context's. `verb`: what it wants to do. */
 static inline lk_status check_asked(const lk_context *context, const lk_executor *executor,
                                     const lk_key *key, const char *verb, lk_error *error) {
-  if (executor != NULL && executor->context != context) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to %s a value: the executor is one of another context", verb);
-  }
+  LK_RETURN_NOT_OK(lk_executor_check(context, executor, verb, error));
   if (key->names == lk_intern_serial(context->env.intern)) return LK_OK;
   return refuse_asked(key, verb, error);
 }
@@ -145,8 +145,9 @@ static lk_quota *quota_of(const lk_executor *executor) {
 lk_status lk_user_get_or_create(lk_context *context, lk_executor *executor, const lk_key *key,
                                 lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                                 lk_error *error) {
+  LK_REQUIRE("get_or_create", error, context, key, build, out_ref);
   *out_ref = NULL;
-  LK_RETURN_NOT_OK(check_asked(context, executor, key, "get", error));
+  LK_RETURN_NOT_OK(check_asked(context, executor, key, "get a value", error));
   return lk_cache_get(context->env.cache, quota_of(executor), key, build, arg, out_ref, out_hit,
                       error);
 }
@@ -154,6 +155,7 @@ lk_status lk_user_get_or_create(lk_context *context, lk_executor *executor, cons
 lk_status lk_user_get_or_create_text(lk_context *context, lk_executor *executor, const char *text,
                                      lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                                      lk_error *error) {
+  LK_REQUIRE("get_or_create_text", error, context, text, build, out_ref);
   *out_ref = NULL;
   lk_key *key = NULL;
   LK_RETURN_NOT_OK(lk_key_parse(context->env.intern, &context->allocator, text, &key, error));
@@ -165,15 +167,17 @@ lk_status lk_user_get_or_create_text(lk_context *context, lk_executor *executor,
 
 lk_status lk_user_find(lk_context *context, lk_executor *executor, const lk_key *key,
                        lk_ref **out_ref, lk_error *error) {
+  LK_REQUIRE("cache_find", error, context, key, out_ref);
   *out_ref = NULL;
-  LK_RETURN_NOT_OK(check_asked(context, executor, key, "find", error));
+  LK_RETURN_NOT_OK(check_asked(context, executor, key, "find a value", error));
   return lk_cache_find(context->env.cache, quota_of(executor), key, out_ref, error);
 }
 
 lk_status lk_user_drop(lk_context *context, lk_executor *executor, const lk_key *key,
                        uint64_t *out_dropped, lk_error *error) {
+  LK_REQUIRE("cache_drop", error, context, key);
   if (out_dropped != NULL) *out_dropped = 0;
-  LK_RETURN_NOT_OK(check_asked(context, executor, key, "drop", error));
+  LK_RETURN_NOT_OK(check_asked(context, executor, key, "drop a value", error));
   const uint64_t dropped = lk_cache_drop(context->env.cache, quota_of(executor), key);
   if (out_dropped != NULL) *out_dropped = dropped;
   return LK_OK;
@@ -182,6 +186,8 @@ lk_status lk_user_drop(lk_context *context, lk_executor *executor, const lk_key 
 lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor, const lk_key *like,
                                      const lk_key_desc *given, lk_build_fn build, void *arg,
                                      lk_ref **out_ref, int *out_hit, lk_error *error) {
+  LK_REQUIRE_AS("get_or_create_like", "context, like, desc, build, out_ref", error, context, like,
+                given, build, out_ref);
   *out_ref = NULL;
   lk_status status = LK_OK;
   lk_key_desc copy;
@@ -189,7 +195,7 @@ lk_status lk_user_get_or_create_like(lk_context *context, lk_executor *executor,
   lk_key_builder builder;
   lk_words words;
   lk_key key;
-  LK_RETURN_NOT_OK(check_asked(context, executor, like, "get", error));
+  LK_RETURN_NOT_OK(check_asked(context, executor, like, "get a value", error));
   /* hosts of today's header need no copy: this is asked for every run of a graph */
   if (given == NULL || given->struct_size != sizeof copy) {
     memset(&copy, 0, sizeof copy);

@@ -14,6 +14,13 @@
 #define MAX_OPTIONAL_INPUTS 64 /* absent inputs are bits of one word */
 
 static lk_status check_inputs(const lk_node_desc *desc, lk_error *error) {
+  for (uint32_t i = 0; i < desc->n_inputs; i++) {
+    const uint32_t flags = desc->inputs[i].flags;
+    if ((flags & ~(uint32_t)(LK_INPUT_ABSENT | LK_INPUT_COPY)) == 0) continue;
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "input %" PRIu32 " has flags 0x%" PRIx32 ", those of lk_input_flags are known",
+                   i, flags);
+  }
   for (uint32_t i = MAX_OPTIONAL_INPUTS; i < desc->n_inputs; i++) {
     if ((desc->inputs[i].flags & LK_INPUT_ABSENT) == 0) continue;
     return lk_fail(error, LK_OUT_OF_RANGE, "input %" PRIu32 " is absent, only the first %d may be",

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/owner.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/float_state.h"
@@ -225,12 +226,13 @@ static lk_status fill(lk_op *op, const lk_node_desc *given, lk_error *error) {
 
 lk_status lk_op_create(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
                        lk_error *error) {
+  LK_REQUIRE("op_create", error, executor, node, out_op);
   *out_op = NULL;
   lk_status status = LK_OK;
   lk_op *op = lk_calloc(&executor->context->allocator, 1, sizeof *op);
   if (op == NULL) return lk_fail_memory(error, "an op", sizeof *op);
   op->executor = executor;
-  op->serial = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed);
+  op->serial = executor->number | atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed);
   const lk_float_state host_float = lk_float_begin(); /* attributes are computed with */
   const lk_status filled = fill(op, node, error);
   lk_float_end(host_float);
@@ -262,6 +264,7 @@ void lk_op_destroy(lk_op *op) {
 }
 
 lk_status lk_op_info_get(const lk_op *op, lk_op_info *info, lk_error *error) {
+  LK_REQUIRE("op_info", error, op, info);
   const lk_op_row *row = &op->node.class_->row;
   const lk_op_info filled = {.struct_size = sizeof filled,
                              .row = row,

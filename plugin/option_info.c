@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/names.h"
+#include "base/require.h"
 #include "base/struct.h"
 #include "base/team/budget.h"
 #include "base/team/processors.h"
@@ -108,6 +109,7 @@ static void fill(lk_context *context, lk_option option, lk_option_info *info) {
 
 lk_status lk_option_info_get(lk_context *context, uint32_t index, lk_option_info *out,
                              lk_error *error) {
+  LK_REQUIRE("option_info", error, context, out);
   if (index >= LK_OPTION_COUNT) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe option %" PRIu32 ": there are %d",
                    index, LK_OPTION_COUNT);

@@ -75,7 +75,11 @@ static lk_status check_struct(const lk_context_options *options, lk_error *error
   }
   LK_RETURN_NOT_OK(check_range("cache_mode", options->cache_mode, 0, LK_CACHE_SHARED, error));
   LK_RETURN_NOT_OK(check_range("threads", options->threads, 0, LK_MAX_THREADS, error));
-  return check_range("verbose", options->verbose, -1, LK_LOG_DEBUG, error);
+  return check_range("verbose", options->verbose, LK_LOG_OFF, LK_LOG_DEBUG, error);
+}
+
+static bool is_unset(uint64_t amount) {
+  return amount == 0 || amount == LK_UNSET;
 }
 
 static void note(uint8_t sources[LK_OPTION_PROCESSORS], lk_option option, bool is_given) {
@@ -83,15 +87,19 @@ static void note(uint8_t sources[LK_OPTION_PROCESSORS], lk_option option, bool i
 }
 
 static void note_given(const lk_context_options *options, uint8_t sources[LK_OPTION_PROCESSORS]) {
-  const uint64_t memory = options->memory_bytes;
   note(sources, LK_OPTION_CACHE_MODE, options->cache_mode != LK_CACHE_DEFAULT);
-  note(sources, LK_OPTION_CACHE_ENTRIES, options->cache_entries != LK_UNSET);
-  note(sources, LK_OPTION_CACHE_BYTES, options->cache_bytes != LK_UNSET);
-  note(sources, LK_OPTION_WEIGHTS_BYTES, options->weights_bytes != LK_UNSET);
-  note(sources, LK_OPTION_MEMORY_BYTES, memory != LK_UNSET && memory != 0);
+  note(sources, LK_OPTION_CACHE_ENTRIES, !is_unset(options->cache_entries));
+  note(sources, LK_OPTION_CACHE_BYTES, !is_unset(options->cache_bytes));
+  note(sources, LK_OPTION_WEIGHTS_BYTES, !is_unset(options->weights_bytes));
+  note(sources, LK_OPTION_MEMORY_BYTES, !is_unset(options->memory_bytes));
   note(sources, LK_OPTION_THREADS, options->threads != 0);
-  note(sources, LK_OPTION_VERBOSE, options->verbose != -1);
+  note(sources, LK_OPTION_VERBOSE, options->verbose != LK_LOG_DEFAULT);
   note(sources, LK_OPTION_SOCKET, options->socket != NULL);
+}
+
+/* An amount that is given, as the cache takes it. */
+static void read_none(uint64_t *amount) {
+  if (*amount == LK_NONE) *amount = 0;
 }
 
 static lk_status read_cache(lk_context_options *out, uint8_t sources[LK_OPTION_PROCESSORS],
@@ -100,17 +108,20 @@ static lk_status read_cache(lk_context_options *out, uint8_t sources[LK_OPTION_P
     out->cache_mode = LK_CACHE_SHARED;
     LK_RETURN_NOT_OK(read_mode(&out->cache_mode, &sources[LK_OPTION_CACHE_MODE], error));
   }
-  if (out->cache_entries == LK_UNSET) {
+  if (sources[LK_OPTION_CACHE_ENTRIES] == LK_FROM_DEFAULT) {
     out->cache_entries = DEFAULT_ENTRIES;
-    LK_RETURN_NOT_OK(read_number("LATCHKEY_CACHE_ENTRIES", false, 0, LK_UNLIMITED - 1,
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_CACHE_ENTRIES", false, 0, LK_NONE - 1,
                                  &out->cache_entries, &sources[LK_OPTION_CACHE_ENTRIES], error));
   }
-  if (out->cache_bytes == LK_UNSET) {
+  if (sources[LK_OPTION_CACHE_BYTES] == LK_FROM_DEFAULT) {
     out->cache_bytes = DEFAULT_BYTES;
-    LK_RETURN_NOT_OK(read_number("LATCHKEY_CACHE_BYTES", true, 0, LK_UNLIMITED - 1,
-                                 &out->cache_bytes, &sources[LK_OPTION_CACHE_BYTES], error));
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_CACHE_BYTES", true, 0, LK_NONE - 1, &out->cache_bytes,
+                                 &sources[LK_OPTION_CACHE_BYTES], error));
   }
-  if (out->weights_bytes == LK_UNSET) out->weights_bytes = LK_UNLIMITED;
+  if (sources[LK_OPTION_WEIGHTS_BYTES] == LK_FROM_DEFAULT) out->weights_bytes = LK_UNLIMITED;
+  read_none(&out->cache_entries);
+  read_none(&out->cache_bytes);
+  read_none(&out->weights_bytes);
   return LK_OK;
 }
 
@@ -148,15 +159,15 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
     bool by_group = false;
     out->memory_bytes = lk_machine_memory(&by_group);
     sources[LK_OPTION_MEMORY_BYTES] = by_group ? LK_FROM_CGROUP : LK_FROM_MACHINE;
-    LK_RETURN_NOT_OK(read_number("LATCHKEY_MEMORY_BYTES", true, 1, LK_UNLIMITED - 1,
-                                 &out->memory_bytes, &sources[LK_OPTION_MEMORY_BYTES], error));
+    LK_RETURN_NOT_OK(read_number("LATCHKEY_MEMORY_BYTES", true, 1, LK_NONE - 1, &out->memory_bytes,
+                                 &sources[LK_OPTION_MEMORY_BYTES], error));
   }
   if (out->socket == NULL) read_socket(out, &sources[LK_OPTION_SOCKET]);
-  if (out->verbose == -1) {
+  if (out->verbose == LK_LOG_DEFAULT) {
     uint64_t verbose = LK_LOG_WARNING;
     LK_RETURN_NOT_OK(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose,
                                  &sources[LK_OPTION_VERBOSE], error));
-    out->verbose = (int32_t)verbose;
+    out->verbose = verbose == 0 ? LK_LOG_OFF : (int32_t)verbose;
   }
   return LK_OK;
 }

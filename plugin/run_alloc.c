@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
@@ -63,6 +64,8 @@ static size_t count_dims(const lk_op *op) {
 lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
                           lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs,
                           lk_error *error) {
+  LK_REQUIRE_AS("op_run_alloc", "frame, op, bind, alloc, outputs", error, frame, op, given, alloc,
+                outputs);
   lk_status status = LK_OK;
   const lk_allocator *allocator = &op->executor->context->allocator;
   const uint32_t n_inputs = op->node.n_inputs, n_outputs = op->node.n_outputs;

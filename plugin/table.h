@@ -23,7 +23,7 @@ lk_status lk_option_info_get(lk_context *context, uint32_t index, lk_option_info
 /* threads.c */
 lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *ask, int32_t *out_threads,
                            lk_error *error);
-void lk_threads_leave(lk_context *context, int32_t threads);
+void lk_threads_leave(lk_context *context);
 lk_status lk_threads_stats_get(lk_threads_stats *out, lk_error *error);
 lk_status lk_processors_set(int32_t processors, lk_error *error);
 int32_t lk_processors_get(void);

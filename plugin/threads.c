@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/parse.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/team/budget.h"
@@ -15,6 +16,7 @@
 
 lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int32_t *out_threads,
                            lk_error *error) {
+  LK_REQUIRE_AS("threads_enter", "context, ask, out_threads", error, context, given, out_threads);
   lk_threads_ask read; /* set only where it is needed */
   *out_threads = 0;
   if (given->struct_size != sizeof *given) { /* from another header */
@@ -40,9 +42,9 @@ lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int
   return LK_OK;
 }
 
-void lk_threads_leave(lk_context *context, int32_t threads) {
+void lk_threads_leave(lk_context *context) {
   (void)context;
-  lk_budget_leave(threads);
+  lk_budget_leave();
 }
 
 lk_status lk_threads_stats_get(lk_threads_stats *out, lk_error *error) {
@@ -105,6 +107,7 @@ uint64_t lk_loan_assist(lk_context *context, lk_loan *loan) {
 
 lk_status lk_machine_peak_measure(lk_context *context, int32_t threads, lk_machine_peak *out,
                                   lk_error *error) {
+  LK_REQUIRE("machine_peak", error, context, out);
   if (threads < 0 || threads > LK_MAX_THREADS) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to measure the machine with %" PRId32 " threads: 0 to %d", threads,

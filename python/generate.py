@@ -17,6 +17,7 @@ CONSTANTS = """
 #define LK_SESSION_API_VERSION ...
 static const uint64_t LK_UNSET;
 static const uint64_t LK_UNLIMITED;
+static const uint64_t LK_NONE;
 """
 
 # Python functions that the library calls.

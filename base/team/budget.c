@@ -249,8 +249,9 @@ static budget without(budget now, int threads) {
   return now;
 }
 
-void lk_budget_leave(int threads) {
-  if (--self.depth > 0) return;
+void lk_budget_leave(void) {
+  if (self.depth == 0 || --self.depth > 0) return;
+  const int threads = self.granted;
   uint64_t bits = atomic_load_explicit(&word, memory_order_relaxed);
   budget now = unpack(bits);
   while (!now.has_queue) {

@@ -32,8 +32,9 @@ typedef struct lk_budget_ask {
  * then nothing is granted. A thread that is inside already, in a callback say, gets `least` at
  * once: it is counted already, and would wait for itself. */
 int lk_budget_enter(const lk_budget_ask *ask);
-/* What lk_budget_enter granted; on the same thread. */
-void lk_budget_leave(int threads);
+/* Gives back what lk_budget_enter granted, on the same thread. A thread that is not inside gives
+ * nothing back. */
+void lk_budget_leave(void);
 /* What this thread has been granted; 0: it is not inside. */
 int lk_budget_granted(void);
 

@@ -163,7 +163,7 @@ static float run_at_the_same_time(lk_context *context, model models[2], float *i
   int32_t threads = 0;
   check(api->threads_enter(context, &ask, &threads, &error), "threads_enter");
   api->parallel_run(context, threads, run_models, &both);
-  api->threads_leave(context, threads);
+  api->threads_leave(context);
   printf("at the same time: on %d threads\n", threads);
   return fmaxf(both.worst[0], both.worst[1]);
 }

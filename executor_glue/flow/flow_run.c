@@ -334,6 +334,7 @@ static lk_status hand_over_one(const lk_flow *flow, const lk_graph_run *run, uin
   }
   const size_t bytes = lk_flow_value_bytes(&made->desc);
   if (bytes > 0) memmove(to, made->data, bytes);
+  if (run->place == NULL) run->outputs[output].desc = made->desc;
   return LK_OK;
 }
 

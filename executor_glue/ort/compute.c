@@ -186,7 +186,7 @@ static lk_status enter_and_run(lk_ort_subgraph *subgraph, OrtKernelContext *cont
   int32_t threads = 0;
   LK_RETURN_NOT_OK(latchkey->threads_enter(from, &ask, &threads, error));
   const lk_status status = run_on(subgraph, context, stop, threads, error);
-  latchkey->threads_leave(from, threads);
+  latchkey->threads_leave(from);
   return status;
 }
 

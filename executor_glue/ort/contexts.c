@@ -7,7 +7,7 @@
 
 static void log_line(void *user, lk_log_level level, const char *line) {
   static const OrtLoggingLevel levels[] = {
-      [LK_LOG_OFF] = ORT_LOGGING_LEVEL_VERBOSE,
+      [LK_LOG_DEFAULT] = ORT_LOGGING_LEVEL_VERBOSE,
       [LK_LOG_WARNING] = ORT_LOGGING_LEVEL_WARNING,
       [LK_LOG_INFO] = ORT_LOGGING_LEVEL_INFO,
       [LK_LOG_DEBUG] = ORT_LOGGING_LEVEL_VERBOSE,

@@ -23,13 +23,13 @@ static lk_status set_claim(const char *value, lk_ort_options *out) {
   return allowed_if(out->claims_all || strcmp(value, "gains") == 0);
 }
 
-/* The two largest numbers mean something else in a context's options: LK_UNLIMITED and LK_UNSET. */
+/* The largest numbers mean something else in a context's options, and so does 0. */
 static lk_status set_amount(const char *value, bool units, uint64_t least, uint64_t *out) {
   uint64_t number = 0;
-  if (!lk_parse_number(value, units, &number) || number < least || number >= LK_UNLIMITED) {
+  if (!lk_parse_number(value, units, &number) || number < least || number >= LK_NONE) {
     return LK_OUT_OF_RANGE;
   }
-  *out = number;
+  *out = number != 0 ? number : LK_NONE;
   return LK_OK;
 }
 
@@ -67,7 +67,7 @@ static lk_status set_log_level(const char *value, lk_ort_options *out) {
   static const char *const names[] = {"off", "warning", "info", "debug"};
   int32_t level = 0;
   while (level < 4 && strcmp(value, names[level]) != 0) level++;
-  out->context.verbose = level;
+  out->context.verbose = level != 0 ? level : LK_LOG_OFF;
   return allowed_if(level < 4);
 }
 

@@ -75,7 +75,7 @@ static const char *broken_by_output(const lk_tensor_desc *made, const lk_tensor 
                                     int64_t elements, bool exact) {
   if (room->desc.dtype != made->dtype) return "the types must be equal";
   if (exact && !has_shape(&room->desc, made)) return "the shapes must be equal";
-  if (elements != lk_elements(made)) return "the numbers of elements must be equal";
+  if (elements < lk_elements(made)) return "the room must have as many elements at least";
   if (room->desc.layout != LK_LAYOUT_PLAIN) return "the layout must be plain";
   if (!is_aligned(room)) return "data must be aligned to the element size";
   return NULL;

@@ -52,7 +52,7 @@ static lk_status enter(lk_invocation *invocation, const lk_graph_run *run, lk_er
 
 static void leave(lk_invocation *invocation) {
   const lk_program *program = invocation->executor->program;
-  if (invocation->has_threads) program->api->threads_leave(program->context, invocation->threads);
+  if (invocation->has_threads) program->api->threads_leave(program->context);
   if (invocation->has_place) lk_run_limit_leave(&invocation->executor->limit);
   invocation->has_threads = invocation->has_place = false;
 }
@@ -223,10 +223,11 @@ static lk_status make_outputs(lk_invocation *invocation, const lk_graph_run *run
 
 static void hand_over_outputs(const lk_invocation *invocation, const lk_graph_run *run) {
   const lk_run_plan *plan = lk_plan_entry_plan(invocation->entry);
+  if (run->place != NULL) return;
   for (size_t i = 0; i < plan->program->graph->n_outputs; i++) {
-    if (!invocation->owned[i]) continue;
+    if (!invocation->wanted[i]) continue;
     run->outputs[i].desc = plan->outputs[i];
-    run->outputs[i].data = invocation->outputs[i];
+    if (invocation->owned[i]) run->outputs[i].data = invocation->outputs[i];
   }
 }
 

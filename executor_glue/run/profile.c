@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "executor_glue/run/run_times.h"
@@ -108,6 +109,7 @@ static void drop_entries(lk_profile *profile, size_t left) {
 
 lk_status lk_profile_create(const lk_allocator *allocator, lk_profile **out_profile,
                             lk_error *error) {
+  LK_REQUIRE("profile_create", error, out_profile);
   if (allocator == NULL) allocator = lk_allocator_default();
   *out_profile = lk_calloc(allocator, 1, sizeof **out_profile);
   if (*out_profile == NULL) return lk_fail_memory(error, "a profile", sizeof **out_profile);
@@ -131,11 +133,13 @@ void lk_profile_destroy(lk_profile *profile) {
 }
 
 lk_status lk_profile_info_get(const lk_profile *profile, lk_profile_info *out, lk_error *error) {
+  LK_REQUIRE("profile_info", error, profile, out);
   return lk_struct_write(out, &profile->total, sizeof profile->total, "lk_profile_info", error);
 }
 
 lk_status lk_profile_entry_get(const lk_profile *profile, uint32_t index, lk_profile_entry *out,
                                lk_error *error) {
+  LK_REQUIRE("profile_entry", error, profile, out);
   if (index >= profile->total.n_entries) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to show entry %" PRIu32 " of a profile: it has %" PRIu32, index,

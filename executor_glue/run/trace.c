@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fork.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 
@@ -89,11 +90,9 @@ static void hear(void *user, const lk_event_info *info);
 
 lk_status lk_trace_create(lk_context *context, const lk_trace_options *options,
                           lk_trace **out_trace, lk_error *error) {
+  LK_REQUIRE("trace_create", error, context, out_trace);
   lk_trace_options read;
   *out_trace = NULL;
-  if (context == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to make a trace: context is NULL, required");
-  }
   LK_RETURN_NOT_OK(read_options(options, &read, error));
   const lk_api *api = lk_get_api(LK_API_VERSION);
   const lk_allocator *allocator = api->context_allocator(context);
@@ -212,6 +211,7 @@ const lk_allocator *lk_trace_allocator(const lk_trace *trace) {
 }
 
 lk_status lk_trace_info_get(lk_trace *trace, lk_trace_info *out, lk_error *error) {
+  LK_REQUIRE("trace_info", error, trace, out);
   unused_labels unused = {NULL};
   lock(trace, &unused);
   const lk_trace_info info = {.struct_size = sizeof info,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/whole_file.h"
@@ -274,6 +275,7 @@ static void put_all(writer *self, const lk_trace_copy *copy) {
 }
 
 lk_status lk_trace_text(lk_trace *trace, char **out_text, lk_error *error) {
+  LK_REQUIRE("trace_text", error, trace, out_text);
   lk_trace_copy copy;
   *out_text = NULL;
   LK_RETURN_NOT_OK(lk_trace_copy_create(trace, &copy, error));
@@ -303,6 +305,7 @@ static lk_status write_to(lk_whole_file *file, const lk_trace_copy *copy, lk_err
 }
 
 lk_status lk_trace_save(lk_trace *trace, const char *path, lk_error *error) {
+  LK_REQUIRE("trace_save", error, trace, path);
   lk_trace_copy copy;
   lk_whole_file file;
   if (path == NULL) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "executor_glue/passes/pass.h"
@@ -45,17 +46,20 @@ static lk_status fill_value(const lk_session *session, const int32_t *values, si
 
 static lk_status input_info(const lk_session *session, uint32_t index, lk_value_info *out,
                             lk_error *error) {
+  LK_REQUIRE("input_info", error, session, out);
   const lk_graph *graph = session->graph;
   return fill_value(session, graph->inputs, graph->n_inputs, "input", index, out, error);
 }
 
 static lk_status output_info(const lk_session *session, uint32_t index, lk_value_info *out,
                              lk_error *error) {
+  LK_REQUIRE("output_info", error, session, out);
   const lk_graph *graph = session->graph;
   return fill_value(session, graph->outputs, graph->n_outputs, "output", index, out, error);
 }
 
 static lk_status model_info(const lk_session *session, lk_model_info *out, lk_error *error) {
+  LK_REQUIRE("model_info", error, session, out);
   return lk_struct_write(out, &session->graph->model, sizeof session->graph->model, "lk_model_info",
                          error);
 }
@@ -84,6 +88,7 @@ static lk_status check_node(const lk_session *session, uint32_t index, lk_error 
 
 static lk_status node_info(const lk_session *session, uint32_t index, lk_session_node *out,
                            lk_error *error) {
+  LK_REQUIRE("node_info", error, session, out);
   const lk_graph *graph = session->graph;
   LK_RETURN_NOT_OK(check_node(session, index, error));
   const lk_node *node = &graph->nodes[index];
@@ -102,6 +107,7 @@ static lk_status node_info(const lk_session *session, uint32_t index, lk_session
 
 static lk_status node_stats(const lk_session *session, uint32_t index, lk_node_stats *out,
                             lk_error *error) {
+  LK_REQUIRE("node_stats", error, session, out);
   LK_RETURN_NOT_OK(check_node(session, index, error));
   const lk_node_stats stats = lk_flow_node_stats(session->flow, index);
   return lk_struct_write(out, &stats, sizeof stats, "lk_node_stats", error);
@@ -109,6 +115,7 @@ static lk_status node_stats(const lk_session *session, uint32_t index, lk_node_s
 
 static lk_status sizes_visit(lk_session *session, lk_size_fn visit, void *arg, uint64_t *out_lost,
                              lk_error *error) {
+  LK_REQUIRE("sizes_visit", error, session, visit);
   uint64_t lost = 0;
   LK_RETURN_NOT_OK(lk_flow_visit_sizes(session->flow, visit, arg, &lost, error));
   if (out_lost != NULL) *out_lost = lost;
@@ -122,6 +129,7 @@ static uint32_t pass_count(const lk_session *session) {
 
 static lk_status pass_info(const lk_session *session, uint32_t index, lk_session_pass *out,
                            lk_error *error) {
+  LK_REQUIRE("pass_info", error, session, out);
   if (index >= lk_n_passes) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe pass %" PRIu32 ": there are %zu",
                    index, lk_n_passes);

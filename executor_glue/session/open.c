@@ -144,7 +144,7 @@ static lk_graph_executor_options executor_options(const lk_api *api,
   const uint32_t processors = (uint32_t)api->processors_get();
   const uint32_t inter = options->inter > 0 ? (uint32_t)options->inter : processors;
   return (lk_graph_executor_options){
-      .run_plans = options->run_plans != 0,
+      .run_plans = options->run_plans >= 0,
       .workers = options->executor == LK_EXECUTOR_PARALLEL ? inter : 1,
       .max_runs = fails && options->max_runs == 0 ? processors : options->max_runs,
       .fail_busy = fails};

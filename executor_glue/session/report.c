@@ -1,12 +1,14 @@
 /* What a session counts: as a struct, and all of it as JSON; and a context by itself. */
 #include "executor_glue/report/report.h"
 #include "base/alloc.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "executor_glue/report/json.h"
 #include "executor_glue/session/session.h"
 
 lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_error *error) {
+  LK_REQUIRE("stats", error, session, out);
   lk_session_stats stats = {.struct_size = sizeof stats,
                             .nodes_in_file = session->graph->n_nodes_in_file,
                             .nodes = session->graph->n_nodes,
@@ -79,6 +81,7 @@ static json_t *session_json(lk_session *session, const lk_session_stats *stats) 
 }
 
 lk_status lk_session_report(lk_session *session, char **out_text, lk_error *error) {
+  LK_REQUIRE("report", error, session, out_text);
   lk_session_stats stats = {.struct_size = sizeof stats};
   *out_text = NULL;
   LK_RETURN_NOT_OK(lk_session_get_stats(session, &stats, error));
@@ -93,12 +96,9 @@ void lk_session_report_release(lk_session *session, char *text) {
 }
 
 lk_status lk_context_report(lk_context *context, char **out_text, lk_error *error) {
+  LK_REQUIRE("context_report", error, context, out_text);
   const lk_api *api = lk_get_api(LK_API_VERSION);
   *out_text = NULL;
-  if (context == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to make a context's report: context is NULL, required");
-  }
   lk_json json = lk_json_begin(lk_report_begin(api));
   lk_json_set(&json, "context", lk_report_context(api, context));
   return lk_report_text(api->context_allocator(context), lk_json_end(&json), out_text, error);

@@ -105,7 +105,10 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
   lk_status status = LK_OK;
   for (uint32_t i = 0; i < n_outputs; i++) {
     const lk_tensor *result = &call->outputs[call->numbers[i]];
-    if (outputs[i].tensor.data != NULL) continue; /* the caller's own */
+    if (outputs[i].tensor.data != NULL) { /* the caller's own */
+      outputs[i].tensor.desc = result->desc;
+      continue;
+    }
     if (status == LK_OK) status = lk_session_output_add(session, result->data, error);
     if (status == LK_OK) {
       outputs[i].tensor = *result;
@@ -123,7 +126,7 @@ static void look_at_mapping(lk_session *session) {
   const uint64_t builds = lk_flow_builds(session->flow) + 1;
   const bool has_built =
       atomic_load_explicit(&session->builds_seen, memory_order_relaxed) != builds;
-  if (!has_built && (session->options.run_plans != 0 || !session->has_lendable)) return;
+  if (!has_built && (session->options.run_plans >= 0 || !session->has_lendable)) return;
   atomic_store(&session->builds_seen, builds);
   lk_stats stats = {.struct_size = sizeof stats};
   if (session->api->cache_stats(session->context, NULL, &stats, NULL) != LK_OK) return;

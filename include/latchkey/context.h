@@ -19,11 +19,15 @@ typedef enum lk_cache_mode {
   LK_CACHE_SHARED = 3   /* one table for all threads, a front table for each */
 } lk_cache_mode;
 
+/* What an amount of lk_context_options may be besides a number. 0 is LK_UNSET there, so that a
+ * struct of zeroes with its struct_size has the defaults. */
 #define LK_UNSET UINT64_MAX /* not given: the environment decides, then the default */
 #define LK_UNLIMITED (UINT64_MAX - 1)
+#define LK_NONE (UINT64_MAX - 2) /* no entry, no byte: nothing is kept */
 
 typedef enum lk_log_level {
-  LK_LOG_OFF = 0,
+  LK_LOG_OFF = -1,
+  LK_LOG_DEFAULT = 0, /* as an option: LATCHKEY_VERBOSE, else warnings */
   LK_LOG_WARNING = 1,
   LK_LOG_INFO = 2,
   LK_LOG_DEBUG = 3
@@ -32,18 +36,19 @@ typedef enum lk_log_level {
 /* Called from any thread, with one line without a newline. It must not call the library. */
 typedef void (*lk_log_fn)(void *user, lk_log_level level, const char *line);
 
-/* Set to LK_CONTEXT_OPTIONS_INIT, then change what is wanted. A value comes from here first, then
- * from the environment variable, then from the default. A bad value anywhere is LK_OUT_OF_RANGE and
- * names the option or variable and its range. */
+/* Set to LK_CONTEXT_OPTIONS_INIT, then change what is wanted. Zero means "not given" in every
+ * member. A value comes from here first, then from the environment variable, then from the default.
+ * A bad value anywhere is LK_OUT_OF_RANGE and names the option or variable and its range. */
 typedef struct lk_context_options {
   size_t struct_size;
   lk_allocator allocator; /* {0}: the C library's */
   uint32_t cache_mode;    /* lk_cache_mode; LATCHKEY_CACHE=off|thread|shared; default shared */
   int32_t threads;        /* 0 = unset; 1..1024; LATCHKEY_THREADS; default: processors_get */
-  uint64_t cache_entries; /* LATCHKEY_CACHE_ENTRIES; default 65536; 0 disables */
-  uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 20 MiB; 0 disables */
+  /* 0 = unset. Of these three, LK_NONE keeps nothing; the environment says that by 0. */
+  uint64_t cache_entries; /* LATCHKEY_CACHE_ENTRIES; default 65536 */
+  uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 20 MiB */
   uint64_t weights_bytes; /* packed weights; default unlimited */
-  int32_t verbose;        /* -1 = unset; lk_log_level; LATCHKEY_VERBOSE=0..3; default 1 */
+  int32_t verbose;        /* lk_log_level; 0 = unset; LATCHKEY_VERBOSE=0..3, where 0 is off */
   uint32_t weights_apart; /* not 0: packed weights do not count for memory_bytes */
   lk_log_fn log;          /* NULL: lines are dropped */
   void *log_user;
@@ -64,7 +69,7 @@ typedef struct lk_context_options {
 
 #define LK_CONTEXT_OPTIONS_INIT                                                                    \
   {                                                                                                \
-    sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, -1, 0,     \
+    sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, 0, 0,      \
         NULL, NULL, LK_UNSET, NULL, NULL, NULL                                                     \
   }
 
@@ -124,7 +129,6 @@ typedef struct lk_kind_stats {
 
 typedef struct lk_stats {
   size_t struct_size;
-  lk_kind_stats kind[LK_KIND_COUNT];
   uint64_t entries, bytes, peak_bytes;       /* linked in the cache */
   uint64_t unlinked_bytes;                   /* evicted, still in use by somebody */
   uint64_t capacity_entries, capacity_bytes; /* LK_UNLIMITED: none */
@@ -143,6 +147,7 @@ typedef struct lk_stats {
   /* Constants that plans read where their owner has them, such as a mapped file, and that do not
    * count: those of LK_LENT_LEAST_BYTES and more which are not packed. */
   uint64_t weights_lent_bytes;
+  lk_kind_stats kind[LK_KIND_COUNT]; /* last: a further kind moves nothing */
 } lk_stats;
 
 #ifdef __cplusplus

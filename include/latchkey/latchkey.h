@@ -1,9 +1,11 @@
 /* Level 1 of the ABI: context, executor, op, plan, frame, threads, and the cache itself.
  *
- * lk_get_api(LK_API_VERSION) returns one table of functions. Version 0 may still change; from
- * version 1 on, members are only added at the end. Structs of options and descriptions begin with
- * `struct_size`, which the caller sets to sizeof: a longer struct from a newer header is accepted
- * when the part that this library does not know is zero.
+ * lk_get_api(LK_API_VERSION) returns one table of functions. Until the library's version 1.0, the
+ * interface may change with each release, and each layout has a number of its own: a library that
+ * was built with another header returns NULL. From 1.0 on, members are only added at the end.
+ * Structs of options and descriptions begin with `struct_size`, which the caller sets to sizeof: a
+ * longer struct from a newer header is accepted when the part that this library does not know is
+ * zero, and of a longer struct that the library fills, that part becomes zero.
  *
  * Life of a node, for an executor of one's own:
  *   once:            context_create, executor_create, and op_create for each node of the graph
@@ -17,6 +19,10 @@
  * is immutable and shared. A frame belongs to one thread at a time (op_run_lane says how several
  * may run in it). Destroying an object while another thread is inside a call with it is an error of
  * the caller, except where stated.
+ *
+ * NULL: a function that returns a status answers a pointer that must not be NULL by
+ * LK_INVALID_ARGUMENT, and names it. op_run, op_run_lane and op_run_timed do not look, because they
+ * are called for each node of each run; nor do functions without a status.
  */
 #ifndef LATCHKEY_LATCHKEY_H
 #define LATCHKEY_LATCHKEY_H
@@ -30,7 +36,7 @@
 extern "C" {
 #endif
 
-#define LK_API_VERSION 0u
+#define LK_API_VERSION 1u
 
 typedef struct lk_api {
   size_t struct_size;
@@ -64,8 +70,9 @@ typedef struct lk_api {
    * be called. LK_OUT_OF_RANGE: not 1 <= least <= most <= 1024. */
   lk_status (*threads_enter)(lk_context *context, const lk_threads_ask *ask, int32_t *out_threads,
                              lk_error *error);
-  /* Gives back what threads_enter granted, on the same thread. */
-  void (*threads_leave)(lk_context *context, int32_t threads);
+  /* Gives back what threads_enter granted, on the same thread, which remembers how much that was.
+   * A thread that is not inside gives nothing back. */
+  void (*threads_leave)(lk_context *context);
   lk_status (*threads_stats)(lk_threads_stats *out, lk_error *error);
   /* Sets how many threads of this process may compute at once, 1 to 1024; runs that are inside keep
    * theirs. Without it LATCHKEY_PROCESSORS decides, else the processors that the process may use by
@@ -149,7 +156,7 @@ typedef struct lk_api {
    * LK_OUT_OF_RANGE: more than 1024. */
   lk_status (*frame_lanes)(lk_frame *frame, uint32_t count, lk_error *error);
   /* Prepares a plan to run in the frame, keeps a reference to it, and returns its slot.
-   * LK_INVALID_ARGUMENT: the plan is known_when_run. */
+   * LK_INVALID_ARGUMENT: the plan is known_when_run, or of another executor. */
   lk_status (*frame_attach)(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk_error *error);
   /* Forgets all slots and their plans; keeps the memory. */
   void (*frame_reset)(lk_frame *frame);
@@ -208,8 +215,9 @@ typedef struct lk_api {
    * `executor`), nobody waits: each call builds, at the same time as others if need be, counts a
    * miss, and its caller alone has the value. In per-thread mode each thread builds once. A value
    * that is larger than a limit is built once for those who ask meanwhile, and then not kept.
-   * LK_INVALID_ARGUMENT: a key of another context, or one of the library's own: keys of kind user
-   * are the host's, and those of kind run that key_create has made. */
+   * LK_INVALID_ARGUMENT: `build` is NULL (cache_find looks without building); a key of another
+   * context, or one of the library's own: keys of kind user are the host's, and those of kind run
+   * that key_create has made. */
   lk_status (*get_or_create)(lk_context *context, lk_executor *executor, const lk_key *key,
                              lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
                              lk_error *error);
@@ -243,8 +251,8 @@ typedef struct lk_api {
   void (*ref_charge)(lk_ref *ref, uint64_t bytes);
 
   /* Sets the limits of a context (`executor` NULL) or of one executor. A lower limit evicts before
-   * this returns, about in the order of the last use. 0 empties and disables. LK_UNSET leaves a
-   * limit as it is. */
+   * this returns, about in the order of the last use. 0, as LK_NONE, empties and disables. LK_UNSET
+   * leaves a limit as it is. */
   lk_status (*cache_set_capacity)(lk_context *context, lk_executor *executor, uint64_t entries,
                                   uint64_t bytes, lk_error *error);
   lk_status (*cache_set_weights_capacity)(lk_context *context, uint64_t bytes, lk_error *error);

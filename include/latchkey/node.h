@@ -78,7 +78,7 @@ typedef enum lk_input_flags {
 
 typedef struct lk_node_input {
   const lk_tensor *constant; /* NULL: comes at run time */
-  uint32_t flags;            /* lk_input_flags */
+  uint32_t flags;            /* lk_input_flags; LK_INVALID_ARGUMENT: others */
   uint32_t reserved;
 } lk_node_input;
 

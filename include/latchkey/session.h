@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define LK_SESSION_API_VERSION 0u
+#define LK_SESSION_API_VERSION LK_API_VERSION /* both tables have one number */
 
 typedef struct lk_session lk_session;
 typedef struct lk_profile lk_profile; /* what the operators of some runs took */
@@ -46,8 +46,8 @@ typedef struct lk_session_options {
   const char *const
       *disabled_passes; /* names as `latchkey inspect` shows them; unknown: an error */
   uint32_t n_disabled_passes;
-  int32_t run_plans; /* 1 on, 0 off (every operator asks by name key at each run); -1: default on,
-                        off where the cache is off */
+  int32_t run_plans; /* 0 or 1: what a run has bound is kept for the next run of its sizes, unless
+                        the cache is off; -1: every operator asks by name key at each run */
   /* Operators whose inputs are all constants are computed when the model is opened. An operator is
    * left for each run when its result has more bytes than this, or when all results together would
    * need more than this beyond the inputs that they replace. 0: 2 GiB; LK_UNLIMITED. */
@@ -75,7 +75,7 @@ typedef struct lk_session_options {
 
 #define LK_SESSION_OPTIONS_INIT                                                                    \
   {                                                                                                \
-    sizeof(lk_session_options), NULL, 0, -1, 0, LK_EXECUTOR_NAIVE, 0, 0, LK_WHEN_BUSY_WAIT, 0, 0,  \
+    sizeof(lk_session_options), NULL, 0, 0, 0, LK_EXECUTOR_NAIVE, 0, 0, LK_WHEN_BUSY_WAIT, 0, 0,   \
         NULL                                                                                       \
   }
 
@@ -107,10 +107,11 @@ typedef struct lk_value_info {
 } lk_value_info;
 
 /* A named tensor to run. Plain layout. An input is never written to. An output with `data` NULL is
- * allocated by the library (release with outputs_release) and its desc is filled; with `data` set,
- * desc states the room: type and number of elements must equal what the run produces, and its shape
- * too with `exact_outputs` of the run's options, else LK_INVALID_ARGUMENT with both shapes in the
- * message and no byte written. */
+ * allocated by the library (release with outputs_release). With `data` set, desc states the room: it
+ * must have the type of what the run produces, and as many elements or more, or its very shape with
+ * `exact_outputs` of the run's options; else LK_INVALID_ARGUMENT with both shapes in the message and
+ * no byte written. After a run, desc says what was produced; a further run into larger room states
+ * the room anew. */
 typedef struct lk_named_tensor {
   const char *name;
   lk_tensor tensor;
@@ -127,7 +128,7 @@ typedef struct lk_run_options {
   lk_should_stop_fn should_stop;
   void *should_stop_arg;
   lk_trace *trace; /* NULL: that of `trace_attach`, if any; or where the run's events are noted */
-  int32_t exact_outputs; /* 0: outputs of the caller's may have another shape of as many elements */
+  int32_t exact_outputs; /* not 0: room for an output must have its very shape */
 } lk_run_options;
 
 /* A step of an operator, added up over the runs of a profile. An operator has one step for each

@@ -121,16 +121,18 @@ class Context:
     def _open(self, given: Mapping[str, Any]) -> None:
         """With options that were checked."""
         verbose = given.get("verbose")
-        if verbose is None:
-            verbose = -1 if "LATCHKEY_VERBOSE" in os.environ else wanted_level()
+        if verbose is None and "LATCHKEY_VERBOSE" not in os.environ:
+            verbose = wanted_level()
+        # The library takes 0 for "not given".
+        level = lib.LK_LOG_DEFAULT if verbose is None else verbose or lib.LK_LOG_OFF
         where = ffi.new("char[]", given["socket"]) if "socket" in given else ffi.NULL
         mode = _CACHE_MODES[given["cache"]] if "cache" in given else lib.LK_CACHE_DEFAULT
-        limits = {name: given.get(name, lib.LK_UNSET) for name in (
+        limits = {name: given.get(name, lib.LK_UNSET) or lib.LK_NONE for name in (
             "cache_entries", "cache_bytes", "weights_bytes", "memory_bytes")}
         options = ffi.new("lk_context_options *", {
             "struct_size": ffi.sizeof("lk_context_options"), "cache_mode": mode,
             "threads": given.get("threads", 0), **limits,
-            "weights_apart": given.get("weights_apart", False), "verbose": verbose,
+            "weights_apart": given.get("weights_apart", False), "verbose": level,
             "socket": where})
         made, error = ffi.new("lk_py_context **"), ffi.new("lk_error *")
         status = lib.lk_py_context_create(options, made, error)

@@ -156,8 +156,8 @@ class Session:
             "struct_size": ffi.sizeof("lk_session_options"), "disabled_passes": pass_list,
             "n_disabled_passes": len(passes), "fixed_dims": dims, "n_fixed_dims": len(dims),
             "copy_model": _check.flag(_OPEN, "copy_model", copy_model),
-            "run_plans": (-1 if run_plans is None else
-                          _check.flag(_OPEN, "run_plans", run_plans)),
+            "run_plans": 0 if run_plans is None or _check.flag(
+                _OPEN, "run_plans", run_plans) else -1,
             "max_folded_bytes": (0 if max_folded_bytes is None else _check.size(
                 _OPEN, "max_folded_bytes", max_folded_bytes, 1)),
             "executor": _EXECUTORS[_check.choice(_OPEN, "executor", executor, _EXECUTORS)],

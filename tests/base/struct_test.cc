@@ -63,7 +63,7 @@ TEST(Struct, IsWrittenAsFarAsTheCallersGoes) {
   LK_ASSERT_OK(lk_struct_write(&newer, &known, sizeof known, "statistics", LK_ERR));
   EXPECT_EQ(newer.struct_size, sizeof newer);
   EXPECT_EQ(newer.second, 2u);
-  EXPECT_EQ(newer.third, 9u);
+  EXPECT_EQ(newer.third, 0u) << "what this library does not know is not left as it was";
 }
 
 } // namespace

@@ -64,7 +64,7 @@ static bool is_word(const char *value, const char *words) {
   return false;
 }
 
-/* Digits, and one letter where units are allowed. The two largest numbers are none. */
+/* Digits, and one letter where units are allowed. The three largest numbers are none. */
 static bool is_amount(const char *value, bool units, uint64_t *out) {
   const size_t digits = strspn(value, "0123456789");
   const char *unit = value + digits;
@@ -73,14 +73,14 @@ static bool is_amount(const char *value, bool units, uint64_t *out) {
   if (*unit != '\0' && strchr("kmgKMG", *unit) == NULL) return false;
   for (size_t i = 0; i < digits; i++) {
     number = number * 10 + (unsigned)(value[i] - '0');
-    if (number >= LK_UNLIMITED) return false;
+    if (number >= LK_NONE) return false;
   }
   for (const char *at = "kmg"; *unit != '\0' && at[0] != '\0'; at++) {
     number *= 1024;
     if (at[0] == (*unit | 0x20)) break;
   }
   *out = (uint64_t)number;
-  return number < LK_UNLIMITED;
+  return number < LK_NONE;
 }
 
 static uint32_t count_names(const char *value) {

@@ -56,6 +56,34 @@ TEST_F(Options, HaveDefaults) {
   }
 }
 
+TEST_F(Options, OfZeroesAreTheDefaults) {
+  LK_ASSERT_OK(create(nullptr, &context));
+  const lk_stats expected = lk::stats(context);
+  options = {};
+  options.struct_size = sizeof options;
+  LK_ASSERT_OK(create(&options, &context));
+  EXPECT_EQ(api()->context_cache_mode(context), uint32_t(LK_CACHE_SHARED));
+  const lk_stats now = lk::stats(context);
+  EXPECT_EQ(now.capacity_entries, expected.capacity_entries);
+  EXPECT_EQ(now.capacity_bytes, expected.capacity_bytes);
+  EXPECT_EQ(now.weights_capacity_bytes, expected.weights_capacity_bytes);
+  EXPECT_EQ(now.memory_limit_bytes, expected.memory_limit_bytes);
+}
+
+TEST_F(Options, MayKeepNothing) {
+  const Variable entries("LATCHKEY_CACHE_ENTRIES", "7");
+  options.cache_entries = options.cache_bytes = options.weights_bytes = LK_NONE;
+  LK_ASSERT_OK(create(&options, &context));
+  const lk_stats now = lk::stats(context);
+  EXPECT_EQ(now.capacity_entries, 0u);
+  EXPECT_EQ(now.capacity_bytes, 0u);
+  EXPECT_EQ(now.weights_capacity_bytes, 0u);
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 5, 6, LK_ERR));
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, LK_NONE, LK_UNSET, LK_ERR));
+  EXPECT_EQ(lk::stats(context).capacity_entries, 0u);
+  EXPECT_EQ(lk::stats(context).capacity_bytes, 6u);
+}
+
 TEST_F(Options, ComeFromTheStruct) {
   options.cache_mode = LK_CACHE_THREAD;
   options.threads = 3;
@@ -216,14 +244,14 @@ TEST_F(Options, SayWhereTheyComeFrom) {
   const Variable empty("LATCHKEY_CACHE_ENTRIES", ""); // as if it was not set
   options.threads = 3;
   options.cache_mode = LK_CACHE_THREAD;
-  options.verbose = 0;
+  options.verbose = LK_LOG_INFO;
   LK_ASSERT_OK(create(&options, &context));
   auto all = told(context);
   EXPECT_EQ(all.size(), 10u);
   EXPECT_EQ(all["socket"], Told("off", LK_FROM_DEFAULT));
   EXPECT_EQ(all["cache_mode"], Told("thread", LK_FROM_ARGUMENT));
   EXPECT_EQ(all["threads"], Told("3", LK_FROM_ARGUMENT));
-  EXPECT_EQ(all["verbose"], Told("0", LK_FROM_ARGUMENT));
+  EXPECT_EQ(all["verbose"], Told("2", LK_FROM_ARGUMENT));
   EXPECT_EQ(all["cache_bytes"], Told("3145728", LK_FROM_ENVIRONMENT));
   EXPECT_EQ(all["cache_entries"], Told("65536", LK_FROM_DEFAULT));
   EXPECT_EQ(all["weights_bytes"], Told("unlimited", LK_FROM_DEFAULT));

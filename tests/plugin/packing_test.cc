@@ -97,7 +97,7 @@ uint64_t regions_of_bind(int32_t threads, int32_t granted, const Product &of,
   const uint64_t before = api()->parallel_regions();
   LK_EXPECT_OK(bind(of, &bound));
   const uint64_t regions = api()->parallel_regions() - before;
-  if (granted > 0) api()->threads_leave(context, got);
+  if (granted > 0) api()->threads_leave(context);
   const lk::Memory x = of.x.in(LK_LAYOUT_PLAIN);
   output->assign(1 << 20, 0); // enough for each
   LK_EXPECT_OK(lk::run(bound.executor, bound.plan, {x.data(), nullptr}, output->data(), LK_ERR));

@@ -95,7 +95,7 @@ TEST_F(Threads, AreThoseOfTheContextUnlessTheAskSaysOtherwise) {
     LK_ASSERT_OK(api()->threads_enter(context, &one.first, &threads, LK_ERR));
     EXPECT_EQ(threads, one.second);
     EXPECT_EQ(host_threads_stats().running, threads);
-    api()->threads_leave(context, threads);
+    api()->threads_leave(context);
     EXPECT_EQ(host_threads_stats().running, 0);
     EXPECT_GE(host_threads_stats().peak, threads);
   }
@@ -135,7 +135,7 @@ TEST_F(Threads, ThatDoNotComeAreToldWhy) {
     EXPECT_THAT(LK_MESSAGE, HasSubstr("cancelled"));
     EXPECT_EQ(threads, 0);
   }).join();
-  api()->threads_leave(context, mine);
+  api()->threads_leave(context);
   EXPECT_EQ(host_threads_stats().waiting, 0);
 }
 
@@ -148,12 +148,12 @@ TEST_F(Threads, InACrowdAreAShare) {
     int32_t threads = 0;
     LK_ASSERT_OK(api()->threads_enter(context, &any, &threads, LK_ERR));
     EXPECT_EQ(threads, 2);
-    api()->threads_leave(context, threads);
+    api()->threads_leave(context);
     LK_ASSERT_OK(api()->threads_enter(context, &all, &threads, LK_ERR));
     EXPECT_EQ(threads, 3);
-    api()->threads_leave(context, threads);
+    api()->threads_leave(context);
   }).join();
-  api()->threads_leave(context, mine);
+  api()->threads_leave(context);
 }
 
 TEST_F(Threads, ProcessorsAreSetWithinTheirRange) {

@@ -215,12 +215,17 @@ def test_python(sample, folder):
         onnx.checker.check_model(onnx.load(folder / "model.onnx"), full_check=True)
 
 
+# Programs that use sessions are for readers who write C++, too.
 @of_kind("program")
 def test_c_programs(sample, folder):
     (folder / "example.c").write_text(sample.text)
-    run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "example.c", "-I", ROOT / "include",
-         "-L", BUILD, f"-Wl,-rpath,{BUILD}", "-llatchkey", "-o", "example"], folder)
-    check_prints(sample, run(["./example"], folder))
+    languages = [["cc", "-std=c17"]]
+    if "session.h" in sample.text:
+        languages.append(["c++", "-std=c++17", "-Wpedantic", "-x", "c++"])
+    for compiler in languages:
+        run([*compiler, "-Wall", "-Wextra", "-Werror", "example.c", "-I", ROOT / "include",
+             "-L", BUILD, f"-Wl,-rpath,{BUILD}", "-llatchkey", "-o", "example"], folder)
+        check_prints(sample, run(["./example"], folder))
     if "model.onnx" in sample.text:
         (folder / "model.onnx").unlink()
         failed = subprocess.run(["./example"], cwd=folder, capture_output=True, text=True,

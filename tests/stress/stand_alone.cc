@@ -31,7 +31,7 @@ std::vector<Values> run_alone(const Model &model, const std::string &bytes) {
   const lk_session_api *sessions = lk_get_session_api(LK_SESSION_API_VERSION);
   const lk::Context context = open_alone();
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
-  options.run_plans = 0;
+  options.run_plans = -1;
   lk_session *session = nullptr;
   lk_error error;
   lk_status status =

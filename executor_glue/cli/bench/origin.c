@@ -92,7 +92,8 @@ static lk_status digest(const char *path, char out[DIGEST_CAPACITY], lk_error *e
 
 /* null: not given. */
 static json_t *given(uint64_t value) {
-  return value == LK_UNSET ? json_null() : lk_json_number(value);
+  if (value == 0 || value == LK_UNSET) return json_null();
+  return lk_json_number(value != LK_NONE ? value : 0);
 }
 
 static json_t *options_json(const bench_args *args) {
@@ -112,7 +113,7 @@ static json_t *options_json(const bench_args *args) {
                    "memory_bytes", given(context->memory_bytes), "executor",
                    session->executor == LK_EXECUTOR_PARALLEL ? "parallel" : "naive", "inter",
                    (int)session->inter, "max_folded_bytes",
-                   lk_json_number(session->max_folded_bytes), "run_plans", session->run_plans != 0,
+                   lk_json_number(session->max_folded_bytes), "run_plans", session->run_plans >= 0,
                    "disabled_passes", passes, "fixed_dims", fixed, "warmup_requests",
                    lk_json_number(args->warmup_requests), "warmup_s", (double)args->warmup_ns / 1e9,
                    "duration_s", (double)args->duration_ns / 1e9);

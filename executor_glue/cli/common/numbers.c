@@ -32,7 +32,7 @@ lk_status parse_size(const char *text, const char *option, uint64_t *out, lk_err
     *out = LK_UNLIMITED;
     return LK_OK;
   }
-  if (!lk_parse_number(text, true, &value) || value >= LK_UNLIMITED) {
+  if (!lk_parse_number(text, true, &value) || value >= LK_NONE) {
     return lk_fail(
         error, LK_OUT_OF_RANGE,
         "failed to read %s: '%s', a number with k, m or g behind it, or 'unlimited' is needed",

@@ -110,16 +110,25 @@ static lk_status add_fixed_dim(model_args *args, const char *text) {
   return LK_OK;
 }
 
+/* As options of a context have it: there, 0 stands for what is not given. */
+static lk_status note_none(lk_status parsed, uint64_t *amount) {
+  if (parsed == LK_OK && *amount == 0) *amount = LK_NONE;
+  return parsed;
+}
+
 static error_t parse_library_option(int key, char *arg, struct argp_state *state) {
   model_args *args = state->input;
   switch (key) {
   case KEY_CACHE:
     return cli_parsed(parse_cache_mode(arg, &args->context.cache_mode, args->error));
   case KEY_ENTRIES:
-    return cli_parsed(parse_u64(arg, "--cache-entries", 0, UINT32_MAX, &args->context.cache_entries,
-                                args->error));
+    return cli_parsed(note_none(
+        parse_u64(arg, "--cache-entries", 0, UINT32_MAX, &args->context.cache_entries, args->error),
+        &args->context.cache_entries));
   case KEY_BYTES:
-    return cli_parsed(parse_size(arg, "--cache-bytes", &args->context.cache_bytes, args->error));
+    return cli_parsed(
+        note_none(parse_size(arg, "--cache-bytes", &args->context.cache_bytes, args->error),
+                  &args->context.cache_bytes));
   case KEY_MEMORY:
     return cli_parsed(parse_size(arg, "--memory", &args->context.memory_bytes, args->error));
   case KEY_DISABLE:
@@ -130,7 +139,7 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
     return cli_parsed(
         parse_size(arg, "--max-folded", &args->session.max_folded_bytes, args->error));
   case KEY_NO_RUN_PLANS:
-    args->session.run_plans = 0;
+    args->session.run_plans = -1;
     return 0;
   case KEY_EXECUTOR:
     return cli_parsed(parse_executor(arg, &args->session.executor, args->error));

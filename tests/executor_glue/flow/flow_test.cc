@@ -78,9 +78,15 @@ TEST_F(Flow, WritesToTheCallersMemory) {
   std::vector<lk_named_tensor> outputs = {named("y", {2, 4}, y.data())};
   LK_ASSERT_OK(run({x_of(x), named("c", {}, &yes, LK_BOOL)}, outputs));
   for (size_t i = 0; i < y.size(); i++) EXPECT_EQ(y[i], 3 * x[i]);
-  outputs = {named("y", {3, 4}, y.data())};
+  outputs = {named("y", {1, 4}, y.data())};
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run({x_of(x), named("c", {}, &yes, LK_BOOL)}, outputs));
-  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'y'"), HasSubstr("3x4"), HasSubstr("2x4")));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'y'"), HasSubstr("1x4"), HasSubstr("2x4")));
+  Floats larger(12, 9);
+  outputs = {named("y", {3, 4}, larger.data())};
+  LK_ASSERT_OK(run({x_of(x), named("c", {}, &yes, LK_BOOL)}, outputs));
+  EXPECT_EQ(outputs[0].tensor.desc.dims[0], 2) << "what was made";
+  for (size_t i = 0; i < 8; i++) EXPECT_EQ(larger[i], 3 * x[i]);
+  for (size_t i = 8; i < 12; i++) EXPECT_EQ(larger[i], 9) << i;
 }
 
 // Each condition is what the branch before it gave; the last is of a branch within a loop, which

@@ -402,8 +402,13 @@ TEST_F(Executor, PreallocatedOutputsAreUsedAndChecked) {
 
   room = {9, 9, 9};
   outputs = {tensor({3}, room.data())};
+  LK_ASSERT_OK(try_run({in({2}, data)}, outputs)) << "larger room will do";
+  EXPECT_EQ(room, (Floats{0, 2, 9}));
+  EXPECT_EQ(outputs[0].desc.dims[0], 2) << "of which so much is used";
+  room = {9, 9, 9};
+  outputs = {tensor({1}, room.data())};
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, try_run({in({2}, data)}, outputs));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("3:f32"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("1:f32"));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("2:f32"));
   EXPECT_EQ(room, (Floats{9, 9, 9}));
   outputs = {tensor({2}, room.data(), LK_I32)};

@@ -520,7 +520,7 @@ inline const lk_api *api() {
       context->count.entered++;
       return LK_OK;
     };
-    t.threads_leave = [](lk_context *context, int32_t) { context->count.entered--; };
+    t.threads_leave = [](lk_context *context) { context->count.entered--; };
     t.parallel_run = [](lk_context *, int32_t threads, lk_parallel_fn fn, void *arg) {
       std::vector<std::thread> others;
       for (int32_t i = 1; i < threads; i++) others.emplace_back(fn, arg, i, threads);

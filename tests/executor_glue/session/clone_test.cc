@@ -66,7 +66,7 @@ TEST_P(Clone, HasTheOptionsOfItsOriginal) {
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
   options.disabled_passes = off;
   options.n_disabled_passes = 2;
-  options.run_plans = 0;
+  options.run_plans = -1;
   {
     const std::string name = "x[0]"; // the session has a copy
     const lk_fixed_dim rows = {name.c_str(), 2};

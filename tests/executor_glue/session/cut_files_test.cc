@@ -42,7 +42,7 @@ std::string embedding(int others) {
 
 class CutFiles : public Session {
 protected:
-  void open_embedding(int others = 0, int32_t run_plans = -1) {
+  void open_embedding(int others = 0, int32_t run_plans = 0) {
     for (int i = 0; i < others; i++) {
       folder.write("bias" + std::to_string(i), proto::raw(Floats(kWidth, 0)));
     }
@@ -141,7 +141,7 @@ TEST_F(CutFiles, BeforeARunThatWouldReadFromThemWhereTheyLie) {
 
 // Also after a run that failed, and where no run plans are kept.
 TEST_F(CutFiles, OfWhichEachRunReadsWhateverCameBefore) {
-  for (const int32_t run_plans : {-1, 0}) {
+  for (const int32_t run_plans : {0, -1}) {
     open_embedding(0, run_plans);
     LK_EXPECT_STATUS(LK_OUT_OF_RANGE, run_embedding(session, {kWords}));
     cut(data);

@@ -76,7 +76,7 @@ std::string random_model(uint32_t seed) {
 class Opened {
 public:
   Opened(const std::string &bytes, uint32_t mode, uint32_t executor, int32_t inter,
-         int32_t run_plans = -1, int32_t threads = 1)
+         int32_t run_plans = 0, int32_t threads = 1)
       : bytes_(bytes) {
     lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
     options.cache_mode = mode;
@@ -146,7 +146,7 @@ TEST_P(ParallelSession, GivesTheSameBitsAsTheNaiveExecutor) {
   for (uint32_t seed = 1; seed <= 12; seed++) {
     const std::string bytes = random_model(seed);
     std::mt19937 random(seed);
-    Opened naive(bytes, GetParam(), LK_EXECUTOR_NAIVE, 0);
+    Opened naive(bytes, GetParam(), LK_EXECUTOR_NAIVE, -1);
     Opened two(bytes, GetParam(), LK_EXECUTOR_PARALLEL, 2, seed % 4 == 0 ? 0 : -1);
     Opened four(bytes, GetParam(), LK_EXECUTOR_PARALLEL, 4);
     for (int i = 0; i < 6; i++) {
@@ -165,7 +165,7 @@ TEST_P(ParallelSession, GivesTheSameBitsAsTheNaiveExecutor) {
 
 TEST_P(ParallelSession, OfManyThreadsGivesEachItsOwn) {
   const std::string bytes = random_model(3);
-  Opened naive(bytes, GetParam(), LK_EXECUTOR_NAIVE, 0);
+  Opened naive(bytes, GetParam(), LK_EXECUTOR_NAIVE, -1);
   Opened parallel(bytes, GetParam(), LK_EXECUTOR_PARALLEL, 3);
   std::mt19937 random(7);
   std::vector<Floats> inputs, expected;

@@ -121,7 +121,7 @@ TEST_F(Profile, AddsUpRuns) {
 }
 
 TEST_F(Profile, OfRunsWithoutRunPlansCountsEachBind) {
-  open(0);
+  open(-1);
   for (int i = 0; i < 3; i++) LK_ASSERT_OK(try_run(numbers(3, 0.1f)));
   EXPECT_EQ(info().runs, 3u);
   EXPECT_EQ(info().binds, 3u);
@@ -267,7 +267,7 @@ void end_crowd(lk_context *context) {
   int32_t granted = 0;
   for (int i = 0; i < 1000 && granted < 2; i++) {
     LK_ASSERT_OK(api()->threads_enter(context, &ask, &granted, LK_ERR));
-    api()->threads_leave(context, granted);
+    api()->threads_leave(context);
   }
   ASSERT_EQ(granted, 2);
 }

@@ -204,7 +204,7 @@ TEST_F(Session, BadOptionsAreNamed) {
                                                           &options, &none, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("run_plans"));
   EXPECT_EQ(none, nullptr);
-  options.run_plans = -1;
+  options.run_plans = 0;
   const char *unknown[] = {"no such pass"};
   options.disabled_passes = unknown;
   options.n_disabled_passes = 1;
@@ -219,6 +219,17 @@ TEST_F(Session, BadOptionsAreNamed) {
 }
 
 // What is NULL is named; what would have been returned is NULL then, if there is room for it.
+TEST_F(Session, OptionsOfZeroesAreTheDefaults) {
+  open_context();
+  lk_session_options options = {};
+  options.struct_size = sizeof options;
+  LK_ASSERT_OK(
+      level2()->open_memory(context, bytes.data(), bytes.size(), &options, &session, LK_ERR));
+  check(numbers(2, 0.5f));
+  check(numbers(2, 0.5f));
+  EXPECT_EQ(stats().kind[LK_KIND_RUN].hits, 1u) << "run plans are kept";
+}
+
 TEST_F(Session, OpeningNeedsAContextAndASource) {
   open_context();
   lk_session *const stale = reinterpret_cast<lk_session *>(1);
@@ -389,13 +400,13 @@ TEST_F(Session, ReleaseFreesWhatTheLibraryAllocatedAndNothingElse) {
   LK_ASSERT_OK(run({x_of(x)}, outputs));
 }
 
-TEST_F(Session, RoomOfAnotherSizeIsLeftAlone) {
+TEST_F(Session, RoomThatIsTooSmallIsLeftAlone) {
   open();
   Floats x = numbers(2, 1), room(12, 9.0f);
-  std::vector<lk_named_tensor> outputs = {named("y", {3, 4}, room.data()), {"s", {}}};
+  std::vector<lk_named_tensor> outputs = {named("y", {1, 4}, room.data()), {"s", {}}};
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run({x_of(x)}, outputs));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("'y'"));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("3x4:f32"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("1x4:f32"));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("2x4:f32"));
   EXPECT_EQ(room, Floats(12, 9.0f));
   EXPECT_EQ(outputs[1].tensor.data, nullptr);
@@ -442,7 +453,7 @@ TEST_F(Session, RecurringShapesLookUpOneKey) {
 }
 
 TEST_F(Session, WithoutRunPlansEveryNodeIsFoundByName) {
-  open(0);
+  open(-1);
   const uint64_t n_nodes = level2()->node_count(session);
   check(numbers(2, 0.5f));
   check(numbers(5, 0.5f));

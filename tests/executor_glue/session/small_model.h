@@ -113,7 +113,7 @@ protected:
     options.threads = 2;
     LK_ASSERT_OK(api()->context_create(&options, &context, LK_ERR));
   }
-  void open(int32_t run_plans = -1) {
+  void open(int32_t run_plans = 0) {
     if (context == nullptr) open_context();
     lk_session_options options = LK_SESSION_OPTIONS_INIT;
     options.run_plans = run_plans;

@@ -170,7 +170,7 @@ TEST_F(Statistics, OfWhatIsNotThereFail) {
 }
 
 TEST_F(Statistics, AreNotCountedWithoutRunPlans) {
-  open(0);
+  open(-1);
   check(numbers(2, 0.1f));
   EXPECT_TRUE(sizes().empty());
   EXPECT_EQ(most_binds(), 0u);

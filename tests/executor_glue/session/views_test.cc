@@ -113,7 +113,7 @@ class Views : public lk::small::Session {
 protected:
   // Runs the model once and compares its outputs, bit by bit; returns the kinds of the steps.
   std::vector<std::string> steps_of(const Model &model, uint32_t executor = LK_EXECUTOR_NAIVE,
-                                    int32_t run_plans = -1) {
+                                    int32_t run_plans = 0) {
     bytes = model.bytes();
     level2()->close(session);
     session = nullptr;
