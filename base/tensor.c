@@ -27,6 +27,22 @@ const char *lk_dtype_name(uint32_t dtype) {
   return dtype < N_DTYPES && dtypes[dtype].name != NULL ? dtypes[dtype].name : "?";
 }
 
+const char *lk_dtype_text(int64_t dtype, char buffer[LK_DTYPE_TEXT_CAPACITY]) {
+  /* By ONNX's numbers; those that are missing here have rows in LK_DTYPE_LIST. */
+  static const char *const others[] = {
+      [0] = "undefined",     [8] = "string",          [14] = "complex64",  [15] = "complex128",
+      [17] = "float8e4m3fn", [18] = "float8e4m3fnuz", [19] = "float8e5m2", [20] = "float8e5m2fnuz",
+      [21] = "uint4",        [22] = "int4",           [23] = "float4e2m1", [24] = "float8e8m0",
+      [25] = "uint2",        [26] = "int2",           [27] = "float6e2m3", [28] = "float6e3m2"};
+  if (dtype >= 0 && dtype < N_DTYPES && dtypes[dtype].name != NULL) return dtypes[dtype].name;
+  if (dtype >= 0 && dtype < (int64_t)(sizeof others / sizeof others[0]) && others[dtype] != NULL) {
+    return others[dtype];
+  }
+  (void)snprintf(buffer, LK_DTYPE_TEXT_CAPACITY,
+                 "%" PRId64 ", which is not an element type of ONNX", dtype);
+  return buffer;
+}
+
 uint32_t lk_dtype_parse(const char *name, size_t length) {
   for (uint32_t i = 0; i < N_DTYPES; i++) {
     if (dtypes[i].name != NULL && strlen(dtypes[i].name) == length &&
@@ -51,8 +67,10 @@ lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *
                          int64_t *out_bytes, lk_error *error) {
   size_t size = lk_dtype_size(desc->dtype);
   if (size == 0) {
+    char type[LK_DTYPE_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to size %s: element type %" PRIu32 " is unknown", what, desc->dtype);
+                   "failed to size %s: element type %s, which is not supported", what,
+                   lk_dtype_text(desc->dtype, type));
   }
   if (desc->rank > LK_MAX_RANK) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to size %s: rank %" PRIu32 ", at most %d", what,

@@ -26,8 +26,9 @@ static void parse(lk_attrs *attrs, void *params) {
   self->block = is_onnx ? lk_attrs_int_from(attrs, "block_size", 0) : 0;
   self->dtype = (uint32_t)dtype;
   if (dtype < 0 || dtype > UINT8_MAX || (dtype != 0 && lk_dtype_size((uint32_t)dtype) == 0)) {
-    lk_attrs_fail(attrs, LK_UNSUPPORTED,
-                  "attribute 'output_dtype' is %" PRId64 ", which is not supported", dtype);
+    char text[LK_DTYPE_TEXT_CAPACITY];
+    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'output_dtype' is %s, which is not supported",
+                  lk_dtype_text(dtype, text));
   }
 }
 

@@ -11,15 +11,29 @@
 
 /* ---- Expand ---- */
 
+static lk_status check_sizes(const lk_list *sizes, lk_error *error) {
+  if (sizes->count > LK_MAX_RANK) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read the shape: %" PRIu32 " sizes, at most %d are supported",
+                   sizes->count, LK_MAX_RANK);
+  }
+  for (uint32_t i = 0; i < sizes->count; i++) {
+    if (sizes->values[i] >= 0) continue;
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read the shape: size %" PRIu32 " is %" PRId64 ", must be 0 or more",
+                   i, sizes->values[i]);
+  }
+  return LK_OK;
+}
+
 static lk_status infer_expand(lk_inference *self, lk_error *error) {
-  const lk_tensor_desc *given = &self->inputs[1].desc;
   lk_tensor_desc shape = {.rank = LK_RANK_UNKNOWN};
   lk_list dims = {0};
   lk_shape_open(&shape, lk_infer_count(self, 1));
   if (lk_infer_knows(self, 1)) {
     LK_RETURN_NOT_OK(lk_read_list(self, 1, "the shape", &dims, error));
-    for (uint32_t i = 0; i < dims.count && i < LK_MAX_RANK; i++) shape.dims[i] = dims.values[i];
-    if (!lk_shape_is_known(&shape)) return lk_refuse(given, "the shape", "up to 8 sizes", error);
+    LK_RETURN_NOT_OK(check_sizes(&dims, error));
+    for (uint32_t i = 0; i < dims.count; i++) shape.dims[i] = dims.values[i];
   } else {
     lk_shape_of_values(self, 1, &shape);
   }

@@ -35,8 +35,10 @@ lk_status lk_ort_value_type(const lk_ort *ort, const OrtValueInfo *value,
 static lk_status set_desc(uint32_t dtype, size_t rank, const int64_t *dims, lk_tensor_desc *out,
                           lk_error *error) {
   if (lk_dtype_size(dtype) == 0) {
+    char type[LK_DTYPE_TEXT_CAPACITY];
     return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to read a tensor: element type %u is not supported", dtype);
+                   "failed to read a tensor: element type %s is not supported",
+                   lk_dtype_text(dtype, type));
   }
   if (rank > LK_MAX_RANK) {
     return lk_fail(error, LK_UNSUPPORTED, "failed to read a tensor: rank %zu, at most %d", rank,

@@ -153,8 +153,9 @@ uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name) {
   if (dtype >= 0 && dtype <= UINT32_MAX && lk_dtype_size((uint32_t)dtype) > 0) {
     return (uint32_t)dtype;
   }
-  lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute '%s': type %" PRId64 ", which is not supported",
-                name, dtype);
+  char text[LK_DTYPE_TEXT_CAPACITY];
+  lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute '%s': type %s, which is not supported", name,
+                lk_dtype_text(dtype, text));
   return LK_DTYPE_NONE;
 }
 
