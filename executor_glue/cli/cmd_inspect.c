@@ -140,11 +140,23 @@ static void print_model_info(const lk_model_info *info) {
   (void)putchar('\n');
 }
 
-static json_t *values_json(const cli_model *model, bool output) {
-  const uint32_t count = cli_value_count(model, output);
+/* What a model takes and gives. */
+typedef enum value_kind { INPUTS, DEFAULTS, OUTPUTS } value_kind;
+
+static uint32_t value_count(const cli_model *model, value_kind kind) {
+  return kind == DEFAULTS ? cli_default_count(model) : cli_value_count(model, kind == OUTPUTS);
+}
+
+static lk_value_info value_info(const cli_model *model, value_kind kind, uint32_t index) {
+  return kind == DEFAULTS ? cli_default_info(model, index)
+                          : cli_value_info(model, kind == OUTPUTS, index);
+}
+
+static json_t *values_json(const cli_model *model, value_kind kind) {
+  const uint32_t count = value_count(model, kind);
   json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++) {
-    const lk_value_info info = cli_value_info(model, output, i);
+    const lk_value_info info = value_info(model, kind, i);
     json_t *dims = info.rank >= 0 ? json_array() : json_null();
     for (int32_t d = 0; d < info.rank; d++) {
       const char *symbol = info.symbols[d] != NULL ? info.symbols[d] : "";
@@ -158,11 +170,14 @@ static json_t *values_json(const cli_model *model, bool output) {
   return list;
 }
 
-static void print_values(const cli_model *model, bool output) {
-  const uint32_t count = cli_value_count(model, output);
-  (void)printf("%s:\n", output ? "outputs" : "inputs");
+static void print_values(const cli_model *model, value_kind kind) {
+  static const char *const titles[] = {
+      [INPUTS] = "inputs", [DEFAULTS] = "inputs with a default", [OUTPUTS] = "outputs"};
+  const uint32_t count = value_count(model, kind);
+  if (count == 0 && kind == DEFAULTS) return;
+  (void)printf("%s:\n", titles[kind]);
   for (uint32_t i = 0; i < count; i++) {
-    const lk_value_info info = cli_value_info(model, output, i);
+    const lk_value_info info = value_info(model, kind, i);
     char text[CLI_VALUE_TEXT_CAPACITY];
     report_line("  %s %s", info.name, cli_value_text(&info, text));
   }
@@ -306,11 +321,12 @@ static lk_status report_as_json(const inspect_args *args, const cli_model *model
   const lk_model_info *info = &facts->info;
   json_t *each = args->nodes ? nodes_json(facts->nodes, facts->n_nodes, true) : NULL;
   json_t *root = json_pack(
-      "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:O, s:o}", "model",
-      lk_json_text(args->common.path), "opsets", opsets_json(info), "ir_version",
+      "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:O, s:o}",
+      "model", lk_json_text(args->common.path), "opsets", opsets_json(info), "ir_version",
       (json_int_t)info->ir_version, "producer_name", lk_json_text(info->producer_name),
-      "producer_version", lk_json_text(info->producer_version), "inputs", values_json(model, false),
-      "outputs", values_json(model, true), "metadata", metadata_json(model), "nodes_in_file",
+      "producer_version", lk_json_text(info->producer_version), "inputs",
+      values_json(model, INPUTS), "defaults", values_json(model, DEFAULTS), "outputs",
+      values_json(model, OUTPUTS), "metadata", metadata_json(model), "nodes_in_file",
       lk_json_number(stats->nodes_in_file), "nodes_to_run", lk_json_number(stats->nodes),
       "constants", lk_json_number(stats->constants), "constant_bytes",
       lk_json_number(stats->weights_bytes), "load_ms", (double)stats->load_ns / 1e6, "passes",
@@ -329,8 +345,9 @@ static lk_status report_as_text(const inspect_args *args, const cli_model *model
               args->common.path, stats->nodes_in_file, stats->nodes, stats->constants,
               report_bytes(stats->weights_bytes, bytes), (double)stats->load_ns / 1e6);
   print_model_info(&facts->info);
-  print_values(model, false);
-  print_values(model, true);
+  print_values(model, INPUTS);
+  print_values(model, DEFAULTS);
+  print_values(model, OUTPUTS);
   print_metadata(model);
   LK_RETURN_NOT_OK(print_passes(facts->passes, facts->n_passes, error));
   LK_RETURN_NOT_OK(print_refusals(facts->refusals, error));

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/flow/iteration.h"
 #include "executor_glue/flow/lists.h"
 #include "executor_glue/flow/part.h"
 #include "executor_glue/flow/scan.h"
@@ -19,6 +20,9 @@ typedef struct builder {
   int32_t *stages;           /* [n_nodes]: as lk_flow_stages says */
   int32_t *slots;            /* [n_values], or LK_NO_SLOT */
   int32_t *inputs, *outputs; /* [n_values]: of a part */
+  const lk_tensor_desc
+      *known; /* [n_inputs]: what is known of a body's inputs; NULL: the main graph */
+  lk_symbolic_shapes *shapes; /* of a graph that has bodies in it; else NULL */
   lk_error *error;
 } builder;
 
@@ -115,8 +119,28 @@ static lk_status make_part(const builder *b, lk_stage *stage, int32_t number) {
                            b->error);
 }
 
+static lk_status create(const lk_flow *like, lk_graph *graph, const lk_tensor_desc *known,
+                        const lk_graph_executor_options *options, lk_flow **out_flow,
+                        lk_error *error);
+
+/* Also notes what its outputs are, while its nodes have their attributes. */
+static lk_status make_body(const builder *b, lk_stage *stage, uint32_t at,
+                           const lk_graph_executor_options *options, lk_flow **out) {
+  lk_status status = LK_OK;
+  const lk_flow *flow = b->flow;
+  lk_graph *graph = stage->node->bodies[at].graph;
+  lk_tensor_desc *inputs = NULL;
+  LK_TRY(lk_flow_body_inputs(b->shapes, stage, at, graph, &inputs, b->error));
+  if (stage->kind == LK_STAGE_LOOP || stage->kind == LK_STAGE_SCAN) {
+    LK_TRY(lk_flow_body_outputs(flow->api, graph, inputs, &stage->results, b->error));
+  }
+  LK_TRY(create(flow, graph, inputs, options, out, b->error));
+cleanup:
+  lk_free(flow->allocator, inputs);
+  return status;
+}
+
 static lk_status make_bodies(const builder *b, lk_stage *stage) {
-  lk_flow *flow = b->flow;
   const lk_node *node = stage->node;
   const char *const names[2] = {stage->kind == LK_STAGE_IF ? "then_branch" : "body", "else_branch"};
   const bool has_none = stage->kind == LK_STAGE_LIST && !lk_flow_list_has_body(stage->list_op);
@@ -133,8 +157,7 @@ static lk_status make_bodies(const builder *b, lk_stage *stage) {
     /* those of If follow each other among the captured values in the order of the node's */
     stage->body_at[i] = at;
     stage->n_captured[i] = node->bodies[at].n_captured;
-    LK_RETURN_NOT_OK(lk_flow_create(flow->api, flow->context, flow->executor,
-                                    node->bodies[at].graph, &options, &stage->bodies[i], b->error));
+    LK_RETURN_NOT_OK(make_body(b, stage, at, &options, &stage->bodies[i]));
   }
   return LK_OK;
 }
@@ -282,6 +305,22 @@ static lk_status take_border_slots(const builder *b) {
   return LK_OK;
 }
 
+static bool has_bodies(const lk_graph *graph) {
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    if (graph->nodes[n].n_bodies > 0) return true;
+  }
+  return false;
+}
+
+/* The main graph, and the bodies in it. */
+static lk_status check_whole(lk_graph *graph, lk_error *error) {
+  LK_RETURN_NOT_OK(lk_flow_find_kinds(graph, error));
+  for (size_t i = 0; i < graph->n_outputs; i++) {
+    LK_RETURN_NOT_OK(lk_flow_check_output(graph, i, error));
+  }
+  return LK_OK;
+}
+
 static lk_status fill(builder *b) {
   lk_status status = LK_OK;
   lk_flow *flow = b->flow;
@@ -294,7 +333,7 @@ static lk_status fill(builder *b) {
   if (b->stages == NULL || b->slots == NULL || b->inputs == NULL || b->outputs == NULL) {
     LK_TRY(lk_fail_memory(b->error, "a flow", graph->n_values * sizeof(int32_t)));
   }
-  if (graph->scope[0] == '\0') LK_TRY(lk_flow_find_kinds(graph, b->error)); /* also of bodies */
+  if (graph->scope[0] == '\0') LK_TRY(check_whole(graph, b->error));
   LK_TRY(lk_flow_stages(flow->api, graph, b->stages, &count, b->error));
   if (count == 1) {
     LK_TRY(graph->scope[0] == '\0'
@@ -311,6 +350,9 @@ static lk_status fill(builder *b) {
       flow->node_index == NULL) {
     LK_TRY(lk_fail_memory(b->error, "a flow", graph->n_nodes * sizeof(int32_t)));
   }
+  if (has_bodies(graph)) {
+    LK_TRY(lk_symbolic_shapes_of_body(flow->api, graph, b->known, &b->shapes, b->error));
+  }
   LK_TRY(take_border_slots(b));
   LK_TRY(number_stages(b, count));
   LK_TRY(make_stages(b));
@@ -325,6 +367,7 @@ static lk_status fill(builder *b) {
   free_constants(graph);
 
 cleanup:
+  lk_symbolic_shapes_destroy(b->shapes);
   lk_free(flow->allocator, b->stages);
   lk_free(flow->allocator, b->slots);
   lk_free(flow->allocator, b->inputs);
@@ -335,17 +378,27 @@ cleanup:
 lk_status lk_flow_create(const lk_api *api, lk_context *context, lk_executor *executor,
                          lk_graph *graph, const lk_graph_executor_options *options,
                          lk_flow **out_flow, lk_error *error) {
-  const lk_allocator *allocator = api->context_allocator(context);
+  const lk_flow like = {.api = api,
+                        .context = context,
+                        .executor = executor,
+                        .allocator = api->context_allocator(context)};
+  return create(&like, graph, NULL, options, out_flow, error);
+}
+
+/* In the context and executor of `like`. */
+static lk_status create(const lk_flow *like, lk_graph *graph, const lk_tensor_desc *known,
+                        const lk_graph_executor_options *options, lk_flow **out_flow,
+                        lk_error *error) {
   *out_flow = NULL;
-  lk_flow *flow = lk_calloc(allocator, 1, sizeof *flow);
+  lk_flow *flow = lk_calloc(like->allocator, 1, sizeof *flow);
   if (flow == NULL) return lk_fail_memory(error, "a flow", sizeof *flow);
-  flow->api = api;
-  flow->context = context;
-  flow->executor = executor;
-  flow->allocator = allocator;
+  flow->api = like->api;
+  flow->context = like->context;
+  flow->executor = like->executor;
+  flow->allocator = like->allocator;
   flow->graph = graph;
   lk_run_limit_create(&flow->limit, options->max_runs, options->fail_busy);
-  builder b = {.flow = flow, .options = options, .error = error};
+  builder b = {.flow = flow, .options = options, .known = known, .error = error};
   const lk_status status = fill(&b);
   if (status != LK_OK) {
     lk_flow_destroy(flow);
@@ -365,6 +418,7 @@ static void destroy_stage(const lk_flow *flow, lk_stage *stage) {
   lk_flow_destroy(stage->bodies[1]);
   lk_free(flow->allocator, stage->scan_inputs);
   lk_free(flow->allocator, stage->scan_outputs);
+  lk_free(flow->allocator, stage->results);
   lk_free(flow->allocator, stage->slots);
 }
 

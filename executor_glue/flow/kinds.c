@@ -84,3 +84,15 @@ lk_status lk_flow_find_kinds(lk_graph *graph, lk_error *error) {
   }
   return LK_OK;
 }
+
+lk_status lk_flow_check_output(const lk_graph *graph, size_t index, lk_error *error) {
+  const lk_value *value = &graph->values[graph->outputs[index]];
+  const char *op_type = value->producer != LK_NO_NODE ? graph->nodes[value->producer].op_type : "?";
+  if (value->kind == 0) return LK_OK;
+  return lk_fail(
+      error, LK_UNSUPPORTED,
+      "failed to give output '%s', which %s makes: it is %s, tensors are supported; ONNX "
+      "Runtime runs such a model, with latchkey.ort as its provider",
+      value->name, op_type,
+      (value->kind & LK_VALUE_OPTIONAL) != 0 ? "an optional value" : "a sequence");
+}

@@ -8,6 +8,9 @@
  * operator has an input of a kind that it does not take. */
 lk_status lk_flow_find_kinds(lk_graph *graph, lk_error *error);
 
+/* After that. LK_UNSUPPORTED: output `index` of the graph is not a tensor, as a run gives them. */
+lk_status lk_flow_check_output(const lk_graph *graph, size_t index, lk_error *error);
+
 /* The operator, if the node is one on sequences or optional values, or copies one; or NULL. */
 const lk_list_op *lk_flow_list_find(const lk_graph *graph, const lk_node *node);
 bool lk_flow_list_has_body(const lk_list_op *op);

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/flow/frame.h"
+#include "executor_glue/flow/iteration.h"
 #include "executor_glue/flow/stack.h"
 
 enum { TRIPS = 0, CONDITION = 1, CARRIED = 2 }; /* of the node's inputs, and of the body's */
@@ -111,31 +112,6 @@ static lk_status iterate(loop *self, int64_t iteration, lk_error *error) {
   return LK_OK;
 }
 
-/* What an iteration would have left, as far as the body says: dimensions that it leaves open are 0,
- * as in ONNX Runtime. */
-static lk_status describe(const loop *self, uint32_t scanned, lk_tensor_desc *out,
-                          lk_error *error) {
-  const lk_graph *graph = self->body->graph;
-  const lk_value *value = &graph->values[graph->outputs[1 + self->n_carried + scanned]];
-  const lk_declaration *declared = value->declared;
-  if (value->constant_kind != LK_CONSTANT_NONE) {
-    *out = value->constant.desc;
-    return LK_OK;
-  }
-  if (declared == NULL || declared->dtype == LK_DTYPE_NONE || declared->rank < 0) {
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to make scan output '%s' of no iterations: the body does not say its "
-                   "type and rank",
-                   value->name);
-  }
-  int64_t dims[LK_MAX_RANK] = {0};
-  for (int32_t i = 0; i < declared->rank; i++) {
-    dims[i] = declared->dims[i] > 0 ? declared->dims[i] : 0;
-  }
-  *out = lk_tensor_desc_make(declared->dtype, (uint32_t)declared->rank, dims);
-  return LK_OK;
-}
-
 lk_status lk_flow_loop(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
                        lk_flow_stage_frame *frame, const lk_flow_value *inputs,
                        lk_flow_value *outputs, lk_error *error) {
@@ -155,7 +131,9 @@ lk_status lk_flow_loop(lk_flow *flow, const lk_stage *stage, const lk_flow_call 
   }
   for (uint32_t i = 0; i < self.n_scanned; i++) {
     lk_flow_stack *stack = &self.stacks[i];
-    if (iteration == 0) LK_TRY(describe(&self, i, &stack->each, error));
+    if (iteration == 0) {
+      LK_TRY(lk_flow_describe_none(stage, 1 + n_carried + i, &stack->each, error));
+    }
     LK_TRY(lk_flow_stack_finish(flow->allocator, stack, &outputs[n_carried + i], error));
   }
   for (uint32_t i = 0; i < n_carried; i++) {

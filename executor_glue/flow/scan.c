@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/flow/frame.h"
+#include "executor_glue/flow/iteration.h"
 #include "executor_glue/flow/stack.h"
 #include "executor_glue/graph/own_ops.h"
 
@@ -258,12 +259,11 @@ static lk_status run(lk_flow *flow, const lk_stage *stage, const lk_flow_call *c
                .n_outputs = stage->node->n_outputs - n_states};
   LK_TRY(begin(&self, frame, states, captured, error));
   LK_TRY(find_length(&self, scanned, error));
-  if (self.length == 0 && self.n_outputs > 0) {
-    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to scan: a sequence of length 0"));
-  }
   for (int64_t i = 0; i < self.length; i++) LK_TRY(iterate(&self, scanned, i, error));
   for (uint32_t i = 0; i < self.n_outputs; i++) {
     lk_flow_value *to = &outputs[n_states + i];
+    lk_tensor_desc *each = &self.stacks[i].each;
+    if (self.length == 0) LK_TRY(lk_flow_describe_none(stage, n_states + i, each, error));
     LK_TRY(lk_flow_stack_finish(flow->allocator, &self.stacks[i], to, error));
     LK_TRY(place_axis(flow->allocator, to, &stage->scan_outputs[i], error));
   }

@@ -47,6 +47,7 @@ typedef struct lk_stage {
   lk_flow *bodies[2];          /* then and else; one of Loop and Scan */
   uint32_t body_at[2];         /* which of the node's bodies each is */
   uint32_t n_captured[2];
+  lk_tensor_desc *results; /* [n outputs of the body] of Loop and Scan: as lk_flow_body_outputs */
   lk_scan_axis *scan_inputs, *scan_outputs; /* of Scan */
   uint32_t n_scan_inputs;
   const lk_list_op *list_op; /* of LK_STAGE_LIST */

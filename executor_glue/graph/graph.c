@@ -6,15 +6,13 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-enum { CHUNK_BYTES = 8 * 1024 };
-
 lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, lk_error *error) {
   *out_graph = NULL;
   lk_graph *graph = lk_calloc(allocator, 1, sizeof *graph);
   if (graph == NULL) return lk_fail_memory(error, "a graph", sizeof *graph);
   graph->allocator = allocator;
   graph->scope = "";
-  graph->memory = lk_bump_begin(allocator, NULL, 0, CHUNK_BYTES);
+  graph->memory = lk_bump_begin(allocator, NULL, 0, LK_GRAPH_CHUNK_BYTES);
   graph->model = (lk_model_info){
       .struct_size = sizeof graph->model, .producer_name = "", .producer_version = ""};
   *out_graph = graph;
@@ -39,11 +37,39 @@ void lk_graph_destroy(lk_graph *graph) {
   lk_free(allocator, graph->nodes);
   lk_free(allocator, graph->inputs);
   lk_free(allocator, graph->outputs);
+  for (size_t i = 0; i < graph->n_defaults; i++) {
+    lk_free(allocator, graph->defaults[i].tensor.data);
+  }
+  lk_free(allocator, graph->defaults);
   lk_free(allocator, graph->metadata);
   lk_free(allocator, graph);
 }
 
+bool lk_graph_charge(lk_graph *graph, size_t bytes) {
+  lk_graph_limit *limit = graph->limit;
+  if (limit == NULL) return true;
+  if (bytes > limit->left) {
+    limit->is_passed = true;
+    return false;
+  }
+  limit->left -= bytes;
+  return true;
+}
+
+void lk_graph_lift_limit(lk_graph *graph) {
+  graph->limit = NULL;
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    for (uint32_t i = 0; i < graph->nodes[n].n_bodies; i++) {
+      lk_graph_lift_limit(graph->nodes[n].bodies[i].graph);
+    }
+  }
+}
+
+/* Arrays grow by doubling, old and new at once: three times an element at the worst. */
+#define CHARGE_GROWN(graph, array) lk_graph_charge(graph, 3 * sizeof *(graph)->array)
+
 void *lk_graph_alloc(lk_graph *graph, size_t bytes) {
+  if (!lk_graph_charge(graph, bytes)) return NULL;
   return lk_bump_alloc(&graph->memory, bytes);
 }
 
@@ -66,7 +92,8 @@ lk_status lk_graph_add_value(lk_graph *graph, const char *name, size_t name_leng
   }
   const char *copy = lk_graph_strndup(graph, name, name_length);
   if (copy == NULL) return lk_fail_memory(error, "the name of a value", name_length);
-  if (!LK_GROW(graph->allocator, graph->values, graph->n_values, graph->values_capacity)) {
+  if (!CHARGE_GROWN(graph, values) ||
+      !LK_GROW(graph->allocator, graph->values, graph->n_values, graph->values_capacity)) {
     return lk_fail_memory(error, "values", graph->n_values * 2 * sizeof *graph->values);
   }
   graph->values[graph->n_values] = (lk_value){.name = copy, .producer = LK_NO_NODE};
@@ -100,6 +127,7 @@ lk_status lk_graph_add_node(lk_graph *graph, uint32_t n_inputs, uint32_t n_outpu
   node.outputs = alloc_indices(graph, n_outputs);
   node.attrs = lk_graph_alloc(graph, attr_bytes);
   if (node.inputs == NULL || node.outputs == NULL || node.attrs == NULL ||
+      !CHARGE_GROWN(graph, nodes) ||
       !LK_GROW(graph->allocator, graph->nodes, graph->n_nodes, graph->nodes_capacity)) {
     return lk_fail_memory(error, "a node", sizeof node + attr_bytes);
   }

@@ -15,8 +15,9 @@
 #define LK_NO_VALUE (-1)
 #define LK_NO_NODE (-1)
 
-/* The operator of a node that makes a constant which a loader has left out. Constant nodes that
- * loaders read become constants, so no other node has it. */
+/* The operator of a node that a loader could not read: a constant of an unknown type, or a node
+ * with such an attribute. Constant nodes that loaders read become constants, so no other node has
+ * it. */
 #define LK_GRAPH_UNREAD "Constant"
 
 /* Where the bytes of a constant are. */
@@ -82,26 +83,53 @@ typedef struct lk_node {
   bool dead;
 } lk_node;
 
+/* An initializer that is an input too: a run may give another value (from IR version 4 on). */
+typedef struct lk_graph_default {
+  const char *name; /* in the graph's memory, as `declared`: until the graph is compacted */
+  const lk_declaration *declared;
+  int32_t input; /* of the graph, which reads it from the run; -1: it is a constant of the graph */
+  lk_tensor tensor; /* of an input: what it is where a run does not give it. The graph's */
+} lk_graph_default;
+
 typedef struct lk_metadata {
   const char *key, *value;
 } lk_metadata;
 
+/* What a loader lets a graph and its bodies take: a file may say in a few bytes that much is
+ * wanted. */
+typedef struct lk_graph_limit {
+  uint64_t left;  /* bytes */
+  bool is_passed; /* more was wanted: it was refused as if there were no memory */
+} lk_graph_limit;
+
 struct lk_graph {
   const lk_allocator *allocator;
-  lk_bump memory; /* lk_graph_alloc's */
+  lk_graph_limit *limit; /* NULL, as after loading: none */
+  lk_bump memory;        /* lk_graph_alloc's */
   lk_value *values;
   lk_node *nodes;
   int32_t *inputs, *outputs; /* values, in the order of the model */
   lk_metadata *metadata;
-  const char *scope;   /* "": the main graph; of a body, a text that no other has */
-  lk_model_info model; /* of the file; in the graph's memory */
-  size_t n_values, n_nodes, n_inputs, n_outputs, n_metadata;
-  size_t values_capacity, nodes_capacity, inputs_capacity, outputs_capacity, metadata_capacity;
+  lk_graph_default *defaults; /* of the main graph */
+  const char *scope;          /* "": the main graph; of a body, a text that no other has */
+  lk_model_info model;        /* of the file; in the graph's memory */
+  size_t n_values, n_nodes, n_inputs, n_outputs, n_metadata, n_defaults;
+  size_t values_capacity, nodes_capacity, inputs_capacity, outputs_capacity, metadata_capacity,
+      defaults_capacity;
   size_t n_nodes_in_file;
 };
 
+/* What a graph takes with nothing in it, but for an index of its names. */
+#define LK_GRAPH_CHUNK_BYTES 8192
+#define LK_GRAPH_BYTES (sizeof(lk_graph) + LK_GRAPH_CHUNK_BYTES)
+
 lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, lk_error *error);
 void lk_graph_destroy(lk_graph *graph); /* and the bodies of its nodes; NULL is allowed */
+
+/* Takes `bytes` of the limit. False: they are not left. */
+bool lk_graph_charge(lk_graph *graph, size_t bytes);
+/* Lifts the limit, of the bodies too. */
+void lk_graph_lift_limit(lk_graph *graph);
 
 /* Memory and strings that live as long as the graph; NULL when there is no memory. */
 void *lk_graph_alloc(lk_graph *graph, size_t bytes);
@@ -129,6 +157,20 @@ lk_status lk_graph_resolve(lk_graph *graph, lk_error *error);
  * output names, and takes exactly the memory for the rest. Values are numbered anew, in their
  * order; nodes stay. On failure nothing has changed. */
 lk_status lk_graph_compact(lk_graph *graph, lk_error *error);
+
+/* ---- what a loader could not read ---- */
+
+/* Makes `node`, whose outputs stay, one that was not read. `sentence` says why, and is copied. */
+lk_status lk_graph_leave_unread(lk_graph *graph, int32_t node, const char *sentence,
+                                lk_error *error);
+typedef lk_status lk_unread_fn(void *arg, const char *sentence, lk_error *error);
+/* Calls `visit` for each such node of a linked graph, and of its bodies, that something reads,
+ * until it fails. */
+lk_status lk_graph_visit_unread(const lk_graph *graph, lk_unread_fn *visit, void *arg,
+                                lk_error *error);
+/* LK_UNSUPPORTED, with its sentence: something reads such a node. Those that nothing reads are
+ * removed. */
+lk_status lk_graph_refuse_unread(lk_graph *graph, lk_error *error);
 
 /* Frees an OWNED constant that has no use. */
 void lk_graph_free_unused(const lk_graph *graph, lk_value *value);

@@ -142,6 +142,19 @@ static void move_constants(lk_graph *from, lk_graph *to, const int32_t *numbers)
   }
 }
 
+/* Names and declarations stay behind. */
+static void move_defaults(lk_graph *from, lk_graph *to) {
+  for (size_t i = 0; i < from->n_defaults; i++) {
+    from->defaults[i].name = NULL;
+    from->defaults[i].declared = NULL;
+  }
+  to->defaults = from->defaults;
+  to->n_defaults = from->n_defaults;
+  to->defaults_capacity = from->defaults_capacity;
+  from->defaults = NULL;
+  from->n_defaults = from->defaults_capacity = 0;
+}
+
 lk_status lk_graph_compact(lk_graph *graph, lk_error *error) {
   lk_status status = LK_OK;
   lk_graph *made = NULL;
@@ -161,6 +174,7 @@ lk_status lk_graph_compact(lk_graph *graph, lk_error *error) {
   made->n_nodes_in_file = graph->n_nodes_in_file;
   move_constants(graph, made, numbers);
   move_bodies(graph, made);
+  move_defaults(graph, made);
   const lk_graph old = *graph;
   *graph = *made;
   *made = old;

@@ -46,8 +46,11 @@ static lk_status check_attribute(const char *kind, const Onnx__AttributeProto *a
 }
 
 /* A copy of `count` elements; rank 0 or 1. */
-static lk_status from_elements(lk_graph *graph, int32_t value, uint32_t dtype, uint32_t rank,
-                               size_t count, const void *elements, lk_error *error) {
+static lk_status from_elements(const lk_onnx_source *source, lk_graph *graph, int32_t value,
+                               uint32_t dtype, uint32_t rank, size_t count, const void *elements,
+                               lk_error *error) {
+  const uint64_t bytes = (uint64_t)count * lk_dtype_size(dtype);
+  LK_RETURN_NOT_OK(lk_onnx_source_charge(source, bytes, graph->values[value].name, error));
   const int64_t dims[1] = {(int64_t)count};
   /* Nobody writes to what is copied; lk_tensor has no const data. */
   const lk_tensor from = {lk_tensor_desc_make(dtype, rank, dims), (void *)(uintptr_t)elements};
@@ -79,34 +82,28 @@ lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, const lk_onnx
     return lk_onnx_constant_from_tensor(source, graph, value, a->t, error);
   }
   if (strcmp(kind, "value_float") == 0) {
-    return from_elements(graph, value, LK_F32, 0, 1, &a->f, error);
+    return from_elements(source, graph, value, LK_F32, 0, 1, &a->f, error);
   }
   if (strcmp(kind, "value_floats") == 0) {
-    return from_elements(graph, value, LK_F32, 1, a->n_floats, a->floats, error);
+    return from_elements(source, graph, value, LK_F32, 1, a->n_floats, a->floats, error);
   }
   if (strcmp(kind, "value_int") == 0) {
-    return from_elements(graph, value, LK_I64, 0, 1, &a->i, error);
+    return from_elements(source, graph, value, LK_I64, 0, 1, &a->i, error);
   }
   if (strcmp(kind, "value_ints") == 0) {
-    return from_elements(graph, value, LK_I64, 1, a->n_ints, a->ints, error);
+    return from_elements(source, graph, value, LK_I64, 1, a->n_ints, a->ints, error);
   }
   return lk_fail(error, LK_UNSUPPORTED,
                  "failed to read Constant '%s': attribute '%s' is not supported, or has no tensor",
                  name, kind);
 }
 
-lk_status lk_onnx_constant_forgive(const lk_onnx_source *source, lk_graph *graph, int32_t value,
-                                   lk_status status, lk_error *error) {
-  if (status == LK_OK) return LK_OK;
-  LK_RETURN_NOT_OK(lk_onnx_source_forgive(source, status, error));
-  return lk_onnx_constant_leave_out(graph, value, error);
-}
-
-lk_status lk_onnx_constant_leave_out(lk_graph *graph, int32_t value, lk_error *error) {
+lk_status lk_onnx_constant_forgive(lk_graph *graph, int32_t value, lk_status status,
+                                   lk_error *error) {
   int32_t node = LK_NO_NODE;
+  if (status != LK_UNSUPPORTED) return status;
+  const lk_error why = *error;
   LK_RETURN_NOT_OK(lk_graph_add_node(graph, 0, 1, 0, &node, error));
-  graph->nodes[node].op_type = LK_GRAPH_UNREAD;
-  graph->nodes[node].opset = LK_MAX_OPSET;
   graph->nodes[node].outputs[0] = value;
-  return LK_OK;
+  return lk_graph_leave_unread(graph, node, why.message, error);
 }

@@ -12,8 +12,7 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
 lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, const lk_onnx_scope *scope,
                                      int32_t value, const Onnx__NodeProto *node, int32_t opset,
                                      lk_error *error);
-/* After one of the two: as lk_onnx_source_forgive. What is left out is made by a node. */
-lk_status lk_onnx_constant_forgive(const lk_onnx_source *source, lk_graph *graph, int32_t value,
-                                   lk_status status, lk_error *error);
-/* Adds a node LK_GRAPH_UNREAD that makes `value`. */
-lk_status lk_onnx_constant_leave_out(lk_graph *graph, int32_t value, lk_error *error);
+/* After one of the two, which may have failed with the sentence in `error`. What is LK_UNSUPPORTED
+ * is made by a node LK_GRAPH_UNREAD: maybe nobody reads it. */
+lk_status lk_onnx_constant_forgive(lk_graph *graph, int32_t value, lk_status status,
+                                   lk_error *error);

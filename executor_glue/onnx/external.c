@@ -1,19 +1,18 @@
 /* The files beside a model that hold tensors' data: found, checked, mapped once each. */
 #include "executor_glue/onnx/external.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
+#include "executor_glue/onnx/folders.h"
 #include "executor_glue/onnx/map.h"
+#include "executor_glue/onnx/signature.h"
 
 /* Files are looked up one after the other; some exporters write one for each tensor. */
 #define MAX_FILES 16384
@@ -25,8 +24,8 @@ typedef struct external_file {
 
 struct lk_onnx_external {
   const lk_allocator *allocator;
-  char folder[PATH_MAX + 1]; /* without links; ends in '/' */
-  bool copies;               /* files are read into memory, not mapped */
+  lk_onnx_folders folders;
+  bool copies;           /* files are read into memory, not mapped */
   pthread_mutex_t mutex; /* guards the list: several graphs may be read from one model at once */
   external_file *files;
   size_t n_files, capacity;
@@ -34,21 +33,7 @@ struct lk_onnx_external {
 
 lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *model_path,
                                   bool copies, lk_onnx_external **out_external, lk_error *error) {
-  char folder[PATH_MAX], resolved[PATH_MAX];
   *out_external = NULL;
-  /* The folder that the path names, and not that of a file which the model may be a link to. */
-  const char *slash = strrchr(model_path, '/');
-  int length = slash == NULL ? 1 : (int)(slash - model_path) + 1;
-  if (length >= PATH_MAX) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to find the model's folder: the path is longer than %d bytes",
-                   PATH_MAX - 1);
-  }
-  (void)snprintf(folder, sizeof folder, "%.*s", length, slash == NULL ? "." : model_path);
-  if (realpath(folder, resolved) == NULL) {
-    return lk_fail(error, LK_IO, "failed to find the model's folder '%s': %s", folder,
-                   strerror(errno));
-  }
   lk_onnx_external *external = lk_calloc(allocator, 1, sizeof *external);
   if (external == NULL) {
     return lk_fail_memory(error, "the list of external files", sizeof *external);
@@ -56,9 +41,11 @@ lk_status lk_onnx_external_create(const lk_allocator *allocator, const char *mod
   external->allocator = allocator;
   external->copies = copies;
   (void)pthread_mutex_init(&external->mutex, NULL); /* cannot fail on glibc */
-  const bool ends_in_slash = resolved[strlen(resolved) - 1] == '/';
-  (void)snprintf(external->folder, sizeof external->folder, "%s%s", resolved,
-                 ends_in_slash ? "" : "/");
+  const lk_status status = lk_onnx_folders_create(allocator, model_path, &external->folders, error);
+  if (status != LK_OK) {
+    lk_onnx_external_destroy(external);
+    return status;
+  }
   *out_external = external;
   return LK_OK;
 }
@@ -71,6 +58,7 @@ void lk_onnx_external_destroy(lk_onnx_external *external) {
     lk_free(allocator, external->files[i].location);
   }
   pthread_mutex_destroy(&external->mutex);
+  lk_onnx_folders_destroy(&external->folders);
   lk_free(allocator, external->files);
   lk_free(allocator, external);
 }
@@ -92,50 +80,22 @@ lk_status lk_onnx_external_check(lk_onnx_external *external, lk_error *error) {
   return status;
 }
 
-/* Whether a relative path has a component "..". */
-static bool climbs(const char *path) {
-  for (const char *part = path; part != NULL; part = strchr(part, '/')) {
-    if (*part == '/') part++;
-    if (part[0] == '.' && part[1] == '.' && (part[2] == '/' || part[2] == '\0')) return true;
-  }
-  return false;
-}
-
-static lk_status resolve(const lk_onnx_external *external, const char *location,
-                         char resolved[PATH_MAX], lk_error *error) {
-  char path[PATH_MAX];
-  if (location[0] == '\0' || location[0] == '/' || climbs(location)) {
-    return lk_fail(
-        error, LK_MALFORMED,
-        "failed to open external data '%s': the location must be a path within the model's folder",
-        location);
-  }
-  int length = snprintf(path, sizeof path, "%s%s", external->folder, location);
-  if (length < 0 || length >= PATH_MAX) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to open external data '%s': the path is longer than %d bytes", location,
-                   PATH_MAX - 1);
-  }
-  if (realpath(path, resolved) == NULL) {
-    int code = errno;
-    return lk_fail(error, code == ENOENT || code == ENOTDIR ? LK_NOT_FOUND : LK_IO,
-                   "failed to open external data '%s': %s", path, strerror(code));
-  }
-  if (strncmp(resolved, external->folder, strlen(external->folder)) != 0) {
-    return lk_fail(error, LK_MALFORMED,
-                   "failed to open external data '%s': it is a link that leaves the model's folder",
-                   location);
-  }
-  return LK_OK;
+/* Any bytes may be weights; the text that git leaves in the place of a large file is none. */
+static lk_status check_content(const lk_onnx_map *map, const char *location, lk_error *error) {
+  const lk_onnx_signature *found = lk_onnx_signature_find(map->bytes, map->size);
+  if (found == NULL || !found->stands_for_data) return LK_OK;
+  return lk_fail(error, LK_MALFORMED, "failed to read external data '%s': it is %s; %s", location,
+                 found->what, found->advice);
 }
 
 /* The list is locked. */
 static lk_status find_file(lk_onnx_external *external, const char *location, lk_onnx_map *out_map,
                            lk_error *error) {
   const lk_allocator *allocator = external->allocator;
-  char resolved[PATH_MAX];
   lk_onnx_map map = {0};
   lk_status status = LK_OK;
+  char *copy = NULL;
+  int file = -1;
   /* From the newest: tensors of one file stand together. */
   for (size_t i = external->n_files; i-- > 0;) {
     if (strcmp(external->files[i].location, location) == 0) {
@@ -147,9 +107,10 @@ static lk_status find_file(lk_onnx_external *external, const char *location, lk_
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to open external data '%s': more than %d files",
                    location, MAX_FILES);
   }
-  LK_RETURN_NOT_OK(resolve(external, location, resolved, error));
-  LK_RETURN_NOT_OK(lk_onnx_map_create(allocator, resolved, external->copies, &map, error));
-  char *copy = lk_strdup(allocator, location);
+  LK_TRY(lk_onnx_folders_open(&external->folders, location, &file, error));
+  LK_TRY(lk_onnx_map_file(allocator, file, location, external->copies, &map, error));
+  LK_TRY(check_content(&map, location, error));
+  copy = lk_strdup(allocator, location);
   if (copy == NULL || !LK_GROW(allocator, external->files, external->n_files, external->capacity)) {
     LK_TRY(lk_fail_memory(error, "the list of external files", sizeof *external->files));
   }
@@ -161,6 +122,7 @@ static lk_status find_file(lk_onnx_external *external, const char *location, lk_
 cleanup:
   lk_free(allocator, copy);
   lk_onnx_map_destroy(&map);
+  if (file >= 0) (void)close(file);
   return status;
 }
 
@@ -199,7 +161,7 @@ lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorPr
   if (offset > map.size || size > map.size - offset) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to read external data '%s': %" PRIu64 " bytes at offset %" PRIu64
-                   " leave the file, which has %zu",
+                   " leave the file, which has %zu: it was cut off, or is that of another model",
                    location, size, offset, map.size);
   }
   *out_bytes = map.bytes + offset;

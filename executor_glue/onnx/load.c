@@ -9,6 +9,7 @@
 #include "executor_glue/onnx/graph_builder.h"
 #include "executor_glue/onnx/map.h"
 #include "executor_glue/onnx/scan.h"
+#include "executor_glue/onnx/signature.h"
 #include "onnx.pb-c.h"
 
 struct lk_onnx_model {
@@ -38,10 +39,10 @@ static void hook_free(void *data, void *pointer) {
   lk_free(h->allocator, pointer);
 }
 
-/* Scans what `source` holds, a message of type `root`, and unpacks its skeleton. `descriptor` is
- * protobuf-c's for `root`. As lk_onnx_scan. */
-static lk_status unpack(const lk_allocator *allocator, const lk_onnx_source *source,
-                        lk_onnx_message root, const ProtobufCMessageDescriptor *descriptor,
+/* Scans what `source` holds, a message of type `root`, notes the budget of its graph, and unpacks
+ * the skeleton. `descriptor` is protobuf-c's for `root`. As lk_onnx_scan. */
+static lk_status unpack(const lk_allocator *allocator, lk_onnx_source *source, lk_onnx_message root,
+                        const ProtobufCMessageDescriptor *descriptor,
                         ProtobufCMessage **out_message, lk_error *error) {
   lk_onnx_skeleton skeleton;
   LK_RETURN_NOT_OK(lk_onnx_scan(allocator, root, source->bytes, source->size,
@@ -50,6 +51,7 @@ static lk_status unpack(const lk_allocator *allocator, const lk_onnx_source *sou
   ProtobufCAllocator hooks = {hook_alloc, hook_free, &h};
   *out_message = protobuf_c_message_unpack(descriptor, &hooks, skeleton.size, skeleton.bytes);
   lk_free(allocator, skeleton.bytes);
+  source->graph_budget = skeleton.graph_budget;
   if (*out_message != NULL) return LK_OK;
   /* protobuf-c does not say why it fails. */
   if (h.failed > 0) return lk_fail_memory(error, "an unpacked ONNX file", h.failed);
@@ -66,20 +68,33 @@ static void unpacked_destroy(const lk_allocator *allocator, ProtobufCMessage *me
 /* The caller's memory outlives the sessions of the model, and so the runs that read it. */
 static const lk_owner caller_of_memory = {.struct_size = sizeof caller_of_memory};
 
+/* For what has turned out not to hold a model: says what it is instead, where that is known. */
+static lk_status name_other_kind(const lk_onnx_source *source, lk_status status, lk_error *error) {
+  const lk_onnx_signature *found = lk_onnx_signature_find(source->bytes, source->size);
+  if (found == NULL) return status;
+  return lk_fail(error, status, "it is %s, not an ONNX file; %s", found->what, found->advice);
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 /* Frees the unpacked message before it links the graph: the message is most of the peak memory. */
-lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error) {
+lk_status lk_onnx_model_read_variant(const lk_onnx_model *model, const char *const *given,
+                                     size_t n_given, lk_graph **out_graph, lk_error *error) {
+  lk_onnx_source source = model->source;
   lk_status status = LK_OK;
   const lk_allocator *allocator = model->allocator;
   ProtobufCMessage *message = NULL;
+  bool has_graph = false;
   lk_graph *graph = NULL;
   *out_graph = NULL;
   LK_TRY(lk_onnx_model_check(model, error));
-  LK_TRY(unpack(allocator, &model->source, LK_ONNX_MODEL, &onnx__model_proto__descriptor, &message,
-                error));
-  LK_TRY(lk_onnx_graph_build(allocator, &model->source, (const Onnx__ModelProto *)message, &graph,
-                             error));
+  LK_TRY(
+      unpack(allocator, &source, LK_ONNX_MODEL, &onnx__model_proto__descriptor, &message, error));
+  const Onnx__ModelProto *proto = (const Onnx__ModelProto *)message;
+  has_graph = proto->graph != NULL;
+  source.given = given;
+  source.n_given = n_given;
+  LK_TRY(lk_onnx_graph_build(allocator, &source, proto, &graph, error));
   unpacked_destroy(allocator, message);
   message = NULL;
   LK_TRY(lk_graph_link(graph, error));
@@ -87,6 +102,9 @@ lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, l
   graph = NULL;
 
 cleanup:
+  if (status == LK_MALFORMED && !has_graph) {
+    status = name_other_kind(&model->source, status, error);
+  }
   unpacked_destroy(allocator, message);
   lk_graph_destroy(graph);
   if (status == LK_OK) return LK_OK;
@@ -94,6 +112,10 @@ cleanup:
     return lk_error_prefix(error, status, "failed to load '%s'", model->path);
   }
   return lk_error_prefix(error, status, "failed to load a model from memory");
+}
+
+lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error) {
+  return lk_onnx_model_read_variant(model, NULL, 0, out_graph, error);
 }
 
 /* Where a model is read from, and how. */

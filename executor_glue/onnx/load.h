@@ -25,6 +25,9 @@ lk_status lk_onnx_load_leniently(const lk_allocator *allocator, const char *path
 /* Reads one more graph from what is mapped already, whatever has become of the paths. LK_IO as
  * lk_onnx_model_check. */
 lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error);
+/* The same graph, but for the defaults (lk_graph_default) of these names, which are its inputs. */
+lk_status lk_onnx_model_read_variant(const lk_onnx_model *model, const char *const *given,
+                                     size_t n_given, lk_graph **out_graph, lk_error *error);
 const char *lk_onnx_model_path(const lk_onnx_model *model); /* NULL: it is in memory */
 /* Whether mapped files can still be read; ask before reading constants where they lie. LK_IO: one
  * was cut, and is named. */

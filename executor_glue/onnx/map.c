@@ -107,15 +107,11 @@ cleanup:
   return status;
 }
 
-lk_status lk_onnx_map_create(const lk_allocator *allocator, const char *path, bool copies,
-                             lk_onnx_map *out, lk_error *error) {
+lk_status lk_onnx_map_file(const lk_allocator *allocator, int file, const char *path, bool copies,
+                           lk_onnx_map *out, lk_error *error) {
   lk_status status = LK_OK;
   struct stat info;
   *out = (lk_onnx_map){0};
-
-  /* O_NONBLOCK: opening a pipe must fail below, not wait for a writer. */
-  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (file < 0) return fail_errno("open", path, errno, error);
   if (fstat(file, &info) != 0) {
     status = fail_errno("inspect", path, errno, error);
   } else if (S_ISDIR(info.st_mode)) {
@@ -127,6 +123,16 @@ lk_status lk_onnx_map_create(const lk_allocator *allocator, const char *path, bo
   } else {
     status = make_mapping(allocator, path, file, &info, copies, out, error);
   }
+  return status;
+}
+
+lk_status lk_onnx_map_create(const lk_allocator *allocator, const char *path, bool copies,
+                             lk_onnx_map *out, lk_error *error) {
+  *out = (lk_onnx_map){0};
+  /* O_NONBLOCK: opening a pipe must fail later, not wait for a writer. */
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0) return fail_errno("open", path, errno, error);
+  const lk_status status = lk_onnx_map_file(allocator, file, path, copies, out, error);
   (void)close(file);
   return status;
 }

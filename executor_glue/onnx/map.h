@@ -19,6 +19,9 @@ typedef struct lk_onnx_map {
  * A copy has nothing to do with the file any more. */
 lk_status lk_onnx_map_create(const lk_allocator *allocator, const char *path, bool copies,
                              lk_onnx_map *out, lk_error *error);
+/* The same of a file that the caller has opened for reading, and closes. */
+lk_status lk_onnx_map_file(const lk_allocator *allocator, int file, const char *path, bool copies,
+                           lk_onnx_map *out, lk_error *error);
 /* LK_IO, with `path`: the end of the file cannot be read any more. Also of a zeroed map. */
 lk_status lk_onnx_map_check(const lk_onnx_map *map, const char *path, lk_error *error);
 /* Lets the pages leave RSS; they come back from the file when they are read again. A copy stays. */

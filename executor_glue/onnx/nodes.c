@@ -62,6 +62,10 @@ static lk_status read_body(lk_onnx_builder *b, lk_onnx_scope *around, const char
   lk_graph *graph = NULL;
   lk_error *error = b->error;
   LK_TRY(lk_graph_create(around->graph->allocator, &graph, error));
+  graph->limit = around->graph->limit;
+  if (!lk_graph_charge(graph, LK_GRAPH_BYTES)) {
+    LK_TRY(lk_fail_memory(error, "a body", LK_GRAPH_BYTES));
+  }
   LK_TRY(name_body(around->graph, label, a->name, graph, error));
   LK_TRY(lk_onnx_scope_of_graph(graph, around, lk_onnx_count_names(a->g), out_scope, error));
   LK_TRY(b->fill(b, out_scope, a->g));
@@ -160,7 +164,7 @@ static lk_status add_constant(lk_onnx_builder *b, lk_onnx_scope *scope, const On
   }
   const lk_status status =
       lk_onnx_constant_from_node(b->source, scope, value, node, opset, b->error);
-  return lk_onnx_constant_forgive(b->source, scope->graph, value, status, b->error);
+  return lk_onnx_constant_forgive(scope->graph, value, status, b->error);
 }
 
 static lk_status find_inputs(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__NodeProto *proto,
@@ -206,8 +210,13 @@ static lk_status add_node(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__
     if (!lk_onnx_given(proto->output[i])) continue;
     LK_RETURN_NOT_OK(lk_onnx_scope_find(scope, proto->output[i], &node->outputs[i], b->error));
   }
-  LK_RETURN_NOT_OK(lk_onnx_attributes_read(b->source, scope, proto, label, node->attrs,
-                                           &node->n_attrs, b->error));
+  const lk_status status = lk_onnx_attributes_read(b->source, scope, proto, label, node->attrs,
+                                                   &node->n_attrs, b->error);
+  if (status == LK_UNSUPPORTED) {
+    const lk_error why = *b->error;
+    return lk_graph_leave_unread(graph, index, why.message, b->error);
+  }
+  LK_RETURN_NOT_OK(status);
   return read_bodies(b, scope, index, proto);
 }
 

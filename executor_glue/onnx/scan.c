@@ -23,7 +23,8 @@
 typedef struct scan {
   const uint8_t *bytes;
   uint64_t budget;
-  uint64_t cost; /* estimate of what unpacking and building take, without the notes */
+  uint64_t cost;  /* estimate of what unpacking and building take, without the notes */
+  uint64_t graph; /* the part of it that is of the graph */
   uint64_t notes[LK_ONNX_MAX_DEPTH + 1]; /* by depth */
   uint8_t *out;
   size_t capacity, written; /* bytes that `out` has; bytes that the walk gives */
@@ -34,6 +35,19 @@ static lk_status fail_at(const scan *s, lk_status status, const uint8_t *at,
                          const lk_onnx_schema *schema, const char *problem) {
   return lk_fail(s->error, status, "failed to scan the %s at byte %zu: %s", schema->name,
                  (size_t)(at - s->bytes), problem);
+}
+
+/* The outermost message ends where the file does: what is missing of it is missing of the file. */
+static lk_status fail_cut(const scan *s, const uint8_t *at, const lk_onnx_schema *schema,
+                          const lk_wire_field *field) {
+  const lk_onnx_field *rule = schema->fields;
+  char problem[192];
+  while (rule->number != 0 && rule->number != field->number) rule++;
+  (void)snprintf(problem, sizeof problem,
+                 "the file ends within field %" PRIu32 " (%s), at least %" PRIu64
+                 " bytes are missing: a download or a copy was cut off, or it is not an ONNX file",
+                 field->number, rule->number != 0 ? rule->name : "unknown", field->missing);
+  return fail_at(s, LK_MALFORMED, at, schema, problem);
 }
 
 static void emit(scan *s, const void *bytes, size_t size) {
@@ -79,12 +93,16 @@ static void patch_length(scan *s, size_t begin) {
   }
 }
 
+static uint64_t total_cost(const scan *s) {
+  uint64_t total = s->cost + s->written;
+  for (size_t i = 0; i <= LK_ONNX_MAX_DEPTH; i++) total += s->notes[i];
+  return total;
+}
+
 static lk_status charge(scan *s, uint64_t bytes, const uint8_t *at, const lk_onnx_schema *schema) {
   /* No overflow: every charge is at most a small multiple of bytes that are in memory. */
   s->cost += bytes;
-  uint64_t total = s->cost + s->written;
-  for (size_t i = 0; i <= LK_ONNX_MAX_DEPTH; i++) total += s->notes[i];
-  if (total <= s->budget) return LK_OK;
+  if (total_cost(s) <= s->budget) return LK_OK;
   char problem[96];
   (void)snprintf(problem, sizeof problem,
                  "what is read up to here takes more than the %" PRIu64 " MB allowed for this file",
@@ -161,6 +179,7 @@ static lk_status take_field(scan *s, const lk_onnx_schema *schema, const lk_onnx
     lk_wire content = {field->data, field->data + field->length};
     keep = keep && rule->kind == LK_ONNX_NESTED;
     if (keep) {
+      s->graph += rule->graph_bytes;
       LK_RETURN_NOT_OK(charge(s, rule->graph_bytes, at, schema));
       emit_tag(s, rule->number, LK_WIRE_LENGTH);
       s->written += LENGTH_BYTES;
@@ -174,6 +193,7 @@ static lk_status take_field(scan *s, const lk_onnx_schema *schema, const lk_onnx
   const char *wrong = check_content(rule->kind, field, &bytes);
   if (wrong != NULL) return fail_at(s, LK_MALFORMED, at, schema, wrong);
   if (keep && rule->kind != LK_ONNX_PAYLOAD) {
+    s->graph += rule->graph_bytes + bytes / 2; /* unpacked, and again in the graph */
     LK_RETURN_NOT_OK(charge(s, bytes + rule->graph_bytes, at, schema));
     emit_field(s, field);
   }
@@ -211,6 +231,7 @@ static lk_status walk(scan *s, lk_onnx_message message, lk_wire wire, unsigned d
     const char *problem = NULL;
     int found = lk_wire_next(&wire, &field, &problem);
     if (found == 0) break;
+    if (found < 0 && depth == 1 && field.missing > 0) return fail_cut(s, at, schema, &field);
     if (found < 0) return fail_at(s, LK_MALFORMED, at, schema, problem);
 
     const lk_onnx_field *rule = schema->fields;
@@ -247,7 +268,8 @@ lk_status lk_onnx_scan(const lk_allocator *allocator, lk_onnx_message root, cons
     LK_TRY(lk_fail(error, LK_IO, "failed to scan the %s: it changed while it was read",
                    lk_onnx_schemas[root].name));
   }
-  *out = (lk_onnx_skeleton){write.out, write.written};
+  *out =
+      (lk_onnx_skeleton){write.out, write.written, budget - (total_cost(&measure) - measure.graph)};
   write.out = NULL;
 
 cleanup:

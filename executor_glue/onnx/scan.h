@@ -19,6 +19,7 @@
 typedef struct lk_onnx_skeleton {
   uint8_t *bytes; /* allocated; freed by the caller */
   size_t size;
+  uint64_t graph_budget; /* what the graph may take: what is left of the budget beside the rest */
 } lk_onnx_skeleton;
 
 /* Where the TensorProto message of a tensor lies in the file. */

@@ -14,7 +14,7 @@
 #define NODE_BYTES (GROWN(lk_node) + 3 * 16)
 
 /* A graph of its own, with the index of its names. */
-#define GRAPH_BYTES ((uint32_t)(sizeof(lk_graph) + 8192 + sizeof(lk_body)))
+#define GRAPH_BYTES ((uint32_t)(LK_GRAPH_BYTES + sizeof(lk_body)))
 
 #define MANY_PER_NODE 65536
 #define ATTRIBUTES_PER_NODE 256
@@ -113,9 +113,9 @@ const lk_onnx_schema lk_onnx_schemas[LK_ONNX_MESSAGE_COUNT] = {
     [LK_ONNX_TYPE] = {"type",
                       sizeof(Onnx__TypeProto),
                       {{1, LK_ONNX_NESTED, LK_ONNX_TENSOR_TYPE, 1, 0, "tensor_type"},
-                       {4, LK_ONNX_CHECKED, LK_ONNX_SEQUENCE_TYPE, 0, 0, "sequence_type"},
-                       {5, LK_ONNX_CHECKED, LK_ONNX_MAP_TYPE, 0, 0, "map_type"},
-                       {9, LK_ONNX_CHECKED, LK_ONNX_SEQUENCE_TYPE, 0, 0, "optional_type"}}},
+                       {4, LK_ONNX_NESTED, LK_ONNX_SEQUENCE_TYPE, 1, 0, "sequence_type"},
+                       {5, LK_ONNX_NESTED, LK_ONNX_MAP_TYPE, 1, 0, "map_type"},
+                       {9, LK_ONNX_NESTED, LK_ONNX_SEQUENCE_TYPE, 1, 0, "optional_type"}}},
     [LK_ONNX_TENSOR_TYPE] = {"tensor type",
                              sizeof(Onnx__TypeProto__Tensor),
                              {{1, LK_ONNX_INT, 0, 0, 0, "elem_type"},

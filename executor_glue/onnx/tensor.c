@@ -146,11 +146,10 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
     return lk_fail(error, LK_MALFORMED, "failed to read tensor '%s': it has no element type", name);
   }
   if (lk_dtype_size(dtype) == 0) {
-    const ProtobufCEnumValue *known = protobuf_c_enum_descriptor_get_value(
-        &onnx__tensor_proto__data_type__descriptor, proto->data_type);
+    char type[LK_DTYPE_TEXT_CAPACITY];
     return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to read tensor '%s': element type %s (%" PRIu32 ") is not supported",
-                   name, known != NULL ? known->name : "?", dtype);
+                   "failed to read tensor '%s': element type %s is not supported", name,
+                   lk_dtype_text(dtype, type));
   }
   if (proto->n_dims > LK_MAX_RANK) {
     return lk_fail(error, LK_OUT_OF_RANGE, "failed to read tensor '%s': rank %zu, at most %d", name,

@@ -15,6 +15,10 @@ typedef struct lk_onnx_source {
   /* Bytes that the graph which is being read may still copy out of the files: a file may say in a
    * few of them that many are wanted. NULL: no limit. */
   uint64_t *copies_left;
+  uint64_t graph_budget; /* bytes that a graph which is read may take */
+  /* [n_given]: initializers that are inputs of the graph which is read, since runs give them. */
+  const char *const *given;
+  size_t n_given;
   const lk_onnx_lenience *lenience; /* NULL: what is not read is a failure */
 } lk_onnx_source;
 

@@ -16,6 +16,7 @@ bool lk_wire_varint(lk_wire *wire, uint64_t *out) {
 
 static const char *read_field(lk_wire *wire, lk_wire_field *out) {
   uint64_t tag = 0;
+  *out = (lk_wire_field){0};
   if (!lk_wire_varint(wire, &tag)) return "a field number that is cut off or longer than 10 bytes";
   /* Field numbers have 29 bits; 0 is not one. */
   if (tag >> 32 != 0 || tag >> 3 == 0) return "a field number out of range";
@@ -37,7 +38,10 @@ static const char *read_field(lk_wire *wire, lk_wire_field *out) {
   default:
     return "a wire type that does not exist";
   }
-  if (length > (uint64_t)(wire->end - wire->next)) return "a length that leaves the message";
+  if (length > (uint64_t)(wire->end - wire->next)) {
+    out->missing = length - (uint64_t)(wire->end - wire->next);
+    return "a length that leaves the message";
+  }
   out->data = wire->next;
   out->length = (size_t)length;
   wire->next += length;

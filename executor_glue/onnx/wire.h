@@ -17,10 +17,11 @@ typedef struct lk_wire_field {
   uint64_t varint;     /* of LK_WIRE_VARINT */
   const uint8_t *data; /* of the other types: the content, `length` bytes */
   size_t length;
+  uint64_t missing; /* when its length leaves the message: by how many bytes; else 0 */
 } lk_wire_field;
 
 /* Reads one varint of at most 10 bytes; false when it is longer or cut off. */
 bool lk_wire_varint(lk_wire *wire, uint64_t *out);
 /* Reads the next field: 1; 0 at the end; -1 when the bytes are not a field: `wire` then stands
- * where the field began, and `*out_problem` says what is wrong. */
+ * where the field began, `*out_problem` says what is wrong, and `out` has what was read. */
 int lk_wire_next(lk_wire *wire, lk_wire_field *out, const char **out_problem);

@@ -103,8 +103,25 @@ cleanup:
   return status;
 }
 
+static void from_given(lk_symbolic_shapes *shapes, const lk_graph *graph,
+                       const lk_tensor_desc *inputs) {
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    lk_tensor_desc *desc = &shapes->descs[graph->inputs[i]];
+    *desc = inputs[i];
+    for (uint32_t d = 0; desc->rank != LK_RANK_UNKNOWN && d < desc->rank; d++) {
+      if (desc->dims[d] < 0) desc->dims[d] = shapes->api->dims_open(shapes->dims);
+    }
+  }
+}
+
 lk_status lk_symbolic_shapes_create(const lk_api *api, const lk_graph *graph,
                                     lk_symbolic_shapes **out_shapes, lk_error *error) {
+  return lk_symbolic_shapes_of_body(api, graph, NULL, out_shapes, error);
+}
+
+lk_status lk_symbolic_shapes_of_body(const lk_api *api, const lk_graph *graph,
+                                     const lk_tensor_desc *inputs, lk_symbolic_shapes **out_shapes,
+                                     lk_error *error) {
   *out_shapes = NULL;
   lk_status status = LK_OK;
   const lk_allocator *allocator = graph->allocator;
@@ -131,6 +148,7 @@ lk_status lk_symbolic_shapes_create(const lk_api *api, const lk_graph *graph,
       shapes->descs[i] = value->constant.desc;
     }
   }
+  if (inputs != NULL) from_given(shapes, graph, inputs);
   LK_TRY(infer_all(graph, shapes, error));
   *out_shapes = shapes;
   shapes = NULL;

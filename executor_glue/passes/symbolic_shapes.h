@@ -37,6 +37,11 @@ void lk_question_destroy(const lk_graph *graph, lk_question *question);
 /* For a sorted graph. What is found stays true for a value whatever node makes it later. */
 lk_status lk_symbolic_shapes_create(const lk_api *api, const lk_graph *graph,
                                     lk_symbolic_shapes **out_shapes, lk_error *error);
+/* The same of a body whose inputs are what `inputs` [n_inputs] says, with -1 for dimensions that
+ * are not known. NULL: what is declared. */
+lk_status lk_symbolic_shapes_of_body(const lk_api *api, const lk_graph *graph,
+                                     const lk_tensor_desc *inputs, lk_symbolic_shapes **out_shapes,
+                                     lk_error *error);
 void lk_symbolic_shapes_destroy(lk_symbolic_shapes *shapes); /* NULL is allowed */
 
 uint32_t lk_symbolic_shape_dtype(const lk_symbolic_shapes *shapes, int32_t value);

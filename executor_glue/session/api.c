@@ -58,6 +58,22 @@ static lk_status output_info(const lk_session *session, uint32_t index, lk_value
   return fill_value(session, graph->outputs, graph->n_outputs, "output", index, out, error);
 }
 
+static uint32_t default_count(const lk_session *session) {
+  return (uint32_t)session->defaults.count;
+}
+
+static lk_status default_info(const lk_session *session, uint32_t index, lk_value_info *out,
+                              lk_error *error) {
+  const lk_session_defaults *defaults = &session->defaults;
+  if (index >= defaults->count) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to describe input with a default %" PRIu32 ": the model has %zu", index,
+                   defaults->count);
+  }
+  return lk_struct_write(out, &defaults->infos[index], sizeof defaults->infos[index],
+                         "lk_value_info", error);
+}
+
 static lk_status model_info(const lk_session *session, lk_model_info *out, lk_error *error) {
   LK_REQUIRE("model_info", error, session, out);
   return lk_struct_write(out, &session->graph->model, sizeof session->graph->model, "lk_model_info",
@@ -194,6 +210,8 @@ const lk_session_api *lk_get_session_api(uint32_t version) {
       .trace_text_release = lk_trace_text_release,
       .context_report = lk_context_report,
       .context_report_release = lk_context_report_release,
+      .default_count = default_count,
+      .default_info = default_info,
   };
   return version == LK_SESSION_API_VERSION ? &api : NULL;
 }

@@ -2,6 +2,7 @@
 #include "executor_glue/session/missing.h"
 
 #include "base/status.h"
+#include "executor_glue/flow/lists.h"
 #include "executor_glue/onnx/load.h"
 #include "executor_glue/passes/pass.h"
 
@@ -36,11 +37,8 @@ static lk_status tell_attribute(void *arg, const lk_graph *graph, const lk_node 
 static lk_status check_outputs(const lk_graph *graph, const lk_missing_told *told,
                                lk_error *error) {
   for (size_t i = 0; i < graph->n_outputs; i++) {
-    const lk_value *value = &graph->values[graph->outputs[i]];
     lk_error sentence;
-    if (value->kind == 0) continue;
-    (void)lk_fail(&sentence, LK_UNSUPPORTED, "failed to give output '%s': it is not a tensor",
-                  value->name);
+    if (lk_flow_check_output(graph, i, &sentence) == LK_OK) continue;
     LK_RETURN_NOT_OK(told->other(told->arg, sentence.message, error));
   }
   return LK_OK;
@@ -66,6 +64,7 @@ lk_status lk_model_find_missing(lk_context *context, const char *path,
   LK_TRY(lk_graph_fix_dims(graph, options->fixed_dims, options->n_fixed_dims, error));
   LK_TRY(lk_passes_run(&env, graph, options->disabled_passes, options->n_disabled_passes, NULL,
                        error));
+  LK_TRY(lk_graph_visit_unread(graph, told->other, told->arg, error));
   LK_TRY(lk_flow_find_missing(api, graph, told->node, told->arg, error));
   LK_TRY(check_outputs(graph, told, error));
 cleanup:

@@ -138,8 +138,8 @@ static void destroy_fixed_dims(const lk_session *session) {
   lk_free(session->allocator, session->fixed_dims);
 }
 
-static lk_graph_executor_options executor_options(const lk_api *api,
-                                                  const lk_session_options *options) {
+lk_graph_executor_options lk_session_executor_options(const lk_api *api,
+                                                      const lk_session_options *options) {
   const bool fails = options->when_busy == LK_WHEN_BUSY_FAIL;
   const uint32_t processors = (uint32_t)api->processors_get();
   const uint32_t inter = options->inter > 0 ? (uint32_t)options->inter : processors;
@@ -181,6 +181,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   session->context = context;
   session->allocator = allocator;
   lk_session_outputs_init(session);
+  lk_session_defaults_init(session);
   lk_session_trace_init(session);
 
   if (given != NULL) {
@@ -188,15 +189,17 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   }
   LK_TRY(check_options(&options, error));
   LK_TRY(load(session, source, options.copy_model != 0, error));
+  LK_TRY(lk_session_defaults_take(session, error));
   LK_TRY(lk_graph_fix_dims(session->graph, options.fixed_dims, options.n_fixed_dims, error));
   LK_TRY(copy_fixed_dims(session, &options, error));
   const char *path = lk_onnx_model_path(session->model);
   LK_TRY(api->executor_create(context, path != NULL ? path : "a model in memory",
                               &session->executor, error));
   LK_TRY(run_passes(session, &options, error));
+  LK_TRY(lk_graph_refuse_unread(session->graph, error));
   count_constants(session);
   session->has_lendable = has_lendable(session->graph);
-  const lk_graph_executor_options how = executor_options(api, &options);
+  const lk_graph_executor_options how = lk_session_executor_options(api, &options);
   LK_TRY(
       lk_flow_create(api, context, session->executor, session->graph, &how, &session->flow, error));
   lk_onnx_model_drop_pages(session->model);
@@ -257,6 +260,7 @@ void lk_session_close(lk_session *session) {
   if (session == NULL) return;
   lk_session_reporter_leave(session);
   const bool trims = is_large(session);
+  lk_session_defaults_destroy(session);
   /* In this order: ops lend constants from the graph, which lie in the mapped model. */
   lk_flow_destroy(session->flow);
   if (session->executor != NULL) session->api->executor_destroy(session->executor);

@@ -16,6 +16,7 @@ lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_er
                             .weights_bytes = session->constant_bytes,
                             .load_ns = session->load_ns};
   lk_flow_stats(session->flow, &stats);
+  lk_session_defaults_stats(session, &stats);
   return lk_struct_write(out, &stats, sizeof stats, "lk_session_stats", error);
 }
 

@@ -25,8 +25,9 @@ typedef struct lk_session_call {
 } lk_session_call;
 
 /* `call->memory` is NULL, nothing else is set. */
-static lk_status call_create(lk_session_call *call, const lk_session *session, lk_error *error) {
-  size_t n_inputs = session->graph->n_inputs, n_outputs = session->graph->n_outputs;
+static lk_status call_create(lk_session_call *call, const lk_session *session,
+                             const lk_graph *graph, lk_error *error) {
+  size_t n_inputs = graph->n_inputs, n_outputs = graph->n_outputs;
   size_t bytes = (n_inputs + n_outputs) * (sizeof(lk_tensor) + sizeof(bool)) +
                  n_outputs * sizeof *call->numbers;
   void *room = call->few;
@@ -46,9 +47,8 @@ static lk_status call_create(lk_session_call *call, const lk_session *session, l
 
 /* Number of the graph's input or output of that name, which is marked in `taken`. Most callers name
  * them in the graph's order: the search begins at `expected`. */
-static lk_status take_name(const lk_session *session, const char *name, bool is_input,
-                           size_t expected, bool *taken, size_t *out_number, lk_error *error) {
-  const lk_graph *graph = session->graph;
+static lk_status take_name(const lk_graph *graph, const char *name, bool is_input, size_t expected,
+                           bool *taken, size_t *out_number, lk_error *error) {
   const int32_t *values = is_input ? graph->inputs : graph->outputs;
   size_t count = is_input ? graph->n_inputs : graph->n_outputs;
   const char *what = is_input ? "input" : "output";
@@ -71,13 +71,18 @@ static lk_status take_name(const lk_session *session, const char *name, bool is_
                  name, count, count > 0 ? graph->values[values[0]].name : "");
 }
 
-static lk_status sort_inputs(const lk_session *session, const lk_named_tensor *inputs,
+static lk_status sort_inputs(const lk_graph *graph, const lk_named_tensor *inputs,
                              uint32_t n_inputs, lk_session_call *call, lk_error *error) {
-  const lk_graph *graph = session->graph;
   for (uint32_t i = 0; i < n_inputs; i++) {
     size_t number = 0;
-    LK_RETURN_NOT_OK(take_name(session, inputs[i].name, true, i, call->given, &number, error));
+    LK_RETURN_NOT_OK(take_name(graph, inputs[i].name, true, i, call->given, &number, error));
     call->inputs[number] = inputs[i].tensor;
+  }
+  for (size_t i = 0; i < graph->n_defaults; i++) {
+    const lk_graph_default *fallback = &graph->defaults[i];
+    if (fallback->input < 0 || call->given[fallback->input]) continue;
+    call->inputs[fallback->input] = fallback->tensor;
+    call->given[fallback->input] = true;
   }
   for (size_t i = 0; i < graph->n_inputs; i++) {
     if (call->given[i]) continue;
@@ -87,11 +92,11 @@ static lk_status sort_inputs(const lk_session *session, const lk_named_tensor *i
   return LK_OK;
 }
 
-static lk_status sort_outputs(const lk_session *session, const lk_named_tensor *outputs,
+static lk_status sort_outputs(const lk_graph *graph, const lk_named_tensor *outputs,
                               uint32_t n_outputs, lk_session_call *call, lk_error *error) {
   for (uint32_t i = 0; i < n_outputs; i++) {
     size_t number = 0;
-    LK_RETURN_NOT_OK(take_name(session, outputs[i].name, false, i, call->wanted, &number, error));
+    LK_RETURN_NOT_OK(take_name(graph, outputs[i].name, false, i, call->wanted, &number, error));
     call->numbers[i] = (uint32_t)number;
     call->outputs[number] = outputs[i].tensor;
   }
@@ -122,8 +127,8 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
 /* A run that builds its run plan packs weights, which reads pages of the model that are not needed
  * again, and may be the first that reads others in each run. Where no run plans are kept, any run
  * may be. */
-static void look_at_mapping(lk_session *session) {
-  const uint64_t builds = lk_flow_builds(session->flow) + 1;
+static void look_at_mapping(lk_session *session, const lk_flow *flow) {
+  const uint64_t builds = lk_flow_builds(flow) + 1;
   const bool has_built =
       atomic_load_explicit(&session->builds_seen, memory_order_relaxed) != builds;
   if (!has_built && (session->options.run_plans >= 0 || !session->has_lendable)) return;
@@ -157,30 +162,47 @@ static lk_status check_files(lk_session *session, lk_error *error) {
   return LK_OK;
 }
 
-static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
-                     lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *options,
-                     lk_error *error) {
+/* By the session's own graph, or that of a variant. */
+static lk_status run_graph(lk_session *session, const lk_graph *graph, lk_flow *flow,
+                           const lk_named_tensor *inputs, uint32_t n_inputs,
+                           lk_named_tensor *outputs, uint32_t n_outputs,
+                           const lk_run_options *options, lk_error *error) {
   lk_status status = LK_OK;
   lk_session_call call;
   call.memory = NULL;
-  LK_TRY(call_create(&call, session, error));
-  LK_TRY(sort_inputs(session, inputs, n_inputs, &call, error));
-  LK_TRY(sort_outputs(session, outputs, n_outputs, &call, error));
+  LK_TRY(call_create(&call, session, graph, error));
+  LK_TRY(sort_inputs(graph, inputs, n_inputs, &call, error));
+  LK_TRY(sort_outputs(graph, outputs, n_outputs, &call, error));
   LK_TRY(check_files(session, error));
   const lk_graph_run what = {
       .inputs = call.inputs, .outputs = call.outputs, .wanted = call.wanted, .options = options};
-  status = lk_flow_run(session->flow, &what, error);
+  status = lk_flow_run(flow, &what, error);
   if (status == LK_OUT_OF_MEMORY &&
       lk_reclaim_idle(session->api, session->context, options->trace)) {
-    status = lk_flow_run(session->flow, &what, error);
+    status = lk_flow_run(flow, &what, error);
   }
-  look_at_mapping(session);
+  look_at_mapping(session, flow);
   LK_TRY(name_file(session, status, error));
   status = hand_over(session, &call, outputs, n_outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
 
 cleanup:
   lk_free(session->allocator, call.memory);
+  return status;
+}
+
+static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
+                     lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *options,
+                     lk_error *error) {
+  lk_session_variant *variant = NULL;
+  lk_status status = run_graph(session, session->graph, session->flow, inputs, n_inputs, outputs,
+                               n_outputs, options, error);
+  /* A name that the graph does not have: so nothing has been run. */
+  if (status != LK_NOT_FOUND || !lk_session_gives_default(session, inputs, n_inputs)) return status;
+  LK_RETURN_NOT_OK(lk_session_variant_enter(session, inputs, n_inputs, &variant, error));
+  status = run_graph(session, variant->graph, variant->flow, inputs, n_inputs, outputs, n_outputs,
+                     options, error);
+  lk_session_variant_leave(session, variant);
   return status;
 }
 

@@ -4,7 +4,9 @@
 #include <latchkey/session.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
+#include "base/bump.h"
 #include "base/fork.h"
 #include "executor_glue/flow/flow.h"
 #include "executor_glue/graph/graph.h"
@@ -32,6 +34,29 @@ typedef struct lk_session_trace {
   lk_labels_place labels;     /* the model's name */
 } lk_session_trace;
 
+/* Inputs with a default are constants of the session. The first run that gives one builds a variant
+ * of it, in which those that runs have given so far are inputs; a run that gives yet another one
+ * builds the next variant, and the one before goes with its last run. */
+typedef struct lk_session_variant {
+  uint32_t users; /* runs in it, and the session while it is the newest */
+  bool *covers;   /* [count of the session's defaults]: it is an input of the graph */
+  lk_graph *graph;
+  lk_executor *executor;
+  lk_flow *flow;
+} lk_session_variant;
+
+typedef struct lk_session_defaults {
+  lk_value_info *infos; /* [count]; in `memory`, as their names */
+  size_t count;
+  lk_bump memory;
+  lk_fork_entry fork;
+  pthread_mutex_t mutex; /* guards what follows */
+  pthread_cond_t built;
+  bool is_building;
+  lk_session_variant *newest; /* NULL: no run has given one */
+  lk_session_stats gone;      /* the counts of variants that are no more */
+} lk_session_defaults;
+
 struct lk_session {
   const lk_api *api;
   lk_context *context;
@@ -52,6 +77,7 @@ struct lk_session {
    * weights; each + 1, 0: never. */
   _Atomic uint64_t builds_seen, packings_seen;
   lk_session_outputs outputs;
+  lk_session_defaults defaults;
   lk_session_trace trace;
   lk_reporter reporter;
 };
@@ -64,6 +90,8 @@ lk_status lk_session_open_memory(lk_context *context, const void *data, size_t s
                                  lk_error *error);
 lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error);
 void lk_session_close(lk_session *session);
+lk_graph_executor_options lk_session_executor_options(const lk_api *api,
+                                                      const lk_session_options *options);
 
 /* run.c */
 lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
@@ -86,6 +114,24 @@ void lk_session_outputs_destroy(lk_session *session); /* frees what was not rele
 /* Notes `data`, which came from the context's allocator. */
 lk_status lk_session_output_add(lk_session *session, void *data, lk_error *error);
 void lk_session_outputs_release(lk_session *session, lk_named_tensor *outputs, uint32_t n_outputs);
+
+/* defaults.c */
+void lk_session_defaults_init(lk_session *session);
+void lk_session_defaults_destroy(lk_session *session); /* no run may be on */
+/* Notes which the session's graph has, as it was loaded. */
+lk_status lk_session_defaults_take(lk_session *session, lk_error *error);
+
+/* Whether one of the inputs is such an initializer. */
+bool lk_session_gives_default(const lk_session *session, const lk_named_tensor *inputs,
+                              uint32_t n_inputs);
+/* The variant that takes these inputs, built if there is none. lk_session_variant_leave is needed.
+ * The errors of opening a session. */
+lk_status lk_session_variant_enter(lk_session *session, const lk_named_tensor *inputs,
+                                   uint32_t n_inputs, lk_session_variant **out_variant,
+                                   lk_error *error);
+void lk_session_variant_leave(lk_session *session, lk_session_variant *variant);
+/* Adds what runs in variants have counted. */
+void lk_session_defaults_stats(lk_session *session, lk_session_stats *stats);
 
 /* refusals.c */
 lk_status lk_session_visit_refusals(lk_session *session, lk_refusal_fn visit, void *arg,

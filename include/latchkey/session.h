@@ -268,7 +268,8 @@ typedef struct lk_session_api {
   uint32_t version;
   uint32_t reserved;
 
-  /* Opens an ONNX file. External data must lie in the model's folder. LK_NOT_FOUND, LK_IO,
+  /* Opens an ONNX file. External data must lie below the model's folder, or that of
+   * a file to which the path leads by links. LK_NOT_FOUND, LK_IO,
    * LK_MALFORMED (what and at which byte), LK_UNSUPPORTED (operator, node, opset). */
   lk_status (*open)(lk_context *context, const char *path, const lk_session_options *options,
                     lk_session **out_session, lk_error *error);
@@ -292,10 +293,11 @@ typedef struct lk_session_api {
   const char *(*metadata_key)(const lk_session *session, uint32_t index);
   const char *(*metadata_value)(const lk_session *session, const char *key);
 
-  /* Runs the model. All inputs without a default must be given, each once; outputs that are not
-   * asked for are not copied out. Nothing is written to any output when the call fails before the
-   * first operator; after that, outputs are undefined on failure and library-allocated ones are
-   * freed and NULL. LK_NOT_FOUND names an unknown or missing tensor; LK_BUSY: see when_busy. */
+  /* Runs the model. All inputs must be given, each once, and any of those with a default; outputs
+   * that are not asked for are not copied out. Nothing is written to any output when the call fails
+   * before the first operator; after that, outputs are undefined on failure and library-allocated
+   * ones are freed and NULL. LK_NOT_FOUND names an unknown or missing tensor; LK_BUSY: see
+   * when_busy. */
   lk_status (*run)(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
                    lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *options,
                    lk_error *error);
@@ -384,6 +386,16 @@ typedef struct lk_session_api {
    * before the context is destroyed. LK_INVALID_ARGUMENT: context is NULL; LK_OUT_OF_MEMORY. */
   lk_status (*context_report)(lk_context *context, char **out_text, lk_error *error);
   void (*context_report_release)(lk_context *context, char *text); /* text NULL is allowed */
+
+  /* Inputs with a default: initializers that the model lists as inputs too, from version 4 of
+   * ONNX's IR on. They are not among the inputs above, and no run has to give them: they are
+   * constants. The first run that gives one builds, as `open` does, and keeps a second program in
+   * which all that runs have given so far are inputs; runs that give none never wait for it.
+   * max_runs holds for runs with such inputs and for runs without, each. LK_OUT_OF_RANGE: `index`
+   * is not below the count. */
+  uint32_t (*default_count)(const lk_session *session);
+  lk_status (*default_info)(const lk_session *session, uint32_t index, lk_value_info *out,
+                            lk_error *error);
 } lk_session_api;
 
 LK_EXPORT const lk_session_api *lk_get_session_api(uint32_t version);

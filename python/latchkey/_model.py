@@ -120,6 +120,11 @@ def inputs(session: Any) -> tuple[ValueInfo, ...]:
     return _values(session, api.input_count, api.input_info)
 
 
+def defaults(session: Any) -> tuple[ValueInfo, ...]:
+    api = lib.lk_py_session_api()
+    return _values(session, api.default_count, api.default_info)
+
+
 def outputs(session: Any) -> tuple[ValueInfo, ...]:
     api = lib.lk_py_session_api()
     return _values(session, api.output_count, api.output_info)

@@ -190,6 +190,12 @@ class Session:
         self._hold(made[0])
         self.inputs = _model.inputs(made[0])
         """What the model takes."""
+        self.defaults = _model.defaults(made[0])
+        """Inputs that a run may leave out: initializers that the model lists as inputs too.
+
+        The first run that gives one takes about as long as opening the model: it builds a second
+        program, in which it is not a constant.
+        """
         self.outputs = _model.outputs(made[0])
         """What the model gives."""
         self.metadata = _model.metadata(made[0])
@@ -198,7 +204,7 @@ class Session:
         self._most_async = ((places or threads_stats()["processors"]) + (when_busy == "fail"))
         self._all_outputs = tuple(value.name for value in self.outputs)
         self._names = {value.name: ffi.new("char[]", encode(value.name))
-                       for value in self.inputs + self.outputs}
+                       for value in self.inputs + self.defaults + self.outputs}
 
     @property
     def nodes(self) -> tuple[NodeInfo, ...]:
@@ -230,8 +236,8 @@ class Session:
         Ctrl-C ends a run of the main thread, as does whatever else a signal's handler raises: the
         run looks for signals every 40 ms, between operators and within one that takes long.
 
-        :param inputs: an array for each input of the model, or a tensor in memory of the CPU that
-            knows DLPack.
+        :param inputs: an array for each input of the model, and for any of ``defaults``; or a
+            tensor in memory of the CPU that knows DLPack.
         :param outputs: names of the outputs that are wanted; None: all.
         :param out: arrays that outputs are written to; type and shape must be those of the result,
             else nothing is run, and the memory must not overlap an input's.

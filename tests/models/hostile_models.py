@@ -89,6 +89,42 @@ def doubling_functions(levels):
     return model([node(f"F{levels}", ["x"], domain="own")], functions=functions)
 
 
+def calls_of_calls(*nodes, calls=2000):
+    """A function of these nodes, from "a" to "b", that another calls one time after the other."""
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    names = ["a", *(f"m{i}" for i in range(calls - 1)), "b"]
+    outer = [node("Inner", [before], [after], f"call{i}", domain="own")
+             for i, (before, after) in enumerate(zip(names, names[1:]))]
+    functions = [helper.make_function("own", name, ["a"], ["b"], body, opsets)
+                 for name, body in (("Inner", nodes), ("Outer", outer))]
+    return model([node("Outer", ["x"], domain="own")], functions=functions)
+
+
+def long_names_in_calls(depth, calls, length):
+    """Functions that call others, and whose names become the beginnings of the names within."""
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    functions = []
+    for level in range(depth):
+        op, domain = ("Relu", "") if level == 0 else (f"F{level - 1}", "own")
+        names = ["a", *("n" * length + str(i) for i in range(calls - 1)), "b"]
+        functions.append(helper.make_function("own", f"F{level}", ["a"], ["b"], [
+            helper.make_node(op, [before], [after], domain=domain)
+            for before, after in zip(names, names[1:])], opsets))
+    return model([node(f"F{depth - 1}", ["x"], domain="own")], functions=functions)
+
+
+def bodies_in_a_long_name(count, length):
+    """Each body has the name of the node around it in its own."""
+    def branch(nodes):
+        return helper.make_graph([*nodes, helper.make_node("Relu", ["x"], ["r"])], "branch", [],
+                                 [onnx.ValueInfoProto(name="r")])
+
+    inner = [helper.make_node("If", ["x"], [f"i{i}"], then_branch=branch([]),
+                              else_branch=branch([])) for i in range(count)]
+    return model([node("If", ["x"], name="n" * length, then_branch=branch(inner),
+                       else_branch=branch([]))])
+
+
 def functions_in_a_circle(length):
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
     functions = [

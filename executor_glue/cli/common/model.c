@@ -121,6 +121,16 @@ lk_value_info cli_value_info(const cli_model *model, bool output, uint32_t index
   return info;
 }
 
+uint32_t cli_default_count(const cli_model *model) {
+  return model->sessions->default_count(model->session);
+}
+
+lk_value_info cli_default_info(const cli_model *model, uint32_t index) {
+  lk_value_info info = {.struct_size = sizeof info};
+  (void)model->sessions->default_info(model->session, index, &info, NULL); /* in range, too */
+  return info;
+}
+
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error) {
   *out = (lk_stats){.struct_size = sizeof *out};
   return model->api->cache_stats(model->context, NULL, out, error);

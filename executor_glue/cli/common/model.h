@@ -42,6 +42,9 @@ void cli_model_release_outputs(cli_model *model);
 /* The model's inputs, or its outputs. `index` is less than their count. */
 uint32_t cli_value_count(const cli_model *model, bool output);
 lk_value_info cli_value_info(const cli_model *model, bool output, uint32_t index);
+/* Inputs with a default, which are not among those. */
+uint32_t cli_default_count(const cli_model *model);
+lk_value_info cli_default_info(const cli_model *model, uint32_t index);
 lk_status cli_stats(const cli_model *model, lk_stats *out, lk_error *error);
 lk_status cli_session_stats(const cli_model *model, lk_session_stats *out, lk_error *error);
 

@@ -332,7 +332,6 @@ TEST_F(Flow, RefusesWhatSequencesDoNotHave) {
              node("SequenceAt", {"s", "zero"}, {"y"})},
             "pieces of -3"},
            {{node("SequenceAt", {"x", "zero"}, {"y"})}, "a tensor, not a sequence"},
-           {{node("SequenceConstruct", {"x"}, {"y"})}, "a sequence, which is no tensor"},
            {{node("Optional", {}, {"o"}), node("OptionalGetElement", {"o"}, {"y"})}, "absent"}}) {
     bytes = of_nodes(c.nodes, constants);
     open();
@@ -348,6 +347,10 @@ TEST_F(Flow, RefusesWhatSequencesDoNotHave) {
   LK_EXPECT_STATUS(LK_MALFORMED, level2()->open_memory(context, bytes.data(), bytes.size(),
                                                        &options, &session, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("'s', is a sequence, a tensor is required"));
+  bytes = of_nodes({node("SequenceConstruct", {"x"}, {"y"})});
+  LK_EXPECT_STATUS(LK_UNSUPPORTED, level2()->open_memory(context, bytes.data(), bytes.size(),
+                                                         &options, &session, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("'y', which SequenceConstruct makes: it is a sequence"));
 }
 
 // Each iteration has a run plan of its own: it is kept until the counter changes.

@@ -2,16 +2,20 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cinttypes>
 #include <climits>
 #include <cstdio>
 #include <fstream>
+#include <thread>
 
 #include "tests/executor_glue/onnx/proto_writer.h"
 #include "tests/harness/folder.h"
 
 extern "C" {
 #include "executor_glue/onnx/external.h"
+#include "executor_glue/onnx/folders.h"
 }
 
 using namespace proto;
@@ -227,19 +231,147 @@ TEST(OnnxExternal, FilesOver2GB) {
   EXPECT_LT(allocator.peak_bytes(), size_t{1} << 20);
 }
 
-TEST(OnnxExternal, FoldersHavePathsOfUpTo4095Bytes) {
+TEST(OnnxExternal, ModelsHavePathsOfUpTo4095Bytes) {
   static_assert(PATH_MAX == 4096, "one of them is for the NUL");
   lk::FailingAllocator allocator;
   lk_onnx_external *external = nullptr;
-  const std::string longest(4095, '/'); // another name of "/"
-  LK_ASSERT_OK(lk_onnx_external_create(allocator.get(), (longest + "m.onnx").c_str(), false,
-                                       &external, LK_ERR));
+  const std::string longest = std::string(4095 - 6, '/') + "m.onnx"; // another name of "/m.onnx"
+  LK_ASSERT_OK(lk_onnx_external_create(allocator.get(), longest.c_str(), false, &external, LK_ERR));
   lk_onnx_external_destroy(external);
-  LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
-                   lk_onnx_external_create(allocator.get(), (longest + "/m.onnx").c_str(), false,
-                                           &external, LK_ERR));
+  LK_EXPECT_STATUS(
+      LK_OUT_OF_RANGE,
+      lk_onnx_external_create(allocator.get(), ("/" + longest).c_str(), false, &external, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("the path is longer than 4095 bytes"));
   EXPECT_EQ(external, nullptr);
+}
+
+// The cache of huggingface_hub: links from a folder of names into one of contents.
+struct HubCache {
+  HubCache() {
+    for (const char *name : {"/blobs", "/snapshots", "/snapshots/rev", "/snapshots/rev/onnx"}) {
+      EXPECT_EQ(mkdir((folder.path() + name).c_str(), 0700), 0);
+    }
+    folder.write("blobs/aaaa", external_model({{"location", "model.onnx_data"}}));
+    folder.write("blobs/bbbb", floats);
+    link("../../../blobs/aaaa", snapshot("model.onnx"));
+    link("../../../blobs/bbbb", snapshot("model.onnx_data"));
+  }
+  static void link(const std::string &target, const std::string &at) {
+    EXPECT_EQ(symlink(target.c_str(), at.c_str()), 0) << at;
+  }
+  std::string snapshot(const std::string &name) const {
+    return folder.path() + "/snapshots/rev/onnx/" + name;
+  }
+  lk::Folder folder;
+};
+
+TEST(OnnxExternal, LinksMayLeadToTheFolderOfTheRealFile) {
+  const HubCache hub;
+  Loaded m;
+  LK_ASSERT_OK(m.file(hub.snapshot("model.onnx")));
+  EXPECT_EQ(m.constant<float>("w"), (std::vector<float>{9, 8}));
+  // Other links to it: to the file of the snapshot, to its folder, and the file itself.
+  lk::Folder other;
+  HubCache::link(hub.snapshot("model.onnx"), other.path() + "/mine.onnx");
+  LK_EXPECT_OK(m.file(other.path() + "/mine.onnx"));
+  HubCache::link(other.path() + "/mine.onnx", other.path() + "/again.onnx");
+  LK_EXPECT_OK(m.file(other.path() + "/again.onnx"));
+  HubCache::link(hub.snapshot(""), other.path() + "/folder");
+  LK_EXPECT_OK(m.file(other.path() + "/folder/model.onnx"));
+  hub.folder.write("blobs/model.onnx_data", floats);
+  LK_EXPECT_OK(m.file(hub.folder.path() + "/blobs/aaaa"));
+}
+
+TEST(OnnxExternal, LinksMayNotLeadElsewhere) {
+  const HubCache hub;
+  const std::string data = hub.snapshot("model.onnx_data");
+  lk::Folder outside;
+  outside.write("w.bin", floats);
+  Loaded m;
+  for (const std::string &target :
+       {outside.path() + "/w.bin", std::string("../../../snapshots/rev/w.bin"),
+        std::string("/etc/hostname"), std::string("/proc/self/environ")}) {
+    hub.folder.write("snapshots/rev/w.bin", floats);
+    ASSERT_EQ(unlink(data.c_str()), 0);
+    HubCache::link(target, data);
+    LK_EXPECT_STATUS(LK_MALFORMED, m.file(hub.snapshot("model.onnx"))) << target;
+    EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'w'"), HasSubstr("leaves the model's folder")));
+  }
+  ASSERT_EQ(unlink(data.c_str()), 0);
+  LK_EXPECT_STATUS(LK_NOT_FOUND, m.file(hub.snapshot("model.onnx")));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("snapshots/rev/onnx/model.onnx_data"));
+  ASSERT_EQ(mkfifo(data.c_str(), 0600), 0);
+  LK_EXPECT_STATUS(LK_IO, m.file(hub.snapshot("model.onnx"))) << "and does not wait";
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("not a regular file"));
+  ASSERT_EQ(unlink(data.c_str()), 0);
+  ASSERT_EQ(mkdir(data.c_str(), 0700), 0);
+  LK_EXPECT_STATUS(LK_IO, m.file(hub.snapshot("model.onnx")));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("a directory, not a file"));
+}
+
+TEST(OnnxExternal, APathWithALinkInItIsNotOpened) {
+  lk::Folder folder;
+  const std::string file = folder.write("w.bin", floats);
+  ASSERT_EQ(mkdir((folder.path() + "/d").c_str(), 0700), 0);
+  folder.write("d/w.bin", floats);
+  HubCache::link("d", folder.path() + "/to_d");
+  HubCache::link("w.bin", folder.path() + "/to_w");
+  auto opens = [](const std::string &path) {
+    const int opened = lk_onnx_open_without_links(path.c_str());
+    if (opened >= 0) close(opened);
+    return opened >= 0;
+  };
+  EXPECT_TRUE(opens(file));
+  EXPECT_TRUE(opens(folder.path() + "/d/w.bin"));
+  EXPECT_FALSE(opens(folder.path() + "/to_w"));
+  EXPECT_EQ(errno, ELOOP);
+  EXPECT_FALSE(opens(folder.path() + "/to_d/w.bin"));
+  EXPECT_FALSE(opens(folder.path() + "/none"));
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_FALSE(opens("w.bin"));
+  EXPECT_FALSE(opens("/tmp/" + std::string(300, 'x') + "/y"));
+  EXPECT_EQ(errno, ENAMETOOLONG);
+}
+
+// Somebody who may write to the model's folder changes a link while models are opened.
+TEST(OnnxExternal, ALinkThatChangesNeverLeadsOut) {
+  lk::Folder folder, outside;
+  outside.write("w.bin", raw(std::vector<float>{666, 666}));
+  ASSERT_EQ(mkdir((folder.path() + "/real").c_str(), 0700), 0);
+  folder.write("real/w.bin", floats);
+  const std::string path = folder.write("m.onnx", external_model({{"location", "d/w.bin"}}));
+  const std::string here = folder.path() + "/d", away = folder.path() + "/away";
+  ASSERT_EQ(rename((folder.path() + "/real").c_str(), here.c_str()), 0);
+  HubCache::link(outside.path(), away);
+  std::atomic<bool> stop{false};
+  std::thread swapper([&] {
+    while (!stop) {
+      EXPECT_EQ(renameat2(AT_FDCWD, here.c_str(), AT_FDCWD, away.c_str(), RENAME_EXCHANGE), 0);
+    }
+  });
+  for (int i = 0; i < 2000; i++) {
+    Loaded m;
+    if (m.file(path) != LK_OK) continue;
+    EXPECT_EQ(m.constant<float>("w"), (std::vector<float>{9, 8}));
+  }
+  stop = true;
+  swapper.join();
+}
+
+TEST(OnnxExternal, APointerOfGitLfsIsNoWeights) {
+  lk::Folder folder;
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\n"
+      "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24\n"
+      "size 12345\n";
+  folder.write("w.bin", pointer);
+  Loaded m;
+  const std::string small = folder.write("m.onnx", external_model({{"location", "w.bin"}}));
+  LK_EXPECT_STATUS(LK_MALFORMED, m.file(small));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'w.bin'"), HasSubstr("git lfs pull")));
+  folder.write("w.bin", "<!DOCTYPE html><html>404</html>");
+  LK_EXPECT_STATUS(LK_MALFORMED, m.file(small));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("an HTML page"));
 }
 
 TEST(OnnxFile, ThatCannotBeOpened) {

@@ -350,7 +350,7 @@ TEST(OnnxScan, SaysWhatIsWrongAndWhere) {
     const char *where;
   } const cases[] = {
       {.bytes = std::string("\x08\x07\x3a\x05\x0a", 5),
-       .what = "length that leaves",
+       .what = "at least 4 bytes are missing",
        .where = "byte 2"},
       {.bytes = std::string("\x0b", 1), .what = "wire type that does not exist", .where = "byte 0"},
       {.bytes = std::string("\x08\x07\x02\x00", 4), .what = "field number", .where = "byte 2"},
