@@ -39,7 +39,7 @@ const char *lk_dtype_text(int64_t dtype, char buffer[LK_DTYPE_TEXT_CAPACITY]) {
     return others[dtype];
   }
   (void)snprintf(buffer, LK_DTYPE_TEXT_CAPACITY,
-                 "%" PRId64 ", which is not an element type of ONNX", dtype);
+                 "%" PRId64 " (no element type of ONNX)", dtype);
   return buffer;
 }
 

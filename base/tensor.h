@@ -8,7 +8,7 @@
 size_t lk_dtype_size(uint32_t dtype);      /* bytes of an element; 0: unknown type */
 const char *lk_dtype_name(uint32_t dtype); /* "f32"; "?" for an unknown type */
 /* The name of any type that ONNX has a number for, "f32" or "float8e4m3fn"; of another number,
- * "99, which is not an element type of ONNX". The result may be `buffer`. */
+ * "99 (no element type of ONNX)". The result may be `buffer`. */
 #define LK_DTYPE_TEXT_CAPACITY 64
 const char *lk_dtype_text(int64_t dtype, char buffer[LK_DTYPE_TEXT_CAPACITY]);
 uint32_t lk_dtype_parse(const char *name, size_t length); /* LK_DTYPE_NONE: unknown name */

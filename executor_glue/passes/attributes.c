@@ -51,6 +51,8 @@ static lk_status drop_refused(const lk_told_attributes *told, const lk_graph *gr
 
 static lk_status check_node(const lk_api *api, const lk_told_attributes *told,
                             const lk_graph *graph, lk_node *node, lk_error *error) {
+  /* It has its own sentence, told where it is read. */
+  if (lk_node_is(node, LK_GRAPH_UNREAD)) return LK_OK;
   const lk_op_row *own = lk_own_op_find(node);
   const lk_op_row *row = own != NULL ? own : api->op_find(node->op_type, node->domain, node->opset);
   if (row == NULL) return LK_OK;

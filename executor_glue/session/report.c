@@ -82,9 +82,9 @@ static json_t *session_json(lk_session *session, const lk_session_stats *stats) 
 }
 
 lk_status lk_session_report(lk_session *session, char **out_text, lk_error *error) {
+  if (out_text != NULL) *out_text = NULL;
   LK_REQUIRE("report", error, session, out_text);
   lk_session_stats stats = {.struct_size = sizeof stats};
-  *out_text = NULL;
   LK_RETURN_NOT_OK(lk_session_get_stats(session, &stats, error));
   lk_json json = lk_json_begin(lk_report_begin(session->api));
   lk_json_set(&json, "context", lk_report_context(session->api, session->context));
@@ -97,9 +97,9 @@ void lk_session_report_release(lk_session *session, char *text) {
 }
 
 lk_status lk_context_report(lk_context *context, char **out_text, lk_error *error) {
+  if (out_text != NULL) *out_text = NULL;
   LK_REQUIRE("context_report", error, context, out_text);
   const lk_api *api = lk_get_api(LK_API_VERSION);
-  *out_text = NULL;
   lk_json json = lk_json_begin(lk_report_begin(api));
   lk_json_set(&json, "context", lk_report_context(api, context));
   return lk_report_text(api->context_allocator(context), lk_json_end(&json), out_text, error);

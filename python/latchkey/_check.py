@@ -140,7 +140,7 @@ def parse_size(text: str) -> int | None:
     provider options; ``None``: it is something else."""
     match = re.fullmatch(r"([0-9]+)([kmg]?)", text.lower(), re.ASCII) if len(text) < 40 else None
     number = int(match[1]) << _UNITS[match[2]] if match is not None else None
-    return number if number is not None and number < UNLIMITED else None
+    return number if number is not None and number < lib.LK_NONE else None
 
 
 def size(do: str, name: str, value: Any, least: int = 0) -> int:

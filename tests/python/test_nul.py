@@ -35,6 +35,6 @@ def test_a_text_with_a_nul_is_refused(call, convnet, tmp_path):
     path = tmp_path / "net.onnx"
     path.write_bytes(convnet)
     session = latchkey.Session(convnet, threads=1)
-    with pytest.raises(ValueError, match=r"failed to read '.*\\x00.*': there is a NUL in it"):
+    with pytest.raises(ValueError, match=r"failed to .* NUL"):
         CALLS[call](session, str(path))
     assert os.listdir(tmp_path) == ["net.onnx"] and path.read_bytes() == convnet

@@ -78,7 +78,7 @@ namespace {
 
 lk_session *open_session(lk_context *context, const PreparedModel &model, Session::Kind kind) {
   lk_session_options options = LK_SESSION_OPTIONS_INIT;
-  options.run_plans = kind.run_plans ? -1 : 0;
+  options.run_plans = kind.run_plans ? 0 : -1;
   options.executor = kind.inter > 0 ? LK_EXECUTOR_PARALLEL : LK_EXECUTOR_NAIVE;
   options.inter = kind.inter;
   lk_session *session = nullptr;

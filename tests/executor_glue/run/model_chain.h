@@ -78,7 +78,7 @@ public:
   }
 
   // `bytes` must outlive this.
-  lk_session *open(const std::string &bytes, int32_t run_plans = -1) {
+  lk_session *open(const std::string &bytes, int32_t run_plans = 0) {
     lk_session_options options = LK_SESSION_OPTIONS_INIT;
     options.run_plans = run_plans;
     lk_session *session = nullptr;

@@ -36,7 +36,7 @@ protected:
 };
 
 TEST_P(Recurrence, WithoutRunPlansEveryOperatorAsksByName) {
-  lk_session *session = chain_.open(model_, 0);
+  lk_session *session = chain_.open(model_, -1);
   Counts before = Counts::of(chain_);
   for (const size_t rows : {3u, 8u}) {
     expect_run(session, rows);
@@ -76,7 +76,7 @@ TEST_P(Recurrence, ASecondSessionPacksNothing) {
 }
 
 TEST_P(Recurrence, AnEmptyBatchWorksAndSoDoesTheNext) {
-  for (const int32_t run_plans : {1, 0}) {
+  for (const int32_t run_plans : {1, -1}) {
     lk_session *session = chain_.open(model_, run_plans);
     for (const size_t rows : {0u, 4u, 0u, 1u}) expect_run(session, rows);
   }

@@ -146,8 +146,8 @@ TEST_P(ParallelSession, GivesTheSameBitsAsTheNaiveExecutor) {
   for (uint32_t seed = 1; seed <= 12; seed++) {
     const std::string bytes = random_model(seed);
     std::mt19937 random(seed);
-    Opened naive(bytes, GetParam(), LK_EXECUTOR_NAIVE, -1);
-    Opened two(bytes, GetParam(), LK_EXECUTOR_PARALLEL, 2, seed % 4 == 0 ? 0 : -1);
+    Opened naive(bytes, GetParam(), LK_EXECUTOR_NAIVE, 0);
+    Opened two(bytes, GetParam(), LK_EXECUTOR_PARALLEL, 2, seed % 4 == 0 ? -1 : 0);
     Opened four(bytes, GetParam(), LK_EXECUTOR_PARALLEL, 4);
     for (int i = 0; i < 6; i++) {
       const int64_t h = 5 + 3 * (i % 3), w = 6 + i % 2;
@@ -165,7 +165,7 @@ TEST_P(ParallelSession, GivesTheSameBitsAsTheNaiveExecutor) {
 
 TEST_P(ParallelSession, OfManyThreadsGivesEachItsOwn) {
   const std::string bytes = random_model(3);
-  Opened naive(bytes, GetParam(), LK_EXECUTOR_NAIVE, -1);
+  Opened naive(bytes, GetParam(), LK_EXECUTOR_NAIVE, 0);
   Opened parallel(bytes, GetParam(), LK_EXECUTOR_PARALLEL, 3);
   std::mt19937 random(7);
   std::vector<Floats> inputs, expected;
