@@ -38,8 +38,7 @@ const char *lk_dtype_text(int64_t dtype, char buffer[LK_DTYPE_TEXT_CAPACITY]) {
   if (dtype >= 0 && dtype < (int64_t)(sizeof others / sizeof others[0]) && others[dtype] != NULL) {
     return others[dtype];
   }
-  (void)snprintf(buffer, LK_DTYPE_TEXT_CAPACITY,
-                 "%" PRId64 " (no element type of ONNX)", dtype);
+  (void)snprintf(buffer, LK_DTYPE_TEXT_CAPACITY, "%" PRId64 " (no element type of ONNX)", dtype);
   return buffer;
 }
 

@@ -17,8 +17,8 @@ void lk_onnx_external_destroy(lk_onnx_external *external); /* NULL is allowed */
 /* Finds the `size` bytes that an external tensor refers to by location, offset (default 0) and
  * length (default `size`). `*out_bytes` points into the mapped file, which `*out_owner` has.
  * LK_MALFORMED: a location that leaves the model's folders (folders.h), also through a link; an
- * offset or length that is not a number; a length that is not `size`; a file that stands for another
- * one, as Git LFS leaves them. LK_NOT_FOUND, LK_IO; LK_OUT_OF_RANGE: the file is shorter. */
+ * offset or length that is not a number; a length that is not `size`; a file that stands for
+ * another one, as Git LFS leaves them. LK_NOT_FOUND, LK_IO; LK_OUT_OF_RANGE: it is shorter. */
 lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorProto *tensor,
                                 uint64_t size, const uint8_t **out_bytes,
                                 const lk_owner **out_owner, lk_error *error);

@@ -1,5 +1,5 @@
-/* A file mapped for reading, or a copy of one. A map is a reference: its owner may be given to others,
- * who hold the bytes by it for as long as they need them. */
+/* A file mapped for reading, or a copy of one. A map is a reference: its owner may be given to
+ * others, who hold the bytes by it for as long as they need them. */
 #pragma once
 
 #include <latchkey/base.h>

@@ -107,11 +107,11 @@ typedef struct lk_value_info {
 } lk_value_info;
 
 /* A named tensor to run. Plain layout. An input is never written to. An output with `data` NULL is
- * allocated by the library (release with outputs_release). With `data` set, desc states the room: it
- * must have the type of what the run produces, and as many elements or more, or its very shape with
- * `exact_outputs` of the run's options; else LK_INVALID_ARGUMENT with both shapes in the message and
- * no byte written. After a run, desc says what was produced; a further run into larger room states
- * the room anew. */
+ * allocated by the library (release with outputs_release). With `data` set, desc states the room:
+ * it must have the type of what the run produces, and as many elements or more, or its very shape
+ * with `exact_outputs` of the run's options; else LK_INVALID_ARGUMENT with both shapes in the
+ * message and no byte written. After a run, desc says what was produced; a further run into larger
+ * room states the room anew. */
 typedef struct lk_named_tensor {
   const char *name;
   lk_tensor tensor;

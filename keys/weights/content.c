@@ -8,7 +8,6 @@
 #include "base/readable.h"
 #include "base/status.h"
 #include "keys/weights/copy.h"
-#include "keys/weights/late.h"
 
 /* ---- the table: by hash_low ---- */
 
@@ -241,15 +240,6 @@ static lk_content *lend_again(lk_weights *weights, const void *data, size_t byte
   return content;
 }
 
-lk_status lk_weights_intern(lk_weights *weights, const void *data, size_t bytes, bool copy,
-                            lk_content **out_content, lk_error *error) {
-  if (copy || bytes < LK_LATE_LEAST_BYTES) {
-    return lk_content_find(weights, data, bytes, copy, out_content, error);
-  }
-  *out_content = lk_late_intern(weights, data, bytes);
-  return *out_content != NULL ? LK_OK : lk_fail_memory(error, "weights", sizeof **out_content);
-}
-
 lk_status lk_content_find(lk_weights *weights, const void *data, size_t bytes, bool copy,
                           lk_content **out_content, lk_error *error) {
   lk_status status = LK_OK;
@@ -294,12 +284,8 @@ cleanup:
   return status;
 }
 
-void lk_content_release(lk_content *content, const void *data) {
+void lk_content_give_back(lk_content *content, const void *data) {
   if (content == NULL) return;
-  if (content->late != NULL) {
-    lk_late_release(content);
-    return;
-  }
   lk_weights *weights = content->weights;
   pthread_mutex_lock(&weights->mutex);
   if (data != NULL) remove_lender(content, data);
@@ -309,12 +295,4 @@ void lk_content_release(lk_content *content, const void *data) {
 
 uint64_t lk_content_id(const lk_content *content) {
   return content->id;
-}
-
-lk_status lk_content_settle_id(lk_content *content, uint64_t *out_id, lk_error *error) {
-  lk_content *settled = NULL;
-  *out_id = 0;
-  LK_RETURN_NOT_OK(lk_late_settle(content, &settled, error));
-  *out_id = settled->id;
-  return LK_OK;
 }

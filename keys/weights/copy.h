@@ -47,6 +47,8 @@ typedef struct lk_reading {
 lk_status lk_content_check(const lk_content *content, const void *bytes, lk_error *error);
 lk_status lk_fail_changed(size_t bytes, lk_error *error); /* its sentence */
 
+/* lk_content_release, of what lk_content_find has found. NULL is allowed. */
+void lk_content_give_back(lk_content *content, const void *data);
 /* lk_weights_intern, for what is read now. */
 lk_status lk_content_find(lk_weights *weights, const void *data, size_t bytes, bool copy,
                           lk_content **out_content, lk_error *error);

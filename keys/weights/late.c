@@ -69,7 +69,7 @@ static lk_status read(const lk_content *content, lk_content **out_settled, lk_er
   LK_RETURN_NOT_OK(
       lk_content_find(content->weights, late->data, content->bytes, false, out_settled, error));
   if (hash_sample(late->data, content->bytes) == late->sample) return LK_OK;
-  lk_content_release(*out_settled, late->data);
+  lk_content_give_back(*out_settled, late->data);
   *out_settled = NULL;
   return lk_fail_changed(content->bytes, error);
 }
@@ -126,7 +126,7 @@ void lk_late_release(lk_content *content) {
   content->refs--;
   lk_content_destroy_unused(content);
   pthread_mutex_unlock(&weights->mutex);
-  lk_content_release(settled, data);
+  lk_content_give_back(settled, data);
 }
 
 void lk_late_forget_other_threads(lk_weights *weights) {

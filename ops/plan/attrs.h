@@ -6,9 +6,9 @@
 typedef struct lk_op_class lk_op_class;
 
 /* What `parse` sees of a node. Its attributes are those that the row lists, with the right types
- * and counts: others have been refused. The functions return the list's default where an attribute is
- * not given or not of the node's opset, and note what else is wrong, which fails the creation: also
- * that the row does not list what is asked for. */
+ * and counts: others have been refused. The functions return the list's default where an attribute
+ * is not given or not of the node's opset, and note what else is wrong, which fails the creation:
+ * also that the row does not list what is asked for. */
 typedef struct lk_attrs {
   const lk_op_class *class_;
   const lk_op_row *row;

@@ -26,7 +26,7 @@ static uint32_t read_numbers(lk_attrs *attrs, uint32_t wanted, float *numbers) {
   if (lk_attrs_lists(attrs, "activation_params")) {
     return lk_attrs_floats(attrs, "activation_params", numbers, MOST_NUMBERS);
   }
-  for (uint32_t i = 0; i < wanted; i++) {
+  for (uint32_t i = 0; i < wanted && i < MOST_NUMBERS; i++) {
     if (lk_attrs_has(attrs, names[i])) numbers[i] = lk_attrs_float(attrs, names[i]);
   }
   return 0;

@@ -168,22 +168,26 @@ CASES = {
     "functions in a circle": Case(lambda: make.functions_in_a_circle(3), ("calls",)),
     "a function of itself": Case(lambda: make.functions_in_a_circle(1), ("'F0'", "calls")),
     # What functions and bodies copy: less than 1 MB in the file, gigabytes if nobody counted.
-    "names of calls in calls": Case(lambda: make.long_names_in_calls(4, 20, 2000), COPIES, memory=None),
+    "names of calls in calls": Case(
+        lambda: make.long_names_in_calls(4, 20, 2000), COPIES, memory=None),
     "a name in 2,000 calls": Case(lambda: make.calls_of_calls(
         make.node("Relu", ["a"], ["n" * 400000]), make.node("Relu", ["n" * 400000], ["b"])),
         COPIES, memory=None),
     "an operator's name in 2,000 calls": Case(
         lambda: make.calls_of_calls(make.node("R" * 400000, ["a"], ["b"])), COPIES, memory=None),
     "a node's name in 2,000 calls": Case(
-        lambda: make.calls_of_calls(make.node("Relu", ["a"], ["b"], "n" * 400000)), COPIES, memory=None),
+        lambda: make.calls_of_calls(make.node("Relu", ["a"], ["b"], "n" * 400000)),
+        COPIES, memory=None),
     "an attribute's name in 2,000 calls": Case(
-        lambda: make.calls_of_calls(make.node("Relu", ["a"], ["b"], **{"n" * 400000: 1})), COPIES, memory=None),
+        lambda: make.calls_of_calls(make.node("Relu", ["a"], ["b"], **{"n" * 400000: 1})),
+        COPIES, memory=None),
     "an attribute of 300,000 numbers in 2,000 calls": Case(
         lambda: make.calls_of_calls(make.node("Relu", ["a"], ["b"], v=[1] * 300000)),
         ("'v'", "64 MB allowed"), memory=None),
     "a constant of 200,000 numbers in 2,000 calls": Case(
         lambda: make.calls_of_calls(make.node("Constant", [], ["k"], value_ints=[1] * 200000),
-                                    make.node("Relu", ["a"], ["b"])), ("k'", "64 MB allowed"), memory=None),
+                                    make.node("Relu", ["a"], ["b"])),
+        ("k'", "64 MB allowed"), memory=None),
     "30,000 outputs in 2,000 calls": Case(lambda: make.calls_of_calls(
         make.node("Split", ["a"], ["b", *(f"o{i}" for i in range(30000))])), COPIES, memory=None),
     "60,000 inputs in 2,000 calls": Case(

@@ -221,8 +221,8 @@ def test_c_programs(sample, folder):
     (folder / "example.c").write_text(sample.text)
     languages = [["cc", "-std=c17"]]
     if "session.h" in sample.text:
-        languages.append(["c++", "-std=c++17", "-Wpedantic", "-Wno-missing-field-initializers", "-x",
-                          "c++"])
+        languages.append(["c++", "-x", "c++", "-std=c++17", "-Wpedantic",
+                          "-Wno-missing-field-initializers"])
     for compiler in languages:
         run([*compiler, "-Wall", "-Wextra", "-Werror", "example.c", "-I", ROOT / "include",
              "-L", BUILD, f"-Wl,-rpath,{BUILD}", "-llatchkey", "-o", "example"], folder)
