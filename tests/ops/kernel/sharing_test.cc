@@ -89,10 +89,13 @@ TEST_F(Sharing, HasTasksForManyThreads) {
       SCOPED_TRACE(std::to_string(processors) + " processors, " + std::to_string(shape.rows) +
                    " rows by " + std::to_string(shape.columns) + " columns");
       const int threads = std::min(processors, 128);
+      // Of few rows, only the columns are cut; and tiles of narrower vectors fit less evenly.
+      const bool is_even = shape.rows != 16 && lk_isa_get() >= LK_ISA_AVX512;
+      const double least = is_even ? 0.5 : 0.4;
       const lk_matmul matmul = plan_matmul(shape);
-      EXPECT_GE(busy(lk_product_tasks(&matmul.product), threads), 0.5);
+      EXPECT_GE(busy(lk_product_tasks(&matmul.product), threads), least);
       const lk_product_integer integer = plan_integer(shape);
-      EXPECT_GE(busy(integer.slots, threads), shape.rows == 16 ? 0.4 : 0.5);
+      EXPECT_GE(busy(integer.slots, threads), least);
     }
     EXPECT_GE(busy(plan_attend(8, 16384).slots, processors), 0.5) << processors;
     EXPECT_GE(busy(plan_attend(64, 1024).slots, processors), 0.5) << processors;
