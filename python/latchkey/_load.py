@@ -33,9 +33,11 @@ def ticks_of(stat: str) -> Ticks:
 
 
 def _read() -> str:
+    # As bytes: the first use of an encoding imports it, and a child whose parent forks meanwhile
+    # waits for ever for the lock of that import.
     try:
-        with open("/proc/stat", encoding="ascii", errors="replace") as file:
-            return file.readline()
+        with open("/proc/stat", "rb") as file:
+            return file.readline().decode("latin-1")
     except OSError:
         return ""
 
