@@ -4,9 +4,11 @@
  *
  * What becomes of roundings: each weight is rounded once more, and the shift is a term of the sum.
  * Both are as small, beside the terms of the sum, as its own roundings. That would not hold of two
- * sums, which may cancel each other (x + 12582912 - 12582912 rounds x), so that only one is folded;
- * nor of factors that leave the range of f32 on the way. A quotient is a product only where that
- * rounds nothing.
+ * sums, which may cancel each other (x + 12582912 - 12582912 rounds x), so that only one is folded,
+ * and none that is large beside the weights; nor of factors that leave the range of f32 on the way.
+ * A quotient is a product only where that rounds nothing. One number for all channels is left to
+ * pass "activation", which rounds as the node says at no cost, unless BatchNormalization follows,
+ * which could not be folded behind it.
  *
  * A whole chain is composed in double and applied once. For all three producers the new weights are
  * a_c * w and the new bias is a_c * bias + b_c (Jacob et al., CVPR 2018, section 3.2). */
@@ -26,9 +28,15 @@ typedef struct scale_shift {
   /* Where the elements of the producer's weights belong: element i to channel
    * (i / outer) * per_outer + (i / inner) % per_outer. */
   size_t outer, inner, per_outer;
-  double *a, *b;       /* [n_channels] */
-  bool scales, shifts; /* a is not all 1, b is not all 0 */
-  bool has_sum;        /* a bias of the producer, or an Add or Sub that has been folded */
+  double *a, *b; /* [n_channels] */
+  double *sizes; /* [n_channels]: of the weights, without signs, summed; when has_sizes */
+  bool has_sizes;
+  const lk_value *weights;     /* of the producer */
+  bool scales, shifts;         /* a is not all 1, b is not all 0 */
+  bool has_sum;                /* a bias of the producer, or an Add or Sub that has been folded */
+  uint64_t length;             /* nodes of the chain */
+  int32_t last;                /* what the last of them makes */
+  bool batch_norm, arithmetic; /* there is one among them */
 } scale_shift;
 
 static int32_t bias_of(const lk_node *node) {
@@ -105,8 +113,32 @@ static bool is_moderate(double factor) {
   return factor == 0.0 || (fabs(factor) >= 0x1p-32 && fabs(factor) <= 0x1p32);
 }
 
+static size_t channel_of(const scale_shift *f, size_t element) {
+  return element / f->outer * f->per_outer + element / f->inner % f->per_outer;
+}
+
+/* A float of a model's file, which lies at any address. */
+typedef float file_float __attribute__((aligned(1), may_alias));
+
+static void find_sizes(scale_shift *f) {
+  const file_float *weights = f->weights->constant.data;
+  const size_t n = (size_t)lk_elements(&f->weights->constant.desc);
+  if (f->has_sizes) return;
+  f->has_sizes = true;
+  for (size_t i = 0; i < n; i += f->inner) {
+    double *size = &f->sizes[channel_of(f, i)];
+    for (size_t j = 0; j < f->inner; j++) *size += fabs((double)weights[i + j]);
+  }
+}
+
+/* A shift that loses few digits of what the weights make of inputs about 1. */
+static bool is_small_shift(const scale_shift *f, size_t channel, double shift) {
+  const double size = f->sizes[channel] * fabs(f->a[channel]);
+  return size == 0.0 || fabs(shift) <= 0x1p10 * size;
+}
+
 static bool compose_arithmetic(const lk_pass_env *env, const lk_graph *graph, const lk_node *node,
-                               int32_t x, scale_shift *f) {
+                               int32_t x, scale_shift *f, bool *out_for_all) {
   const uint32_t kind = lk_node_arithmetic(env, node);
   const bool add = kind == LK_POST_ADD, sub = kind == LK_POST_SUB;
   const bool mul = kind == LK_POST_MUL, div = kind == LK_POST_DIV;
@@ -121,6 +153,11 @@ static bool compose_arithmetic(const lk_pass_env *env, const lk_graph *graph, co
     if (div && !lk_has_exact_reciprocal((float)k)) return false;
     if ((mul || div) && !is_moderate(k)) return false;
   }
+  if (add || sub) find_sizes(f);
+  for (size_t c = 0; (add || sub) && c < f->n_channels; c++) {
+    if (!is_small_shift(f, c, number(graph, constant, n == 1 ? 0 : c))) return false;
+  }
+  *out_for_all = n == 1;
   f->has_sum |= add || sub;
   for (size_t c = 0; c < f->n_channels; c++) {
     const double k = number(graph, constant, n == 1 ? 0 : c);
@@ -163,13 +200,6 @@ static bool read_producer(const lk_graph *graph, const lk_symbolic_shapes *shape
   f->inner = 1;
   return f->rank >= 2;
 }
-
-static size_t channel_of(const scale_shift *f, size_t element) {
-  return element / f->outer * f->per_outer + element / f->inner % f->per_outer;
-}
-
-/* A float of a model's file, which lies at any address. */
-typedef float file_float __attribute__((aligned(1), may_alias));
 
 /* Elements that follow each other, of one channel. Tells whether all stay finite; `to` may be
  * NULL, or `from`. */
@@ -271,13 +301,77 @@ static void note_left(const lk_pass_env *env, const lk_graph *graph, const int32
   lk_refusals_add(env->refusals, graph, users[last], noted);
 }
 
+/* Factors of channels: a, b and sizes, in one piece of memory that `a` stands for. */
+static lk_status begin_factors(const lk_graph *graph, const lk_node *producer, scale_shift *f,
+                               lk_error *error) {
+  const size_t n = f->n_channels;
+  f->a = lk_calloc(graph->allocator, n, 3 * sizeof *f->a);
+  if (f->a == NULL) return lk_fail_memory(error, "factors of channels", 3 * n * sizeof *f->a);
+  f->b = f->a + n;
+  f->sizes = f->b + n;
+  for (size_t c = 0; c < n; c++) f->a[c] = 1.0;
+  f->last = producer->outputs[0];
+  f->weights = &graph->values[producer->inputs[1]];
+  return LK_OK;
+}
+
+/* What has been composed counts. */
+static void keep(const scale_shift *from, scale_shift *to) {
+  double *a = to->a, *b = to->b, *sizes = to->sizes;
+  memcpy(a, from->a, from->n_channels * sizeof *a);
+  memcpy(b, from->b, from->n_channels * sizeof *b);
+  *to = *from;
+  to->a = a;
+  to->b = b;
+  to->sizes = sizes;
+}
+
+/* Composes the chain behind the producer as far as it goes. `found` is as begin_factors leaves it,
+ * and so is `tried`. */
+static void compose_chain(const lk_pass_env *env, const lk_graph *graph, const int32_t *users,
+                          scale_shift *tried, scale_shift *found, lk_miss *miss) {
+  bool is_open = false; /* behind a number for all channels */
+  while (lk_value_is_private(graph, tried->last)) {
+    const lk_node *next = &graph->nodes[users[tried->last]];
+    bool for_all = false;
+    if (!lk_node_is_plain(next)) return;
+    if (next->inputs[0] == tried->last && compose_batch_norm(graph, next, tried, miss)) {
+      tried->batch_norm = true;
+      is_open = false;
+    } else if (compose_arithmetic(env, graph, next, tried->last, tried, &for_all)) {
+      tried->arithmetic = true;
+      is_open |= for_all;
+    } else {
+      return;
+    }
+    tried->length++;
+    tried->last = next->outputs[0];
+    if (!is_open) keep(tried, found);
+  }
+}
+
+/* Puts the chain into the producer. */
+static lk_status fold(lk_graph *graph, const int32_t *users, int32_t node, const scale_shift *f,
+                      lk_error *error) {
+  if (f->scales) LK_RETURN_NOT_OK(fold_weights(graph, node, f, error));
+  LK_RETURN_NOT_OK(fold_bias(graph, node, f, error));
+  if (f->batch_norm) LK_RETURN_NOT_OK(lk_node_note_fused(graph, node, "batch_norm", error));
+  if (f->arithmetic) LK_RETURN_NOT_OK(lk_node_note_fused(graph, node, "scale_shift", error));
+  for (int32_t value = graph->nodes[node].outputs[0]; value != f->last;) {
+    const int32_t removed = users[value];
+    value = graph->nodes[removed].outputs[0];
+    lk_graph_remove_node(graph, removed);
+  }
+  lk_node_set_output(graph, node, 0, f->last);
+  return LK_OK;
+}
+
 /* Folds the chain behind `node` as far as it goes. `users` tells the user of a value used once. */
 static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph, const int32_t *users,
                             int32_t node, uint64_t *out_changes, lk_miss *miss, lk_error *error) {
   lk_status status = LK_OK;
-  const lk_allocator *allocator = graph->allocator;
   const lk_node *producer = &graph->nodes[node];
-  scale_shift f = {0};
+  scale_shift f = {0}, tried = {0};
   if (!read_producer(graph, env->shapes, producer, &f) ||
       !lk_value_is_private(graph, producer->outputs[0])) {
     return LK_OK;
@@ -286,49 +380,20 @@ static lk_status fold_chain(const lk_pass_env *env, lk_graph *graph, const int32
   f.has_sum = bias != LK_NO_VALUE && !lk_node_is(producer, "BatchNormalization");
   /* Not with a bias that comes at run time. */
   if (bias != LK_NO_VALUE && !is_vector(graph, bias, f.n_channels)) return LK_OK;
-  f.a = lk_calloc(allocator, f.n_channels, sizeof *f.a);
-  f.b = lk_calloc(allocator, f.n_channels, sizeof *f.b);
-  if (f.a == NULL || f.b == NULL) {
-    LK_TRY(lk_fail_memory(error, "factors of channels", f.n_channels * sizeof *f.a));
-  }
-  for (size_t c = 0; c < f.n_channels; c++) f.a[c] = 1.0;
-
-  int32_t last = producer->outputs[0];
-  uint64_t length = 0;
-  bool batch_norm = false, arithmetic = false;
-  while (lk_value_is_private(graph, last)) {
-    const lk_node *next = &graph->nodes[users[last]];
-    if (!lk_node_is_plain(next)) break;
-    if (next->inputs[0] == last && compose_batch_norm(graph, next, &f, miss)) {
-      batch_norm = true;
-    } else if (compose_arithmetic(env, graph, next, last, &f)) {
-      arithmetic = true;
-    } else {
-      break;
-    }
-    length++;
-    last = next->outputs[0];
-  }
-  if (length == 0) goto cleanup;
+  tried = f;
+  LK_TRY(begin_factors(graph, producer, &f, error));
+  LK_TRY(begin_factors(graph, producer, &tried, error));
+  compose_chain(env, graph, users, &tried, &f, miss);
+  if (f.length == 0) goto cleanup;
   if (!stays_finite(graph, producer, &f)) {
     (void)lk_miss_note(miss, "", "weights or a bias with it would be beyond the range of f32");
     goto cleanup;
   }
-
-  if (f.scales) LK_TRY(fold_weights(graph, node, &f, error));
-  LK_TRY(fold_bias(graph, node, &f, error));
-  if (batch_norm) LK_TRY(lk_node_note_fused(graph, node, "batch_norm", error));
-  if (arithmetic) LK_TRY(lk_node_note_fused(graph, node, "scale_shift", error));
-  for (int32_t value = graph->nodes[node].outputs[0]; value != last;) {
-    const int32_t removed = users[value];
-    value = graph->nodes[removed].outputs[0];
-    lk_graph_remove_node(graph, removed);
-  }
-  lk_node_set_output(graph, node, 0, last);
-  *out_changes += length;
+  LK_TRY(fold(graph, users, node, &f, error));
+  *out_changes += f.length;
 cleanup:
-  lk_free(allocator, f.a);
-  lk_free(allocator, f.b);
+  lk_free(graph->allocator, f.a);
+  lk_free(graph->allocator, tried.a);
   return status;
 }
 

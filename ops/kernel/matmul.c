@@ -180,6 +180,7 @@ static void do_task(const lk_matmul *self, const lk_product *product, const oper
       .first_packed = self->first_packed,
       .groups = 1,
       .bias = read->bias,
+      .adds_bias = true,
       .residual = read->residual != NULL ? read->residual + at.c : NULL,
       .c = read->c + at.c,
       .chain = chain,

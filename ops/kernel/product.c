@@ -276,7 +276,7 @@ typedef struct tile_place {
 } tile_place;
 
 /* What the sums of a tile begin and end with. The residual comes first: it may be C, which the
- * first block of a sum writes. */
+ * first block of a sum writes. A bias that is a node of its own comes last, as that node rounds. */
 static void set_ends(const lk_product *self, const lk_product_operands *operands, tile_place at,
                      lk_micro_call *call) {
   const int64_t step = self->c_step * self->c_rows, corner = at.row * self->c_step + at.column;
@@ -294,10 +294,10 @@ static void set_ends(const lk_product *self, const lk_product_operands *operands
     call->init = operands->residual + corner;
     call->init_step = step;
   } else {
-    call->init = bias != NULL ? bias : zeros;
+    call->init = bias != NULL && !operands->adds_bias ? bias : zeros;
     call->init_step = 0;
   }
-  if (at.is_last && operands->residual != NULL) call->add = bias;
+  if (at.is_last && (operands->adds_bias || operands->residual != NULL)) call->add = bias;
 }
 
 /* Each part adds its taps to what those before it left in C. Where not all rows have the first or

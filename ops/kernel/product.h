@@ -151,6 +151,7 @@ typedef struct lk_product_operands {
    * the product before; rows of A begin `a_group` behind. */
   int64_t groups, a_group;
   const float *bias;     /* [columns]; NULL: none */
+  bool adds_bias;        /* to the sum: it is not a term of it, which may be rounded with it */
   const float *residual; /* may be C; NULL: none */
   float *c;
   const lk_product_chain *chain; /* NULL: none */

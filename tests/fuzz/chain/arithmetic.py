@@ -8,29 +8,57 @@ import ml_dtypes
 import numpy
 
 import interval
+import sums
 from interval import WIDE, Array, Interval
 
 erf_of_each = numpy.vectorize(math.erf, otypes=[numpy.float64])
 
 
-add, sub, mul = (lambda a, b, step=step: interval.pair(a, b, step)
-                 for step in (numpy.add, numpy.subtract, numpy.multiply))
+def _has_zero(of: Interval) -> Array:
+    return (of.lo <= 0) & (of.hi >= 0)
+
+
+def _has_infinity(of: Interval) -> Array:
+    return numpy.isinf(of.lo) | numpy.isinf(of.hi)
+
+
+def add(a: Interval, b: Interval) -> Interval:
+    return interval.pair(a, b, numpy.add)
+
+
+def sub(a: Interval, b: Interval) -> Interval:
+    return interval.pair(a, b, numpy.subtract)
+
+
+def mul(a: Interval, b: Interval) -> Interval:
+    found = interval.pair(a, b, numpy.multiply)
+    for one, other in ((a, b), (b, a)):  # 0 times infinity lies at no end
+        if not one.is_exact:
+            unsure = _has_zero(one) & _has_infinity(other)
+            found = interval.opened(found, unsure & (one.lo != one.hi))
+    return found
 
 
 def div(a: Interval, b: Interval) -> Interval:
     found = interval.pair(a, b, numpy.divide)
-    if b.is_exact:
-        return found
-    return interval.opened(found, (b.lo <= 0) & (b.hi >= 0))
+    for one, other in ((a, b), (b, a)):  # of two zeros, or infinities: as in mul
+        if not one.is_exact:
+            zero = _has_zero(one) & ((other.lo == 0) | (other.hi == 0) | (one is b))
+            found = interval.opened(found, zero & (one.lo != one.hi))
+            found = interval.opened(found, _has_infinity(one) & _has_infinity(other))
+    return found
 
 
-def _zeros(found: Interval, *given: Interval) -> Interval:
+def _zeros(found: Interval, a: Interval, b: Interval) -> Interval:
     """Nobody says which zero the largest or smallest of two zeros is."""
-    unsure = (found.lo == 0) & numpy.broadcast_to(
-        sum((one.lo == 0).astype(int) for one in given) > 1, found.lo.shape)
-    if not unsure.any():
-        return found
+    return any_zero(found, _has_zero(a) & _has_zero(b))
+
+
+def any_zero(found: Interval, unsure: Array | bool = True) -> Interval:
+    """With zeros of either sign."""
     zero = numpy.zeros((), found.dtype)
+    if not (unsure & ((found.lo == 0) | (found.hi == 0))).any():
+        return found
     return Interval(numpy.where(unsure & (found.lo == 0), -zero, found.lo),
                     numpy.where(unsure & (found.hi == 0), zero, found.hi), found.open)
 
@@ -145,3 +173,22 @@ def _select(at_lo: Array, jumps: Array, yes: Interval, no: Interval) -> Interval
 def loose(of: Interval) -> Interval:
     """After a rounding that an operator in the place of several nodes may leave out."""
     return interval.widen(of, 1)
+
+
+def hard_sigmoid(of: Interval, alpha: float, beta: float) -> Interval:
+    steep, shift = (loose(number(numpy.float32(one), of.dtype)) for one in (alpha, beta))
+    line = loose(add(loose(mul(of, steep)), shift))
+    return smallest(largest(line, number(0, of.dtype)), number(1, of.dtype))
+
+
+def total(of: Interval) -> Interval:
+    """The sum over the last axis, which stays as one of 1."""
+    kind = WIDE[of.dtype.name]
+    lo, hi = of.lo.astype(kind), of.hi.astype(kind)
+    mass = sums.finite_size(numpy.maximum(numpy.abs(lo), numpy.abs(hi))).sum(-1, keepdims=True)
+    ends = [sums.of_sums(end.sum(-1, keepdims=True), mass, numpy.zeros(mass.shape, bool),
+                         end.shape[-1], of.dtype) for end in (lo, hi)]
+    found = interval.union(*ends)
+    if of.open is not None:
+        found = interval.opened(found, of.open.any(-1, keepdims=True))
+    return found

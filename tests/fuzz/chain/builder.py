@@ -13,7 +13,7 @@ ONNX_TYPES = {"float32": onnx.TensorProto.FLOAT, "float16": onnx.TensorProto.FLO
               "int32": onnx.TensorProto.INT32, "int64": onnx.TensorProto.INT64,
               "uint8": onnx.TensorProto.UINT8, "int8": onnx.TensorProto.INT8,
               "bool": onnx.TensorProto.BOOL}
-OPSET = 21
+OPSET = 22
 
 
 class Builder:

@@ -6,14 +6,21 @@ import dataclasses
 
 import numpy
 
+import blocks
+import exceptions
 import numbers_of
-import sources
+import sources as of
 import steps
 from builder import Builder
 from interval import Interval
 from sources import Source
 from steps import Step
 
+# Kinds of operators and their shares.
+SOURCES = ((of.none, 3), (of.unary, 2), (of.binary, 2), (of.conv, 5), (of.conv_transpose, 2),
+           (of.matmul, 4), (of.gemm, 3), (of.pool, 2), (of.reduction, 2), (of.norm, 1),
+           (blocks.tree, 4), (blocks.attention, 1))
+NOT_OF_F64 = (of.conv, of.conv_transpose)
 TYPES = ("f32",) * 6 + ("f16", "bf16", "f64")
 
 
@@ -35,9 +42,11 @@ class Chain:
 
     def right(self) -> Interval:
         with numpy.errstate(all="ignore"):
-            value = self.source.value
+            value, terms = self.source.value, self.source.terms
             for step in self.steps:
                 value = step.evaluate(value)
+                if terms is not None:
+                    value, terms = exceptions.follow(terms, step, value)
         return value
 
     def show(self) -> str:
@@ -49,8 +58,10 @@ class Chain:
 def grow(seed: int) -> Chain:
     rng = numpy.random.default_rng(seed)
     dtype = numbers_of.TYPES[TYPES[rng.integers(len(TYPES))]]
-    source = sources.draw(rng, dtype)
+    many = [kind for kind, share in SOURCES for _ in range(share)
+            if dtype.name != "float64" or kind not in NOT_OF_F64]
     count = rng.integers(2, 9)
     with numpy.errstate(all="ignore"):
-        many = [steps.draw(rng, source.place) for _ in range(count)]
-    return Chain(seed, source, many, bool(rng.random() < 0.2))
+        source = many[rng.integers(len(many))](rng, dtype)
+        drawn = [steps.draw(rng, source.place) for _ in range(count)]
+    return Chain(seed, source, drawn, bool(rng.random() < 0.2))

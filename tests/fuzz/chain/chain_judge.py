@@ -118,8 +118,10 @@ def judge(chains: list[Chain], routes=tuple(ROUTES)) -> list[Finding]:
             findings += [Finding(chains[i], route, f"refused: {what}")
                          for i, what in refused.items() if what is not None]
             able = [i for i, what in refused.items() if what is None]
-            if len(able) == len(chains):
+            if len(able) == len(chains) > 1:
                 return findings + [Finding(chains[0], route, f"all together: {error}")]
+            if not able:
+                continue
             runs = ROUTES[route]([chains[i].build(f"c{i}") for i in able])
         for k, i in enumerate(able):
             for run in runs:

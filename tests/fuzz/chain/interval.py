@@ -120,6 +120,8 @@ def _turn(value: Array, towards: float) -> Array:
 
 def widen(of: Interval, ulps: int, keep: Array | None = None) -> Interval:
     """By units in the last place, but where `keep` says that it is exact."""
+    if ulps == 0:
+        return of
     lo, hi = of.lo, of.hi
     for _ in range(ulps):
         lo, hi = _turn(lo, -numpy.inf), _turn(hi, numpy.inf)

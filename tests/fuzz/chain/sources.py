@@ -8,10 +8,12 @@ from collections.abc import Callable
 import numpy
 
 import arithmetic as at
+import exceptions
 import interval
 import numbers_of
 import sums
 from builder import Builder
+from exceptions import Terms
 from interval import Interval
 from steps import Place, show
 
@@ -22,16 +24,17 @@ class Source:
     place: Place
     build: Callable[[Builder], str]
     value: Interval
+    terms: Terms | None = None  # of a sum of products
 
 
-def _place(shape, dtype) -> Place:
+def place_of(shape, dtype) -> Place:
     if len(shape) < 3:
         return Place(dtype, tuple(shape), tuple(shape[-1:]))
     return Place(dtype, tuple(shape), (shape[1],) + (1,) * (len(shape) - 2))
 
 
-def _of(text: str, dtype, value: Interval, build) -> Source:
-    return Source(text, _place(value.lo.shape, dtype), build, value)
+def _of(text: str, dtype, value: Interval, build, terms: Terms | None = None) -> Source:
+    return Source(text, place_of(value.lo.shape, dtype), build, value, terms)
 
 
 def plain(value: Interval, dtype) -> Source:
@@ -84,8 +87,9 @@ def conv(rng, dtype) -> Source:
     def build(b: Builder) -> str:
         inputs = [b.input(x), b.constant(w)] + ([] if bias is None else [b.constant(bias)])
         return b.node("Conv", inputs, pads=[pad] * 2 * len(kernel), group=group)
+    sizes = sums.wide(numpy.abs(w)).reshape(outputs, -1).sum(-1).reshape(-1, *(1,) * len(kernel))
     return _of(f"Conv({kernel}, group={group}, bias={bias is not None})", dtype,
-               sums.of_terms(terms, dtype), build)
+               sums.of_terms(terms, dtype), build, exceptions.terms_of(terms, sizes))
 
 
 def conv_transpose(rng, dtype) -> Source:
@@ -93,11 +97,15 @@ def conv_transpose(rng, dtype) -> Source:
                                        (3, 1, 1, 1))[rng.integers(4)]
     x = numbers_of.draw(rng, (1, channels, 3, 5), dtype)
     w = numbers_of.small_whole(rng, (channels, int(rng.choice((1, 2))), kernel, kernel), dtype)
-    found = sums.of_sums(*sums.transposed(sums.wide(x), sums.wide(w), stride, group),
-                         channels // group * kernel ** 2, dtype)
+    value, mass, whole = sums.transposed(sums.wide(x), sums.wide(w), stride, group)
+    count = channels // group * kernel ** 2
+    found = sums.of_sums(value, mass, whole, count, dtype)
+    sizes = numpy.abs(sums.wide(w)).reshape(group, channels // group, w.shape[1], -1)
+    sizes = sizes.sum((1, 3)).reshape(-1, 1, 1)
     return _of(f"ConvTranspose({kernel}, stride={stride}, group={group})", dtype, found,
                lambda b: b.node("ConvTranspose", [b.input(x), b.constant(w)],
-                                strides=[stride] * 2, group=group))
+                                strides=[stride] * 2, group=group),
+               Terms(mass, count, bool(whole.all()), sizes))
 
 
 def matmul(rng, dtype) -> Source:
@@ -110,7 +118,8 @@ def matmul(rng, dtype) -> Source:
     return _of(f"MatMul({x.shape} by {w.shape}, constant={is_constant})", dtype,
                sums.of_terms(products, dtype),
                lambda b: b.node("MatMul", [b.input(x), (Builder.constant if is_constant else
-                                                        Builder.input)(b, w)]))
+                                                        Builder.input)(b, w)]),
+               exceptions.terms_of(products))
 
 
 def gemm(rng, dtype) -> Source:
@@ -127,8 +136,11 @@ def gemm(rng, dtype) -> Source:
     def build(b: Builder) -> str:
         inputs = [b.input(x), b.constant(w)] + ([] if c is None else [b.constant(c)])
         return b.node("Gemm", inputs, transB=1, alpha=alpha, beta=beta)
-    return _of(f"Gemm(alpha={alpha}, beta={beta}, C={c is not None})", dtype,
-               sums.of_terms(products, dtype), build)
+    found = sums.of_terms(products, dtype)
+    if alpha < 0:  # before the sum or behind it
+        found = at.any_zero(found)
+    return _of(f"Gemm(alpha={alpha}, beta={beta}, C={c is not None})", dtype, found, build,
+               exceptions.terms_of(products))
 
 
 def pool(rng, dtype) -> Source:
@@ -150,10 +162,10 @@ def pool(rng, dtype) -> Source:
 
 
 def _mean(terms, dtype) -> Interval:
-    n = terms.shape[-1]  # a power of two
-    return sums.of_sums(terms.sum(-1) / n, sums.finite_size(terms).sum(-1) / n,
-                        (terms == numpy.floor(terms * n) / n).all(-1)
-                        & (numpy.abs(terms).sum(-1) < 2 ** 16), n, dtype)
+    n, mass = terms.shape[-1], sums.finite_size(terms).sum(-1)  # n is a power of two
+    is_exact = (terms == numpy.floor(terms * n) / n).all(-1) & (mass < 2 ** 16)
+    found = sums.of_sums(terms.sum(-1) / n, mass / n, is_exact, n, dtype)
+    return interval.opened(found, mass > 0.4 * sums.LARGEST.get(dtype.name, 3.4e38))
 
 
 def reduction(rng, dtype) -> Source:
@@ -206,23 +218,10 @@ def norm(rng, dtype) -> Source:
     epsilon = {"float64": 1e-14, "float32": 1e-5}.get(dtype.name, 2.0 ** -6)
     value = numpy.where(unsure, 0, value)
     found = interval.around(value, epsilon * (1 + numpy.abs(value)), dtype)
-    return _of(text, dtype, interval.opened(found, unsure), build)
+    terms = Terms(numpy.abs(value), 2, False, numpy.ones((4, 1, 1))) if kind == 3 else None
+    return _of(text, dtype, interval.opened(found, unsure), build, terms)
 
 
 def _standard(x, axes, epsilon):
     middle = x - x.mean(axes, keepdims=True)
     return middle / numpy.sqrt((middle ** 2).mean(axes, keepdims=True) + epsilon)
-
-
-KINDS = ((none, 3), (unary, 2), (binary, 2), (conv, 5), (conv_transpose, 2), (matmul, 4),
-         (gemm, 3), (pool, 2), (reduction, 2), (norm, 1))
-_MANY = [kind for kind, share in KINDS for _ in range(share)]
-
-
-_OF_F64 = [kind for kind in _MANY if kind not in (conv, conv_transpose)]
-
-
-def draw(rng, dtype) -> Source:
-    many = _OF_F64 if dtype.name == "float64" else _MANY
-    with numpy.errstate(all="ignore"):
-        return many[rng.integers(len(many))](rng, dtype)

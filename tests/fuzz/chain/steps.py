@@ -30,6 +30,7 @@ class Step:
     text: str
     build: Callable[[Builder, str], str]
     evaluate: Callable[[Interval], Interval]
+    arithmetic: tuple[str, numpy.ndarray, bool] | None = None  # operator, number, which is first
 
 
 def show(value: numpy.ndarray) -> str:
@@ -53,9 +54,9 @@ def _binary(op: str, what: str, number: numpy.ndarray, is_first: bool,
     other = interval.exact(number)
     if is_first:
         return Step(f"{op}({what}, x)", lambda b, x: b.node(op, [put(b, number), x]),
-                    lambda x: BINARY[op](other, x))
+                    lambda x: BINARY[op](other, x), (op, number, True))
     return Step(f"{op}(x, {what})", lambda b, x: b.node(op, [x, put(b, number)]),
-                lambda x: BINARY[op](x, other))
+                lambda x: BINARY[op](x, other), (op, number, False))
 
 
 def by_number(rng, place: Place) -> Step:
@@ -142,17 +143,12 @@ def _leaky(alpha: float, place: Place):
     return evaluate
 
 
-def _hard_sigmoid(alpha: float, beta: float, place: Place):
-    def evaluate(x: Interval) -> Interval:
-        line = at.loose(at.mul(x, at.loose(at.number(numpy.float32(alpha), place.dtype))))
-        line = at.loose(at.add(line, at.loose(at.number(numpy.float32(beta), place.dtype))))
-        return at.smallest(at.largest(line, at.number(0, place.dtype)), at.number(1, place.dtype))
-    return evaluate
+def _hard_sigmoid(alpha: float, beta: float):
+    return lambda x: at.hard_sigmoid(x, alpha, beta)
 
 
-def _hard_swish(place: Place):
-    factor = _hard_sigmoid(1 / 6, 0.5, place)
-    return lambda x: at.loose(at.mul(x, factor(x)))
+def _hard_swish():
+    return lambda x: at.loose(at.mul(x, at.hard_sigmoid(x, 1 / 6, 0.5)))
 
 
 def _elu(alpha: float, place: Place):
@@ -165,11 +161,14 @@ def _elu(alpha: float, place: Place):
 
 
 def _threshold(alpha: float, place: Place):
-    limit = at.number(numpy.float32(alpha), place.dtype)
+    limit = interval.widen(at.number(numpy.float32(alpha), place.dtype),
+                           0 if place.dtype.name == "float32" else 1)
 
     def evaluate(x: Interval) -> Interval:
-        jumps = (x.lo <= limit.lo) & (x.hi > limit.lo)
-        return at.select(x, x.lo > limit.lo, jumps, x, at.number(0, place.dtype))
+        jumps = (x.lo <= limit.hi) & (x.hi >= limit.lo)
+        if limit.is_exact:
+            jumps &= x.lo != x.hi
+        return at.select(x, x.lo > limit.hi, jumps, x, at.number(0, place.dtype))
     return evaluate
 
 
@@ -181,8 +180,8 @@ def activation(rng, place: Place) -> Step:
         lambda: _node("LeakyRelu", _leaky(number, place), alpha=number),
         lambda: _node("Sigmoid", at.sigmoid),
         lambda: _node("Tanh", at.tanh),
-        lambda: _node("HardSigmoid", _hard_sigmoid(number, 0.5, place), alpha=number, beta=0.5),
-        lambda: _node("HardSwish", _hard_swish(place)),
+        lambda: _node("HardSigmoid", _hard_sigmoid(number, 0.5), alpha=number, beta=0.5),
+        lambda: _node("HardSwish", _hard_swish()),
         lambda: _node("Elu", _elu(number, place), alpha=number),
         lambda: _node("Softplus", at.softplus),
         lambda: _node("Erf", at.erf),
@@ -246,7 +245,7 @@ def cast(rng, place: Place) -> Step:
     def there(value):
         if target.kind in "iu":  # beyond its range: anything
             value = value.astype(numpy.float64)
-            value = numpy.where(numpy.abs(value) < 1e18, value, 0)
+            value = numpy.where(numpy.abs(value) < 9.2e18, value, 0)
         return value.astype(target).astype(place.dtype)
 
     def evaluate(x: Interval) -> Interval:
@@ -258,7 +257,7 @@ def cast(rng, place: Place) -> Step:
         if target.kind in "iu":
             limits = numpy.iinfo(target)
             lo, hi = (numpy.trunc(end.astype(numpy.float64)) for end in (x.lo, x.hi))
-            inside = (lo >= limits.min) & (hi <= min(limits.max, 2 ** 62))
+            inside = (lo >= limits.min) & (hi <= min(limits.max, 9.2e18))
             found = interval.opened(found, ~inside)
         return found
     return Step(f"Cast({name}) and back",
