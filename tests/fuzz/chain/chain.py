@@ -40,11 +40,13 @@ class Chain:
             b.output = b.node("Identity", [b.output])
         return b
 
-    def right(self) -> Interval:
+    def right(self, by_ort: bool = False) -> Interval:
+        """`by_ort`: nodes may run in ONNX Runtime's own kernels."""
         with numpy.errstate(all="ignore"):
             value, terms = self.source.value, self.source.terms
             for step in self.steps:
-                value = step.evaluate(value)
+                evaluate = step.evaluate_by_ort if by_ort else None
+                value = (evaluate or step.evaluate)(value)
                 if terms is not None:
                     value, terms = exceptions.follow(terms, step, value)
         return value

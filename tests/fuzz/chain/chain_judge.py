@@ -82,7 +82,7 @@ def _provider(builders: list[Builder]) -> list[Values]:
 ROUTES = {"own": _own, "provider": _provider}
 
 
-def _difference(chain: Chain, found: numpy.ndarray, right: interval.Interval) -> str | None:
+def difference(chain: Chain, found: numpy.ndarray, right: interval.Interval) -> str | None:
     if found.shape != right.lo.shape:
         return f"shape {found.shape} instead of {right.lo.shape}"
     found = found.astype(right.dtype, copy=False)
@@ -108,8 +108,8 @@ def _refusal(route: str, chain: Chain) -> str | None:
 def judge(chains: list[Chain], routes=tuple(ROUTES)) -> list[Finding]:
     """At most one finding for each chain and route."""
     findings = []
-    right = [chain.right() for chain in chains]
     for route in routes:
+        right = [chain.right(route == "provider") for chain in chains]
         able = list(range(len(chains)))
         try:
             runs = ROUTES[route]([chain.build(f"c{i}") for i, chain in enumerate(chains)])
@@ -125,7 +125,7 @@ def judge(chains: list[Chain], routes=tuple(ROUTES)) -> list[Finding]:
             runs = ROUTES[route]([chains[i].build(f"c{i}") for i in able])
         for k, i in enumerate(able):
             for run in runs:
-                what = _difference(chains[i], run[k], right[i])
+                what = difference(chains[i], run[k], right[i])
                 if what is not None:
                     findings.append(Finding(chains[i], route, what))
                     break

@@ -1,0 +1,92 @@
+"""10,000 chains on both routes; what found something before; and that the judge sees what is wrong."""
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import arithmetic
+import chain_judge
+import exceptions
+import interval
+import others
+import steps
+from chain import grow
+from chain_hunt import TOGETHER, hunt
+
+SEEDS = 10_000
+PARTS = 8
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_chains(part, tmp_path):
+    each = SEEDS // PARTS
+    for first in range(part * each, (part + 1) * each, TOGETHER):
+        seeds = range(first, min(first + TOGETHER, (part + 1) * each))
+        found = hunt(seeds, tmp_path)
+        assert not found, "\n".join(found)
+
+
+def test_other_judges_agree():
+    """What this evaluation allows, others give, too: a few chains of f32."""
+    asked = 0
+    for seed in range(120):
+        chain = grow(seed)
+        for name, ask in others.JUDGES.items():
+            found = ask(chain)
+            if found is None:
+                continue
+            asked += 1
+            wrong = chain_judge.difference(chain, found, chain.right(by_ort=True))
+            assert wrong is None, f"seed {seed}, {name}: {wrong}\n{chain.show()}"
+    assert asked > 60
+
+
+def test_the_judge_sees_a_step_that_is_missing():
+    seen = 0
+    for seed in range(64):
+        chain = grow(seed)
+        if chain.source.place.dtype.name != "float32":
+            continue
+        wrong = dataclasses.replace(chain, steps=chain.steps + [steps.Step(
+            "Add one, which no node does", lambda b, x: b.node("Identity", [x]),
+            lambda x: arithmetic.add(x, arithmetic.number(1, x.dtype)))])
+        seen += bool(chain_judge.judge([wrong], ("own",)))
+    assert seen > 20
+
+
+@pytest.mark.parametrize("found, lo, hi, is_wrong", [
+    (1, 1, 1, False), (1, 0, 2, False), (3, 0, 2, True), (numpy.nan, 0, 2, True),
+    (0.0, -0.0, -0.0, True), (-0.0, 0.0, 2, True), (0.0, -0.0, 0.0, False),
+    (numpy.nan, numpy.nan, numpy.nan, False), (1, numpy.nan, numpy.nan, True)])
+def test_what_is_wrong(found, lo, hi, is_wrong):
+    right = interval.Interval(*(numpy.float32([end]) for end in (lo, hi)))
+    assert interval.wrong(numpy.float32([found]), right)[0] == is_wrong
+
+
+def test_a_vector_that_is_large_is_no_exception():
+    terms = exceptions.Terms(numpy.ones((1, 2)), 1, False, numpy.ones(2))
+    found = interval.exact(numpy.ones((1, 2), numpy.float32))
+    for number, is_open in ((1, True), (2000, False)):
+        step = steps.Step("", None, None, ("Add", numpy.float32([number, number]), False))
+        value, _ = exceptions.follow(terms, step, found)
+        assert (value.lo < value.hi).all() == is_open
+
+
+def test_a_seed_makes_a_chain_again():
+    for seed in range(20):
+        first, again = (grow(seed).build("c") for _ in range(2))
+        assert [n.SerializeToString() for n in first.nodes] == [
+            n.SerializeToString() for n in again.nodes]
+
+
+def test_the_command_finds_what_it_needs():
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-m", "tests.fuzz.chain", "--seed", "3", "--count", "2"],
+                          cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "2 chains, 0 findings" in done.stdout, done.stdout
