@@ -176,7 +176,8 @@ def loose(of: Interval) -> Interval:
 
 
 def hard_sigmoid(of: Interval, alpha: float, beta: float) -> Interval:
-    steep, shift = (loose(number(numpy.float32(one), of.dtype)) for one in (alpha, beta))
+    """Attributes are numbers of f32; HardSwish is written down by them, too."""
+    steep, shift = loose(number(numpy.float32(alpha), of.dtype)), number(beta, of.dtype)
     line = loose(add(loose(mul(of, steep)), shift))
     return smallest(largest(line, number(0, of.dtype)), number(1, of.dtype))
 

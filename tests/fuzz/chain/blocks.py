@@ -5,6 +5,7 @@ the last place, and what follows from it. Not finite values go where the nodes p
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy
 
 import arithmetic as at
@@ -89,13 +90,21 @@ def mish(t: Tree, x, rng):
     return t.pair("Mul", x, t.one("Tanh", t.one("Softplus", x)))
 
 
+def _near(of: Interval) -> Interval:
+    """HardSwish adds 1/2 to x / 6, not 3 to x, which may round more: by a unit of a number
+    about 6."""
+    unit = interval.exact(numpy.asarray(6 * ml_dtypes.finfo(of.dtype).eps, of.dtype))
+    lo, hi = at.sub(of, unit).lo, at.add(of, unit).hi
+    return Interval(lo, hi, of.open)
+
+
 def hard_swish(t: Tree, x, rng):
     if rng.random() < 0.5:
         return t.pair("Mul", x, t.one("HardSigmoid", x, alpha=1 / 6, beta=0.5))
     moved = t.pair("Add", x, 3.0)
     ends = [t.number(0.0), t.number(6.0)]
     clipped = (t.b.node("Clip", [moved[0], ends[0][0], ends[1][0]]),
-               at.smallest(at.largest(moved[1], ends[0][1]), ends[1][1]))
+               at.smallest(at.largest(_near(moved[1]), ends[0][1]), ends[1][1]))
     return (t.pair("Div", t.pair("Mul", x, clipped), 6.0) if rng.random() < 0.5 else
             t.pair("Mul", x, t.pair("Mul", clipped, 1 / 6)))
 

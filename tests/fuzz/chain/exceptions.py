@@ -69,6 +69,8 @@ def _fold(terms: Terms, op: str, number: Array, number_first: bool) -> Terms | N
 def follow(terms: Terms, step, found: Interval) -> tuple[Interval, Terms | None]:
     """What `found`, which a step makes of such a sum as its node says, may be, and the terms that
     it has then."""
+    if step.copies:
+        return found, terms
     if step.arithmetic is None or found.dtype.name != "float32":
         return found, None
     op, number, number_first = step.arithmetic

@@ -31,6 +31,7 @@ class Step:
     build: Callable[[Builder, str], str]
     evaluate: Callable[[Interval], Interval]
     arithmetic: tuple[str, numpy.ndarray, bool] | None = None  # operator, number, which is first
+    copies: bool = False
     # of ONNX Runtime's own kernel, where that is known to differ
     evaluate_by_ort: Callable[[Interval], Interval] | None = None
 
@@ -100,11 +101,11 @@ def clip(rng, place: Place) -> Step:
                                      for end in (lo, hi)])
 
     def evaluate(x: Interval) -> Interval:
-        if lo is None or hi is None:
-            x = at.with_limits(x)
         if lo is not None:
             x = at.largest(x, at.number(lo, place.dtype))
-        return x if hi is None else at.smallest(x, at.number(hi, place.dtype))
+        if hi is not None:
+            x = at.smallest(x, at.number(hi, place.dtype))
+        return at.with_limits(x) if lo is None or hi is None else x
     return Step(f"Clip(x, {lo}, {hi})", build, evaluate)
 
 
@@ -265,7 +266,8 @@ def cast(rng, place: Place) -> Step:
             found = interval.opened(found, ~inside)
         return found
     return Step(f"Cast({name}) and back",
-                lambda b, x: b.cast(b.cast(x, target), place.dtype), evaluate)
+                lambda b, x: b.cast(b.cast(x, target), place.dtype), evaluate,
+                copies=target == place.dtype)
 
 
 # Kinds of steps and their shares.
