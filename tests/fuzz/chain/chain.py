@@ -9,6 +9,7 @@ import numpy
 import blocks
 import exceptions
 import numbers_of
+import quantized
 import sources as of
 import steps
 from builder import Builder
@@ -19,7 +20,8 @@ from steps import Step
 # Kinds of operators and their shares.
 SOURCES = ((of.none, 3), (of.unary, 2), (of.binary, 2), (of.conv, 5), (of.conv_transpose, 2),
            (of.matmul, 4), (of.gemm, 3), (of.pool, 2), (of.reduction, 2), (of.norm, 1),
-           (blocks.tree, 4), (blocks.attention, 1))
+           (blocks.tree, 4), (blocks.attention, 1), (quantized.source, 3))
+OF_F32_ALONE = (quantized.source,)
 NOT_OF_F64 = (of.conv, of.conv_transpose)
 TYPES = ("f32",) * 6 + ("f16", "bf16", "f64")
 
@@ -61,7 +63,9 @@ def grow(seed: int) -> Chain:
     rng = numpy.random.default_rng(seed)
     dtype = numbers_of.TYPES[TYPES[rng.integers(len(TYPES))]]
     many = [kind for kind, share in SOURCES for _ in range(share)
-            if dtype.name != "float64" or kind not in NOT_OF_F64]
+            if dtype.name == "float32" or kind not in OF_F32_ALONE]
+    if dtype.name == "float64":
+        many = [kind for kind in many if kind not in NOT_OF_F64]
     count = rng.integers(2, 9)
     with numpy.errstate(all="ignore"):
         source = many[rng.integers(len(many))](rng, dtype)
