@@ -10,7 +10,7 @@
 #include "executor_glue/passes/bodies.h"
 
 const lk_pass lk_passes[] = {
-#define PASS(name, function, flags, summary) {name, function, flags, summary},
+#define PASS(name, function, flags, summary, rounding) {name, function, flags, summary, rounding},
 #include "executor_glue/passes/pass_list.inc"
 #undef PASS
 };

@@ -30,9 +30,10 @@ typedef struct lk_pass {
   lk_pass_fn run;
   uint32_t flags; /* lk_pass_flags */
   const char *summary;
+  const char *rounding; /* see pass_list.inc */
 } lk_pass;
 
-#define PASS(name, function, flags, summary)                                                       \
+#define PASS(name, function, flags, summary, rounding)                                             \
   lk_status function(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,               \
                      lk_error *error);
 #include "executor_glue/passes/pass_list.inc"

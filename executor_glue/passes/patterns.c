@@ -13,7 +13,7 @@ typedef struct pattern_row {
   const char *name, *tree, *result;
 } pattern_row;
 
-#define PATTERN(name, tree, result) {name, tree, result},
+#define PATTERN(name, rounding, tree, result) {name, tree, result},
 static const pattern_row real_rows[] = {
 #include "executor_glue/passes/patterns.inc"
 };

@@ -121,3 +121,118 @@ def test_the_guard_of_attention_zeroes_every_nan(special, where):
     feeds[where][0, 0, 1, 0] = special
     check(_model(nodes, feeds, "y", [numpy_helper.from_array(numpy.float32(0), "zero")]), feeds,
           exact=False)
+
+
+# ---- what passes may round in another place, as their rows state ----
+
+UNIT = 2.0 ** -24  # half a unit in the last place of 1
+
+
+def _by_channel(*numbers):
+    return numpy.float32(numbers).reshape(-1, 1, 1)
+
+
+def _behind_a_convolution(steps, x, weights):
+    """A 3 x 3 Conv of x, and steps: (operator, number of each channel)."""
+    nodes = [helper.make_node("Conv", ["x", "w"], ["v"])]
+    constants, value = [numpy_helper.from_array(weights, "w")], "v"
+    for i, (op, numbers) in enumerate(steps):
+        constants.append(numpy_helper.from_array(numbers, f"c{i}"))
+        nodes.append(helper.make_node(op, [value, f"c{i}"], [f"v{i}"]))
+        value = f"v{i}"
+    return _model(nodes, {"x": x}, value, constants)
+
+
+def _conv_of(x, weights):
+    """The sums of a 3 x 3 Conv, and the same without signs, in f64."""
+    seen = numpy.lib.stride_tricks.sliding_window_view(x.astype(float), (3, 3), axis=(2, 3))
+    found = [numpy.einsum("nchwij,ocij->nohw", one, other)
+             for one, other in ((seen, weights.astype(float)), (abs(seen), abs(weights)))]
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("shift", [0.1, 1, 30])
+@pytest.mark.parametrize("scale", [0.3, -7, 1e-3])
+def test_scale_shift_is_within_its_bound(scale, shift):
+    rng = numpy.random.default_rng(3)
+    x, w = (rng.normal(size=shape).astype(numpy.float32)
+            for shape in ((1, 4, 9, 9), (2, 4, 3, 3)))
+    factor, added = _by_channel(scale, 2 * scale), _by_channel(shift, -shift)
+    right, mass = _conv_of(x, w)
+    right, mass = right * factor + added, mass * abs(factor) + abs(added)
+    found = routes(_behind_a_convolution([("Mul", factor), ("Add", added)], x, w), {"x": x})
+    for route, value in found.items():
+        assert (abs(value - right) <= (36 + 3) * UNIT * mass).all(), route
+
+
+@pytest.mark.parametrize("large", [4e4, 8388608, 12582912])
+def test_a_shift_that_is_large_beside_the_weights_is_rounded_by_itself(large):
+    rng = numpy.random.default_rng(4)
+    x = (rng.integers(-40, 40, (1, 4, 9, 9)) / 4).astype(numpy.float32)
+    w = rng.integers(-2, 3, (2, 4, 3, 3)).astype(numpy.float32) / 4
+    added = _by_channel(large, large / 2)
+    sums = _conv_of(x, w)[0].astype(numpy.float32)  # whole sixteenths: no order rounds them
+    model = _behind_a_convolution([("Add", added), ("Sub", added)], x, w)
+    for route, value in routes(model, {"x": x}).items():
+        numpy.testing.assert_array_equal(value, sums + added - added, err_msg=route)
+
+
+@pytest.mark.parametrize("op", ["MatMul", "Gemm"])
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_a_vector_that_is_added_to_a_product_is_rounded_by_itself(op, rows):
+    rng = numpy.random.default_rng(5)
+    x = (rng.integers(-40, 40, (rows, 48)) / 4).astype(numpy.float32)
+    w = rng.integers(-2, 3, (48, 21)).astype(numpy.float32) / 4
+    added = numpy.full(21, 12582912, numpy.float32)
+    nodes = [helper.make_node(op, ["x", "w"], ["v"]), helper.make_node("Add", ["v", "c"], ["a"]),
+             helper.make_node("Sub", ["a", "c"], ["y"])]
+    constants = [numpy_helper.from_array(w, "w"), numpy_helper.from_array(added, "c")]
+    for route, value in routes(_model(nodes, {"x": x}, "y", constants), {"x": x}).items():
+        numpy.testing.assert_array_equal(value, x @ w + added - added, err_msg=route)
+
+
+@pytest.mark.parametrize("number", [0.3, 1 / 3, 12582912])
+@pytest.mark.parametrize("op", ["Mul", "Add", "Sub"])
+def test_one_number_behind_a_convolution_is_rounded_by_itself(op, number):
+    rng = numpy.random.default_rng(6)
+    x = rng.integers(-40, 40, (1, 4, 9, 9)).astype(numpy.float32)
+    w = rng.integers(-2, 3, (2, 4, 3, 3)).astype(numpy.float32)
+    number = numpy.float32(number)
+    sums = _conv_of(x, w)[0].astype(numpy.float32)
+    right = {"Mul": numpy.multiply, "Add": numpy.add, "Sub": numpy.subtract}[op](sums, number)
+    for route, value in routes(_behind_a_convolution([(op, number)], x, w), {"x": x}).items():
+        numpy.testing.assert_array_equal(value, right, err_msg=route)
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_residual_is_within_its_bound(size):
+    rng = numpy.random.default_rng(7)
+    x, w = (rng.normal(size=shape).astype(numpy.float32)
+            for shape in ((1, 4, 9, 9), (4, 4, 3, 3)))
+    other = (size * rng.normal(size=(1, 4, 7, 7))).astype(numpy.float32)
+    nodes = [helper.make_node("Conv", ["x", "w"], ["v"]), helper.make_node("Add", ["v", "r"], ["y"])]
+    model = _model(nodes, {"x": x, "r": other}, "y", [numpy_helper.from_array(w, "w")])
+    right, mass = _conv_of(x, w)
+    for route, value in routes(model, {"x": x, "r": other}).items():
+        bound = (36 + 2) * UNIT * (mass + abs(other))
+        assert (abs(value - right - other) <= bound).all(), route
+
+
+@pytest.mark.parametrize("power", [10, 17])
+def test_scores_are_scaled_behind_their_product(power):
+    """Scores that are moderate when scaled are right as long as the product is finite."""
+    rng = numpy.random.default_rng(8)
+    q, k, v = (rng.normal(size=(1, 2, rows, 8)).astype(numpy.float32) for rows in (3, 5, 5))
+    large, small = numpy.float32(10.0 ** power), numpy.float32(10.0 ** -power)
+    nodes = [helper.make_node("Transpose", ["k"], ["t"], perm=[0, 1, 3, 2]),
+             helper.make_node("Mul", ["q", "s"], ["a"]), helper.make_node("Mul", ["t", "s"], ["b"]),
+             helper.make_node("MatMul", ["a", "b"], ["m"]),
+             helper.make_node("Softmax", ["m"], ["w"], axis=-1),
+             helper.make_node("MatMul", ["w", "v"], ["y"])]
+    feeds = {"q": q * large, "k": k * large, "v": v}
+    model = _model(nodes, feeds, "y", [numpy_helper.from_array(small, "s")])
+    scores = q.astype(float) @ numpy.swapaxes(k, -1, -2).astype(float)
+    weights = numpy.exp(scores - scores.max(-1, keepdims=True))
+    right = weights / weights.sum(-1, keepdims=True) @ v
+    for route, value in routes(model, feeds).items():
+        numpy.testing.assert_allclose(value, right, rtol=2e-6, atol=2e-6, err_msg=route)

@@ -1,6 +1,9 @@
 // The driver of the passes.
 #include "tests/executor_glue/graph/builder.h"
 
+#include <fstream>
+#include <regex>
+
 using lk::GraphBuilder;
 using ::testing::HasSubstr;
 
@@ -58,6 +61,55 @@ TEST(PassList, NamesAreUniqueAndDescribed) {
     EXPECT_NE(lk_passes[i].summary[0], '\0');
     for (size_t k = 0; k < i; k++) EXPECT_STRNE(lk_passes[i].name, lk_passes[k].name);
   }
+}
+
+// ---- what becomes of roundings ----
+
+struct Row {
+  std::string name, rounding;
+};
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  for (size_t i = 0; i < lk_n_passes; i++)
+    rows.push_back({lk_passes[i].name, lk_passes[i].rounding});
+#define PATTERN(name, rounding, tree, result) rows.push_back({name " " tree, rounding});
+#include "executor_glue/passes/patterns.inc"
+#include "executor_glue/passes/quantized.inc"
+#undef PATTERN
+  return rows;
+}
+
+std::string text_of(const std::string &file) {
+  std::ifstream in(std::string(LK_TEST_SOURCE) + "/" + file);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// What the form of a row's `rounding` misses, as pass_list.inc says; "": nothing.
+std::string fault_of(const std::string &rounding) {
+  std::smatch parts;
+  if (std::regex_match(rounding, std::regex("exact: .{5,}"))) return "";
+  if (std::regex_match(rounding, parts, std::regex("see ([a-z]+[.]inc)"))) {
+    const std::string rows = text_of("executor_glue/passes/" + parts[1].str());
+    return rows.find("PATTERN(") != std::string::npos ? "" : "no rows in " + parts[1].str();
+  }
+  const std::regex bounded("[^;]{5,}; bound: [^;]{5,}; test: (tests/[^ ]+) ([A-Za-z_.]+)");
+  if (!std::regex_match(rounding, parts, bounded)) return "neither exact nor bounded";
+  const std::string name = parts[2].str(), tests = text_of(parts[1].str());
+  return tests.find("def " + name + "(") != std::string::npos ? "" : "no test " + name;
+}
+
+TEST(PassList, EachRowSaysWhatBecomesOfRoundings) {
+  const std::vector<Row> rows = all_rows();
+  EXPECT_GT(rows.size(), lk_n_passes + 60);
+  for (const Row &row : rows) EXPECT_EQ(fault_of(row.rounding), "") << row.name;
+}
+
+TEST(PassList, StatementsOfOtherFormsAreSeen) {
+  EXPECT_EQ(fault_of(""), "neither exact nor bounded");
+  EXPECT_EQ(fault_of("it may differ"), "neither exact nor bounded");
+  EXPECT_EQ(fault_of("see nothing.inc"), "no rows in nothing.inc");
+  EXPECT_EQ(fault_of("sums move; bound: little; test: tests/models/test_arithmetic.py test_none"),
+            "no test test_none");
 }
 
 } // namespace

@@ -10,12 +10,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import arithmetic
+import blocks
 import chain_judge
 import exceptions
 import interval
 import others
+import quantized
 import steps
-from chain import grow
+from chain import Chain, grow
 from chain_hunt import TOGETHER, hunt
 
 SEEDS = 10_000
@@ -29,6 +31,25 @@ def test_chains(part, tmp_path):
         seeds = range(first, min(first + TOGETHER, (part + 1) * each))
         found = hunt(seeds, tmp_path)
         assert not found, "\n".join(found)
+
+
+def of_kind(kind, count):
+    rng = numpy.random.default_rng(17)
+    kinds = [kind(rng, numpy.dtype(numpy.float32)) for _ in range(count)]
+    return [Chain(i, source, [], False) for i, source in enumerate(kinds)]
+
+
+def check_kind(kind):
+    for finding in chain_judge.judge(of_kind(kind, 640)):
+        pytest.fail(f"{finding.route}: {finding.what}\n{finding.chain.show()}")
+
+
+def test_trees_are_within_their_bounds():
+    check_kind(blocks.tree)
+
+
+def test_quantized_operators_are_within_their_bounds():
+    check_kind(quantized.source)
 
 
 def test_other_judges_agree():
