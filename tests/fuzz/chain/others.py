@@ -14,7 +14,8 @@ from chain import Chain
 # What the reference evaluator computes otherwise than its specification, or in other types.
 NOT_OF_REFERENCE = {"HardSwish", "HardSigmoid", "Elu", "ThresholdedRelu", "Clip", "Round", "Cast",
                     "BatchNormalization", "GlobalAveragePool", "AveragePool", "MaxPool", "Min",
-                    "Max", "Pow", "Erf", "Sqrt", "Softplus", "Reciprocal", "ReduceMean", "ConvTranspose"}
+                    "Max", "Pow", "Erf", "Sqrt", "Softplus", "Reciprocal", "ReduceMean",
+                    "ConvTranspose"}
 # ONNX Runtime's are less exact than some units in the last place, or are 0 far from 0.
 NOT_OF_ONNXRUNTIME = {"Sigmoid", "Tanh", "Erf", "Exp", "Softplus", "Elu"}
 

@@ -89,9 +89,9 @@ def _conv(rng):
     group = int(rng.choice((1, 4)))
     x, w = _some(rng, (1, 4, 5, 7)), _weights(rng, (4, 4 // group, 3, 3), 0)
     terms = sums.conv_terms(sums.wide(x.real()), sums.wide(w.real()), 1, group)
+    sizes = numpy.abs(sums.wide(w.real())).sum((1, 2, 3))[:, None, None]
     return (lambda b: b.node("Conv", [x.build(b, False), w.build(b, True)], pads=[1] * 4,
-                             group=group)), _sum(terms), exceptions.terms_of(
-                                 terms, sums.wide(numpy.abs(w.real())).sum((1, 2, 3))[:, None, None])
+                             group=group)), _sum(terms), exceptions.terms_of(terms, sizes)
 
 
 def _matmul(rng):

@@ -1,4 +1,5 @@
-"""10,000 chains on both routes; what found something before; and that the judge sees what is wrong."""
+"""10,000 chains on both routes; what passes may round is within its bounds; and the judge sees what
+is wrong."""
 
 import dataclasses
 import subprocess
