@@ -42,7 +42,7 @@ demo: python ## read three lines of text from a picture, and show the cache tabl
 
 test: test-development test-avx2 test-avx512-core test-sse2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with other instruction sets, a cache for each thread, and under the sanitizers
 
-fuzz: setup-development python ## libFuzzer on what reads strangers' bytes, and random graphs: SECONDS=60 for each
+fuzz: setup-development python ## libFuzzer on what reads strangers' bytes, random graphs and chains: SECONDS=60 for each
 	$(call configure,fuzz)
 	@cmake --build --preset fuzz -j $(JOBS)
 	@tools/fuzz $(or $(SECONDS),60)

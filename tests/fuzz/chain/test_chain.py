@@ -56,7 +56,7 @@ def test_quantized_operators_are_within_their_bounds():
 def test_other_judges_agree():
     """What this evaluation allows, others give, too: a few chains of f32."""
     asked = 0
-    for seed in range(120):
+    for seed in range(200):
         chain = grow(seed)
         for name, ask in others.JUDGES.items():
             found = ask(chain)
