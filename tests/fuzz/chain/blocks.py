@@ -130,13 +130,40 @@ def rms_norm(t: Tree, x, rng):
     return t.pair("Mul", found, t.vector(rng.integers(-3, 4, n).astype(t.dtype)))
 
 
+def group_norm(t: Tree, x, rng):
+    """Of groups of two channels: InstanceNormalization of them as one, by itself a tree."""
+    shape, dtype = x[1].lo.shape, t.dtype
+    grouped = (shape[0], shape[1] // 2, int(numpy.prod(shape[2:])) * 2)
+
+    def numbers(size):
+        return rng.integers(-3, 4, size).astype(dtype)
+    inner = Tree(Builder("unused"), dtype)
+    flat = ("", interval.reshaped(x[1], grouped))
+    away = inner.pair("Sub", flat, inner.mean(flat))
+    deviation = inner.one("Sqrt", inner.pair("Add", inner.mean(inner.square(away, False)), 1e-5))
+    normal = inner.pair("Div", away, deviation)[1]
+
+    made = t.b.node("Reshape", [x[0], t.b.constant(numpy.array(grouped[:2] + (-1,)))])
+    ones, zeros = (t.b.constant(numpy.full(grouped[1], one, dtype)) for one in (1, 0))
+    made = t.b.node("InstanceNormalization", [made, ones, zeros], epsilon=1e-5)
+    made = t.b.node("Reshape", [made, t.b.constant(numpy.array(shape))])
+    found = (made, interval.reshaped(normal, shape))
+    channels = (shape[1],) + (1,) * (len(shape) - 2)
+    found = t.pair("Mul", found, t.vector(numbers(channels)))
+    return t.pair("Add", found, t.vector(numbers(channels)))
+
+
 TREES = {one.__name__: one for one in (gelu, gelu_tanh, swish, mish, hard_swish, layer_norm,
-                                       rms_norm)}
+                                       rms_norm, group_norm)}
 
 
 def tree(rng, dtype) -> Source:
     name = list(TREES)[rng.integers(len(TREES))]
+    if dtype.name == "float64" and name == "group_norm":
+        name = "layer_norm"  # InstanceNormalization has no f64
     shape = ((3, 21), (1, 3, 4, 16), (2, 40))[rng.integers(3)]
+    if name == "group_norm":
+        shape = ((1, 4, 3, 5), (2, 8, 2, 9))[rng.integers(2)]
     x, seed = numbers_of.draw(rng, shape, dtype), int(rng.integers(1 << 30))
 
     def grow(b: Builder):

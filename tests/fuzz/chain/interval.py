@@ -110,6 +110,12 @@ def union(a: Interval, b: Interval) -> Interval:
     return _settle(lower(a.lo, b.lo), upper(a.hi, b.hi), _either(_either(a.open, b.open), mixed))
 
 
+def reshaped(of: Interval, shape: tuple[int, ...]) -> Interval:
+    lo = of.lo.reshape(shape)
+    return Interval(lo, lo if of.is_exact else of.hi.reshape(shape),
+                    None if of.open is None else of.open.reshape(shape))
+
+
 def opened(of: Interval, where: Array) -> Interval:
     return Interval(of.lo, of.hi, _either(of.open, where)) if where.any() else of
 
