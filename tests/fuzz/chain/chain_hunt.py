@@ -9,8 +9,9 @@ import numpy
 from onnx import numpy_helper
 
 import builder
-from chain import grow
-from chain_judge import ROUTES, Finding, judge, minimize
+import others
+from chain import Chain, grow
+from chain_judge import ROUTES, Finding, difference, judge, minimize
 
 TOGETHER = 64  # chains in one model
 
@@ -28,10 +29,22 @@ def _write(folder: Path, finding: Finding) -> None:
             (data / f"{kind}_{i}.pb").write_bytes(tensor.SerializeToString())
 
 
-def hunt(seeds: range, found: Path, routes=tuple(ROUTES)) -> list[str]:
-    """What is wrong, as text."""
+def _asked(chain: Chain) -> list[str]:
+    """What others give that may not be: then this evaluation is to be looked at."""
     told = []
-    for finding in judge([grow(seed) for seed in seeds], routes):
+    for name, ask in others.JUDGES.items():
+        found = ask(chain)
+        wrong = None if found is None else difference(chain, found, chain.right(by_ort=True))
+        if wrong is not None:
+            told.append(f"seed {chain.seed}, {name}: {wrong}\n  {chain.show()}")
+    return told
+
+
+def hunt(seeds: range, found: Path, routes=tuple(ROUTES)) -> list[str]:
+    """What is wrong, as text. One chain in so many is also asked of others."""
+    chains = [grow(seed) for seed in seeds]
+    told = _asked(chains[0])
+    for finding in judge(chains, routes):
         small = minimize(finding)
         folder = found / str(small.chain.seed)
         _write(folder, small)
