@@ -180,7 +180,7 @@ static lk_status take_vector(lk_planner *planner, uint32_t parameter, lk_operand
   LK_RETURN_NOT_OK(
       lk_planner_input(planner, FIRST_PARAMETER + parameter, LK_LAYOUT_PLAIN, &given, error));
   *out = given;
-  if (!is_quantized(planner->node)) return LK_OK;
+  if (given.desc.dtype == LK_F32) return LK_OK;
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, given.desc.dims);
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
   lk_chain_begin_at(planner, out, &chain);
@@ -212,6 +212,24 @@ static lk_status plan_mask_index(lk_planner *planner, lk_error *error) {
   return lk_plan_reduce_step(planner, &is_one, &to, 1U << 1, &sum, error);
 }
 
+/* Output `index`, plain, or an f32 tensor of its shape that is to be rounded to it. */
+static lk_status take_output(lk_planner *planner, uint32_t index, lk_operand *out,
+                             lk_error *error) {
+  lk_tensor_desc desc = planner->outputs[OUTPUT];
+  desc.layout = LK_LAYOUT_PLAIN;
+  if (desc.dtype == LK_F32) return lk_planner_output_or_temp(planner, index, &desc, out, error);
+  desc.dtype = LK_F32;
+  return lk_planner_temp(planner, &desc, out, error);
+}
+
+static lk_status round_output(lk_planner *planner, uint32_t index, const lk_operand *from,
+                              lk_error *error) {
+  lk_operand to;
+  if (planner->outputs[OUTPUT].dtype == LK_F32 || index >= planner->node->n_outputs) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, index, LK_LAYOUT_PLAIN, &to, error));
+  return lk_planner_cast(planner, from, &to, error);
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_op_node *node = planner->node;
   const lk_inference asked = {.node = node, .inputs = planner->inputs};
@@ -219,11 +237,11 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   sizes of;
   LK_RETURN_NOT_OK(find_sizes(&asked, &of, error));
   LK_RETURN_NOT_OK(plan_mask_index(planner, error));
-  const lk_tensor_desc *to = &planner->outputs[OUTPUT];
-  if (lk_elements(to) == 0) return LK_OK;
-  LK_RETURN_NOT_OK(lk_planner_output_or_temp(planner, EMBEDDING_SUM, to, &operands[0], error));
+  if (lk_elements(&planner->outputs[OUTPUT]) == 0) return LK_OK;
+  LK_RETURN_NOT_OK(take_output(planner, EMBEDDING_SUM, &operands[0], error));
   LK_RETURN_NOT_OK(plan_sum(planner, &of, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, OUTPUT, LK_LAYOUT_PLAIN, &operands[1], error));
+  LK_RETURN_NOT_OK(round_output(planner, EMBEDDING_SUM, &operands[0], error));
+  LK_RETURN_NOT_OK(take_output(planner, OUTPUT, &operands[1], error));
   LK_RETURN_NOT_OK(take_vector(planner, GAMMA, &operands[2], error));
   LK_RETURN_NOT_OK(take_vector(planner, BETA, &operands[3], error));
   lk_norm step = {.rows = of.batch * of.rows,
@@ -234,7 +252,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                   .is_centered = true,
                   .has_scale = true,
                   .has_bias = true};
-  return lk_plan_norm(planner, &step, operands, 4, error);
+  LK_RETURN_NOT_OK(lk_plan_norm(planner, &step, operands, 4, error));
+  return round_output(planner, OUTPUT, &operands[1], error);
 }
 
 /* Which inputs are required follows from others: `infer` says it. */
@@ -246,7 +265,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 const lk_op_class lk_op_embed_layer_normalization = {
     ROW("EmbedLayerNormalization", "LayerNormalization of the sum of rows of tables",
         LK_OP_WORTH_CLAIMING, 9, 3, .input_types = "TTUUUUUTT", .output_types = "UTU",
-        .types = {LK_TYPE(LK_I32), LK_TYPES_F32}),
+        .types = {LK_TYPE(LK_I32), LK_TYPES_BY_F32}),
     LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-12F), LK_ANY_INT("mask_index_type", 0, .is_unused = 1)),
     .variant = REAL,
 };

@@ -171,7 +171,8 @@ const lk_op_class lk_op_qlinear_matmul = {
 const lk_op_class lk_op_matmul_integer_to_float = {
     ROW("MatMulIntegerToFloat", "com.microsoft", 1, "Matrix product of quantized tensors, in f32",
         4, 7, .input_types = "TUWWTUW", .output_types = "W",
-        .types = {BYTES, BYTES, 0, LK_TYPES_F32}),
+        .types = {BYTES, BYTES, 0, LK_TYPES_BY_F32}),
+    .by_f32 = true,
     .variant = TO_FLOAT,
     .infer = infer,
     .flops = flops_of,

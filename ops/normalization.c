@@ -1,4 +1,4 @@
-/* BatchNormalization at inference, and LRN (ONNX operators of these names). */
+/* BatchNormalization and LRN (ONNX operators of these names). */
 #include <inttypes.h>
 
 #include "base/status.h"
@@ -6,18 +6,30 @@
 #include "ops/kernel/lrn.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
+#include "ops/plan/reduction.h"
 
-/* The parameter is epsilon: a float. */
+enum { X, SCALE, B, MEAN, VAR };               /* inputs of BatchNormalization */
+enum { Y, RUNNING_MEAN, RUNNING_VAR, OUTPUTS }; /* the last two of training mode */
+
+typedef struct batch_norm_params {
+  float epsilon, momentum;
+  bool is_training; /* mean and variance are those of X */
+} batch_norm_params;
+
 static void parse_batch_norm(lk_attrs *attrs, void *params) {
-  *(float *)params = lk_attrs_float(attrs, "epsilon");
-  if (lk_attrs_bool(attrs, "training_mode")) {
-    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'training_mode' is 1, 0 is supported");
-  }
+  batch_norm_params *self = params;
+  self->epsilon = lk_attrs_float(attrs, "epsilon");
+  self->momentum = lk_attrs_float(attrs, "momentum");
+  self->is_training = lk_attrs_bool(attrs, "training_mode");
   if (lk_attrs_int(attrs, "spatial") != 1) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'spatial' is 0, 1 is supported");
   }
-  if (attrs->n_outputs > 1) {
-    lk_attrs_fail(attrs, LK_UNSUPPORTED, "outputs of training are wanted, only 'Y' is supported");
+  if (attrs->n_outputs > (self->is_training ? OUTPUTS : 1)) {
+    lk_attrs_fail(attrs, LK_UNSUPPORTED,
+                  self->is_training ? "%" PRIu32 " outputs, 1 to 3 are supported"
+                                    : "%" PRIu32 " outputs, only 'Y' is supported without "
+                                      "'training_mode', which is since opset 14",
+                  attrs->n_outputs);
   }
 }
 
@@ -46,13 +58,16 @@ static lk_status infer_batch_norm(lk_inference *self, lk_error *error) {
                      lk_tensor_text(desc, text), channels);
     }
   }
+  for (uint32_t i = RUNNING_MEAN; i < self->node->n_outputs; i++) {
+    self->outputs[i] = lk_tensor_desc_make(self->outputs[i].dtype, 1, &channels);
+  }
   return lk_infer_same(self, error);
 }
 
 /* scale / sqrt(var + epsilon) and B - mean times that, for each channel. */
 static lk_status plan_factors(lk_planner *planner, lk_operand *out_scale, lk_operand *out_shift,
                               lk_error *error) {
-  const float *epsilon = planner->node->params;
+  const batch_norm_params *params = planner->node->params;
   const int64_t channels = planner->inputs[1].desc.dims[0];
   /* f16 and bf16 come as f32 */
   const uint32_t dtype = planner->inputs[0].desc.dtype == LK_F64 ? LK_F64 : LK_F32;
@@ -66,7 +81,7 @@ static lk_status plan_factors(lk_planner *planner, lk_operand *out_scale, lk_ope
     LK_RETURN_NOT_OK(lk_planner_input(planner, 1 + i, LK_LAYOUT_PLAIN, &operands[i], error));
   }
   const lk_element_value sum =
-      lk_element_unary(&program, LK_ELEMENT_LINEAR, inputs[3], 1, *epsilon);
+      lk_element_unary(&program, LK_ELEMENT_LINEAR, inputs[3], 1, params->epsilon);
   const lk_element_value deviation = lk_element_unary(&program, LK_ELEMENT_SQRT, sum, 0, 0);
   const lk_element_value scale = lk_element_binary(&program, LK_ELEMENT_DIV, inputs[0], deviation);
   const lk_element_value mean = lk_element_binary(&program, LK_ELEMENT_MUL, inputs[2], scale);
@@ -82,16 +97,99 @@ static lk_status plan_factors(lk_planner *planner, lk_operand *out_scale, lk_ope
                            error);
 }
 
+/* ---- training mode ---- */
+
+/* Beside X: one value for each channel. */
+static void put_beside(const lk_planner *planner, lk_operand *inout) {
+  const int64_t channels = inout->desc.dims[inout->desc.rank == 1 ? 0 : 1];
+  inout->desc.rank = planner->inputs[X].desc.rank - 1;
+  inout->desc.dims[0] = channels;
+  for (uint32_t i = 1; i < inout->desc.rank; i++) inout->desc.dims[i] = 1;
+}
+
+/* Mean and variance of each channel of X, and X less the mean. */
+static lk_status plan_moments(lk_planner *planner, lk_operand *out_mean, lk_operand *out_variance,
+                              lk_operand *out_centered, lk_error *error) {
+  lk_operand x;
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, X, LK_LAYOUT_PLAIN, &x, error));
+  if (lk_elements(&x.desc) == 0) return lk_refuse(&x.desc, "'X'", "one with elements", error);
+  const uint32_t mask = ((1U << x.desc.rank) - 1) & ~2U;
+  const double count = (double)lk_elements(&x.desc) / (double)x.desc.dims[1];
+  const lk_reduction average = {LK_REDUCE_SUM, .divisor = count};
+  const lk_reduction spread = {LK_REDUCE_SQUARES, .divisor = count};
+  lk_tensor_desc reduced = x.desc;
+  for (uint32_t i = 0; i < reduced.rank; i++) {
+    if (i != 1) reduced.dims[i] = 1;
+  }
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &reduced, out_mean, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &reduced, out_variance, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &x.desc, out_centered, error));
+  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, &x, out_mean, mask, &average, error));
+  lk_chain_begin_at(planner, out_centered, &chain);
+  const lk_element_value value = lk_chain_operand(&chain, &x);
+  const lk_element_value mean = lk_chain_operand(&chain, out_mean);
+  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_SUB, value, mean);
+  LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
+  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, out_centered, out_variance, mask, &spread, error));
+  put_beside(planner, out_mean);
+  put_beside(planner, out_variance);
+  return LK_OK;
+}
+
+/* Output `output`, if it is wanted: input `input` * momentum + `current` * (1 - momentum). */
+static lk_status plan_running(lk_planner *planner, uint32_t output, uint32_t input,
+                              const lk_operand *current, lk_error *error) {
+  const batch_norm_params *params = planner->node->params;
+  lk_operand to, given, batch = *current;
+  lk_chain chain;
+  if (output >= planner->node->n_outputs) return LK_OK;
+  batch.desc.rank = 1;
+  LK_RETURN_NOT_OK(lk_planner_output(planner, output, LK_LAYOUT_PLAIN, &to, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, input, LK_LAYOUT_PLAIN, &given, error));
+  lk_chain_begin_at(planner, &to, &chain);
+  chain.value = lk_chain_operand(&chain, &given);
+  lk_chain_unary(&chain, LK_ELEMENT_LINEAR, params->momentum, 0);
+  const lk_element_value new_part = lk_element_unary(
+      &chain.program, LK_ELEMENT_LINEAR, lk_chain_operand(&chain, &batch), 1 - params->momentum, 0);
+  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_ADD, chain.value, new_part);
+  return lk_chain_step(&chain, error);
+}
+
+static lk_status plan_training(lk_planner *planner, lk_error *error) {
+  const batch_norm_params *params = planner->node->params;
+  lk_operand mean, variance, centered, scale, bias;
+  lk_chain chain;
+  LK_RETURN_NOT_OK(plan_moments(planner, &mean, &variance, &centered, error));
+  LK_RETURN_NOT_OK(plan_running(planner, RUNNING_MEAN, MEAN, &mean, error));
+  LK_RETURN_NOT_OK(plan_running(planner, RUNNING_VAR, VAR, &variance, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, SCALE, LK_LAYOUT_PLAIN, &scale, error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, B, LK_LAYOUT_PLAIN, &bias, error));
+  put_beside(planner, &scale);
+  put_beside(planner, &bias);
+  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
+  chain.value = lk_chain_operand(&chain, &variance);
+  lk_chain_unary(&chain, LK_ELEMENT_LINEAR, 1, params->epsilon);
+  lk_chain_unary(&chain, LK_ELEMENT_SQRT, 0, 0);
+  const lk_element_value factor = lk_element_binary(
+      &chain.program, LK_ELEMENT_DIV, lk_chain_operand(&chain, &scale), chain.value);
+  const lk_element_value x = lk_chain_operand(&chain, &centered);
+  const lk_element_value b = lk_chain_operand(&chain, &bias);
+  chain.value = lk_element_ternary(&chain.program, LK_ELEMENT_FMA, x, factor, b);
+  return lk_chain_end(&chain, error);
+}
+
 static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
+  const batch_norm_params *params = planner->node->params;
   lk_chain chain;
   lk_operand scale, shift;
   lk_element_value x;
+  if (params->is_training) return plan_training(planner, error);
   LK_RETURN_NOT_OK(plan_factors(planner, &scale, &shift, error));
   LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
   LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &x, error));
-  /* beside X: [channels, 1, 1, ...] */
-  scale.desc.rank = shift.desc.rank = planner->inputs[0].desc.rank - 1;
-  for (uint32_t i = 1; i < scale.desc.rank; i++) scale.desc.dims[i] = shift.desc.dims[i] = 1;
+  put_beside(planner, &scale);
+  put_beside(planner, &shift);
   const lk_element_value a = lk_chain_operand(&chain, &scale);
   const lk_element_value b = lk_chain_operand(&chain, &shift);
   chain.value = lk_element_ternary(&chain.program, LK_ELEMENT_FMA, x, a, b);
@@ -136,13 +234,13 @@ static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
 }
 
 const lk_op_class lk_op_batch_normalization = {
-    LK_OP_ROW("BatchNormalization", "", 7, "Normalization by given mean and variance (inference)",
+    LK_OP_ROW("BatchNormalization", "", 7, "Normalization by mean and variance of each channel",
               .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 5, .max_inputs = 5,
-              .max_outputs = 5, .input_types = "TUUVV", .output_types = "T",
+              .max_outputs = 5, .input_types = "TUUVV", .output_types = "TV",
               .types = {LK_TYPES_FLOAT, LK_TYPES_FLOAT, LK_TYPES_FLOAT}, .in_place_inputs = 1),
     .by_f32 = true,
-    .params_size = sizeof(float),
-    LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-5F), LK_FLOAT("momentum", 0.9F, .is_unused = 1),
+    .params_size = sizeof(batch_norm_params),
+    LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-5F), LK_FLOAT("momentum", 0.9F),
                 LK_INT("spatial", 1, .until = 8), LK_INT("training_mode", 0, .since = 14)),
     .parse = parse_batch_norm,
     .infer = infer_batch_norm,

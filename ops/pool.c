@@ -19,7 +19,7 @@ typedef struct pool_params {
 
 static void parse_max_pool(lk_attrs *attrs, void *params) {
   pool_params *self = params;
-  lk_window_parse(attrs, &self->window);
+  lk_window_parse_pooling(attrs, &self->window);
   self->kind = LK_POOL_MAX;
   self->column_major =
       lk_attrs_lists(attrs, "storage_order") && lk_attrs_bool(attrs, "storage_order");
@@ -32,7 +32,7 @@ static void parse_last(lk_attrs *attrs, void *params) {
 
 static void parse_average_pool(lk_attrs *attrs, void *params) {
   pool_params *self = params;
-  lk_window_parse(attrs, &self->window);
+  lk_window_parse_pooling(attrs, &self->window);
   const bool padding = lk_attrs_bool(attrs, "count_include_pad");
   self->kind = padding ? LK_POOL_MEAN_WITH_PADDING : LK_POOL_MEAN;
 }
@@ -44,7 +44,7 @@ static void parse_global_norm(lk_attrs *attrs, void *params) {
 
 static void parse_norm_pool(lk_attrs *attrs, void *params) {
   pool_params *self = params;
-  lk_window_parse(attrs, &self->window);
+  lk_window_parse_pooling(attrs, &self->window);
   parse_global_norm(attrs, params);
 }
 

@@ -113,7 +113,7 @@ typedef struct pool_params {
 
 static void parse_pool(lk_attrs *attrs, void *params) {
   pool_params *self = params;
-  lk_window_parse(attrs, &self->window);
+  lk_window_parse_pooling(attrs, &self->window);
   const bool padding = lk_attrs_bool(attrs, "count_include_pad");
   self->kind = padding ? LK_POOL_MEAN_WITH_PADDING : LK_POOL_MEAN;
   self->is_last = lk_attrs_bool(attrs, "channels_last");

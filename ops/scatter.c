@@ -42,9 +42,8 @@ static lk_status plan_updates(lk_planner *planner, lk_indexed *step, uint32_t op
             .max_outputs = 1, .input_types = "TUT", .output_types = "T",                           \
             .types = {LK_TYPES_ANY, index_set}, .in_place_inputs = 1u << DATA)
 
-#define REDUCTION_ATTRS                                                                            \
-  LK_CHOICE("reduction", "none|add|mul", .since = 16, .until = 17),                                \
-      LK_CHOICE("reduction", "none|add|mul|min|max", .since = 18)
+/* min and max are ONNX's since opset 18. PyTorch writes them at 16 and 17 too. */
+#define REDUCTION_ATTRS LK_CHOICE("reduction", "none|add|mul|min|max", .since = 16)
 
 /* ---- Scatter, ScatterElements ---- */
 

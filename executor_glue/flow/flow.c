@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "executor_glue/flow/iteration.h"
 #include "executor_glue/flow/lists.h"
+#include "executor_glue/flow/missing.h"
 #include "executor_glue/flow/part.h"
 #include "executor_glue/flow/scan.h"
 #include "executor_glue/flow/stages.h"
@@ -305,13 +306,6 @@ static lk_status take_border_slots(const builder *b) {
   return LK_OK;
 }
 
-static bool has_bodies(const lk_graph *graph) {
-  for (size_t n = 0; n < graph->n_nodes; n++) {
-    if (graph->nodes[n].n_bodies > 0) return true;
-  }
-  return false;
-}
-
 /* The main graph, and the bodies in it. */
 static lk_status check_whole(lk_graph *graph, lk_error *error) {
   LK_RETURN_NOT_OK(lk_flow_find_kinds(graph, error));
@@ -334,6 +328,8 @@ static lk_status fill(builder *b) {
     LK_TRY(lk_fail_memory(b->error, "a flow", graph->n_values * sizeof(int32_t)));
   }
   if (graph->scope[0] == '\0') LK_TRY(check_whole(graph, b->error));
+  LK_TRY(lk_symbolic_shapes_of_body(flow->api, graph, b->known, &b->shapes, b->error));
+  LK_TRY(lk_flow_check_types(flow->api, graph, b->shapes, b->error));
   LK_TRY(lk_flow_stages(flow->api, graph, b->stages, &count, b->error));
   if (count == 1) {
     LK_TRY(graph->scope[0] == '\0'
@@ -349,9 +345,6 @@ static lk_status fill(builder *b) {
   if (flow->input_slots == NULL || flow->output_slots == NULL || flow->node_stage == NULL ||
       flow->node_index == NULL) {
     LK_TRY(lk_fail_memory(b->error, "a flow", graph->n_nodes * sizeof(int32_t)));
-  }
-  if (has_bodies(graph)) {
-    LK_TRY(lk_symbolic_shapes_of_body(flow->api, graph, b->known, &b->shapes, b->error));
   }
   LK_TRY(take_border_slots(b));
   LK_TRY(number_stages(b, count));

@@ -1,4 +1,5 @@
-/* What keeps a graph from running: asks the operators' own rules about each node. */
+/* What keeps a graph from running, and types that do: asks the operators' own rules about each
+ * node. */
 #include "executor_glue/flow/missing.h"
 
 #include <stdio.h>
@@ -92,11 +93,13 @@ static lk_status check_operator(const finder *self, const lk_node *node) {
   return tell_refusal(self, node, why.message);
 }
 
-/* What flows run themselves: the operators on sequences, and three with bodies. */
+/* Whether flows run the node themselves: the operators on sequences, and three with bodies. */
+static bool is_of_list(const lk_graph *graph, const lk_node *node) {
+  return lk_node_is(node, LK_GRAPH_UNREAD) || lk_flow_list_find(graph, node) != NULL;
+}
+
 static lk_status check_node(const finder *self, const lk_node *node) {
-  if (lk_node_is(node, LK_GRAPH_UNREAD) || lk_flow_list_find(self->graph, node) != NULL) {
-    return LK_OK;
-  }
+  if (is_of_list(self->graph, node)) return LK_OK;
   if (lk_node_is(node, "If") || lk_node_is(node, "Loop") || lk_node_is(node, "Scan")) {
     return node->n_bodies > 0 ? LK_OK : tell(self, node, "", "it has no body");
   }
@@ -128,4 +131,38 @@ lk_status lk_flow_find_missing(const lk_api *api, lk_graph *graph, lk_missing_fn
                                lk_error *error) {
   LK_RETURN_NOT_OK(lk_flow_find_kinds(graph, error));
   return find(api, graph, found, arg, error);
+}
+
+/* ---- types ---- */
+
+static lk_status check_types(const lk_api *api, const lk_graph *graph, lk_symbolic_shapes *shapes,
+                             const lk_question *q, const lk_node *node, lk_error *error) {
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    const int32_t value = node->inputs[i];
+    q->inputs[i] = (lk_tensor){.desc.rank = LK_RANK_UNKNOWN};
+    q->flags[i] = (lk_node_input){.flags = value == LK_NO_VALUE ? LK_INPUT_ABSENT : 0};
+    if (value == LK_NO_VALUE) continue;
+    q->inputs[i].desc.dtype = lk_symbolic_shape_dtype(shapes, value);
+  }
+  const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
+  const lk_status status =
+      api->op_infer(shapes->dims, &desc, q->inputs, q->outputs, NULL, error);
+  return status == LK_OK ? LK_OK : lk_program_name_node(graph, node, status, error);
+}
+
+lk_status lk_flow_check_types(const lk_api *api, const lk_graph *graph, lk_symbolic_shapes *shapes,
+                              lk_error *error) {
+  lk_status status = LK_OK;
+  lk_question question = {0};
+  LK_TRY(lk_question_create(graph, &question, error));
+  for (size_t n = 0; n < graph->n_nodes; n++) {
+    const lk_node *node = &graph->nodes[n];
+    if (node->dead || node->n_bodies > 0 || node->n_outputs == 0 || is_of_list(graph, node)) {
+      continue;
+    }
+    LK_TRY(check_types(api, graph, shapes, &question, node, error));
+  }
+cleanup:
+  lk_question_destroy(graph, &question);
+  return status;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor_glue/graph/graph.h"
+#include "executor_glue/passes/symbolic_shapes.h"
 
 typedef struct lk_missing_node {
   const char *op_type, *domain; /* domain "": ai.onnx */
@@ -22,3 +23,9 @@ typedef lk_status lk_missing_fn(void *arg, const lk_missing_node *node, lk_error
  * LK_OUT_OF_MEMORY; LK_MALFORMED: sequences are used as tensors. */
 lk_status lk_flow_find_missing(const lk_api *api, lk_graph *graph, lk_missing_fn *found, void *arg,
                                lk_error *error);
+
+/* Refuses the first node of a graph whose operator does not take the types of its inputs, as far as
+ * `shapes` knows them. Bodies are graphs of their own. The status of op_infer, and its sentence
+ * with the node's name; LK_OUT_OF_MEMORY. */
+lk_status lk_flow_check_types(const lk_api *api, const lk_graph *graph, lk_symbolic_shapes *shapes,
+                              lk_error *error);

@@ -62,6 +62,11 @@ void lk_window_parse(lk_attrs *attrs, lk_window *out) {
   add_rank(out, out->n_pads, 2);
 }
 
+void lk_window_parse_pooling(lk_attrs *attrs, lk_window *out) {
+  lk_window_parse(attrs, out);
+  out->is_pooling = true;
+}
+
 void lk_window_parse_transposed(lk_attrs *attrs, lk_window *out) {
   lk_window_parse(attrs, out);
   out->n_output_padding =
@@ -183,14 +188,15 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
       continue;
     }
     const int64_t room = in[i] + out->begin[i] + out->end[i] - extent;
-    if (room < 0) {
+    if (room <= (window->is_pooling ? -2 * stride : -1)) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "spatial dimension %" PRIu32 " is %" PRId64 " with padding %" PRId64
-                     " and %" PRId64 ", smaller than the window of %" PRId64,
-                     i, in[i], out->begin[i], out->end[i], extent);
+                     " and %" PRId64 ", smaller than the window of %" PRId64 "%s",
+                     i, in[i], out->begin[i], out->end[i], extent,
+                     window->is_pooling ? " by two strides or more" : "");
     }
     out->out[i] = room / stride + 1;
-    if (window->ceil_mode && window->auto_pad == LK_PAD_NOTSET && room % stride != 0 &&
+    if (window->ceil_mode && window->auto_pad == LK_PAD_NOTSET && room % stride > 0 &&
         out->out[i] * stride < in[i] + out->begin[i]) {
       out->out[i]++;
     }

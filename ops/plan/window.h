@@ -27,6 +27,7 @@ typedef struct lk_window {
                         differ, which no input fits */
   uint32_t auto_pad; /* lk_auto_pad */
   bool ceil_mode;
+  bool is_pooling; /* may be larger than the padded input */
 } lk_window;
 
 /* For given spatial sizes: everything resolved. */
@@ -41,6 +42,8 @@ typedef struct lk_window_shape {
 /* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode, as far as the row lists
  * them. `out` comes zeroed. */
 void lk_window_parse(lk_attrs *attrs, lk_window *out);
+/* The same for a pooling. */
+void lk_window_parse_pooling(lk_attrs *attrs, lk_window *out);
 /* The same for a transposed convolution, with output_padding and output_shape. */
 void lk_window_parse_transposed(lk_attrs *attrs, lk_window *out);
 
@@ -48,6 +51,10 @@ void lk_window_parse_transposed(lk_attrs *attrs, lk_window *out);
  * the attribute is not given (a convolution's weights). With ceil_mode, the last window may reach
  * beyond the padding; one that would start in the end padding is left out (as ONNX says). With
  * auto_pad, ceil_mode makes no difference: ONNX's formulas for the two come to the same.
+ *
+ * Sizes are quotients that are rounded toward zero, as in ONNX Runtime. So the window of a pooling
+ * may exceed the padded input: by less than one stride, and there is one output, of what is there;
+ * by less than two, and there is none. Beyond it is refused, and so is any that a convolution has.
  *
  * Before all is known, `in` and `kernel` may be terms of `dims`. Where they are, `out` is set,
  * which may be one too, and padding says nothing. `dims` is NULL when all are numbers. */
