@@ -13,7 +13,8 @@ typedef struct pool_params {
   lk_window window;
   lk_pool_kind kind;
   bool column_major;
-  bool is_last; /* channels are the last dimension */
+  bool is_last;      /* channels are the last dimension */
+  bool counts_whole; /* before opset 19, ONNX Runtime divides by the size of the whole window */
   int64_t p;    /* of norms */
 } pool_params;
 
@@ -35,6 +36,7 @@ static void parse_average_pool(lk_attrs *attrs, void *params) {
   lk_window_parse_pooling(attrs, &self->window);
   const bool padding = lk_attrs_bool(attrs, "count_include_pad");
   self->kind = padding ? LK_POOL_MEAN_WITH_PADDING : LK_POOL_MEAN;
+  self->counts_whole = attrs->opset < 19;
 }
 
 static void parse_global_norm(lk_attrs *attrs, void *params) {
@@ -69,6 +71,8 @@ static lk_status infer_pool(lk_inference *self, lk_error *error) {
   if (params->is_last) x = lk_shape_channels_second(&x);
   LK_RETURN_NOT_OK(
       lk_window_infer(&params->window, x.rank - 2, x.dims + 2, NULL, self->dims, shape, error));
+  /* without ceil_mode, only a window that is larger than the padded input has more than it */
+  if (params->counts_whole && !params->window.ceil_mode) lk_window_pad_excess(shape, x.dims + 2);
   memcpy(x.dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
   if (params->is_last) x = lk_shape_channels_last(&x);
   for (uint32_t i = 0; i < self->node->n_outputs; i++) {

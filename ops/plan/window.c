@@ -204,6 +204,16 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
   return LK_OK;
 }
 
+void lk_window_pad_excess(lk_window_shape *inout, const int64_t *in) {
+  for (uint32_t i = 0; i < inout->rank; i++) {
+    const int64_t extent = (inout->kernel[i] - 1) * inout->dilations[i] + 1;
+    const int64_t from = (inout->out[i] - 1) * inout->strides[i] - inout->begin[i];
+    if (in[i] >= 0 && inout->out[i] > 0 && from + extent - in[i] > inout->end[i]) {
+      inout->end[i] = from + extent - in[i];
+    }
+  }
+}
+
 /* Output size of dimension `i` of a transposed convolution, where input or kernel are not known
  * yet. */
 static int64_t open_transposed(const lk_window *window, const lk_window_shape *shape, uint32_t i,
