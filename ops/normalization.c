@@ -8,7 +8,7 @@
 #include "ops/plan/moves.h"
 #include "ops/plan/reduction.h"
 
-enum { X, SCALE, B, MEAN, VAR };               /* inputs of BatchNormalization */
+enum { X, SCALE, B, MEAN, VAR };                /* inputs of BatchNormalization */
 enum { Y, RUNNING_MEAN, RUNNING_VAR, OUTPUTS }; /* the last two of training mode */
 
 typedef struct batch_norm_params {
@@ -171,8 +171,8 @@ static lk_status plan_training(lk_planner *planner, lk_error *error) {
   chain.value = lk_chain_operand(&chain, &variance);
   lk_chain_unary(&chain, LK_ELEMENT_LINEAR, 1, params->epsilon);
   lk_chain_unary(&chain, LK_ELEMENT_SQRT, 0, 0);
-  const lk_element_value factor = lk_element_binary(
-      &chain.program, LK_ELEMENT_DIV, lk_chain_operand(&chain, &scale), chain.value);
+  const lk_element_value factor = lk_element_binary(&chain.program, LK_ELEMENT_DIV,
+                                                    lk_chain_operand(&chain, &scale), chain.value);
   const lk_element_value x = lk_chain_operand(&chain, &centered);
   const lk_element_value b = lk_chain_operand(&chain, &bias);
   chain.value = lk_element_ternary(&chain.program, LK_ELEMENT_FMA, x, factor, b);

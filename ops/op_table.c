@@ -59,6 +59,11 @@ const lk_op_row *lk_op_row_find(const char *op_type, const char *domain, int32_t
   return holds(found, opset) ? &found->row : NULL;
 }
 
+/* A file of such operators runs on the processor alone for which it was saved. */
+#define NCHWC                                                                                      \
+  "; ONNX Runtime writes it when it saves an optimized model at level all (ORT_ENABLE_ALL): take " \
+  "the original model, or save at level extended (ORT_ENABLE_EXTENDED)"
+
 lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opset,
                            const lk_op_class **out_class, lk_error *error) {
   const char *wanted = domain_of(domain);
@@ -72,8 +77,9 @@ lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opse
                    " to %d are supported",
                    op_type, shown, opset, found->row.since, LK_MAX_OPSET);
   }
+  const char *from = strcmp(wanted, "com.microsoft.nchwc") == 0 ? NCHWC : "";
   return lk_fail(error, LK_UNSUPPORTED,
                  "failed to find operator %s of %s at opset %" PRId32
-                 ": it is not in the operator table",
-                 op_type, shown, opset);
+                 ": it is not in the operator table%s",
+                 op_type, shown, opset, from);
 }

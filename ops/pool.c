@@ -15,7 +15,7 @@ typedef struct pool_params {
   bool column_major;
   bool is_last;      /* channels are the last dimension */
   bool counts_whole; /* before opset 19, ONNX Runtime divides by the size of the whole window */
-  int64_t p;    /* of norms */
+  int64_t p;         /* of norms */
 } pool_params;
 
 static void parse_max_pool(lk_attrs *attrs, void *params) {

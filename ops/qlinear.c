@@ -142,6 +142,7 @@ static lk_status infer_pool(lk_inference *self, lk_error *error) {
   lk_tensor_desc to = channels_second(self->node, x);
   LK_RETURN_NOT_OK(
       lk_window_infer(&params->window, to.rank - 2, to.dims + 2, NULL, self->dims, shape, error));
+  if (!params->window.ceil_mode) lk_window_pad_excess(shape, to.dims + 2); /* as in ONNX Runtime */
   memcpy(to.dims + 2, shape->out, shape->rank * sizeof shape->out[0]);
   if (params->is_last) to = lk_shape_channels_last(&to);
   lk_shape_of_input(self, 0, 0);

@@ -33,7 +33,22 @@ const lk_op_class lk_op_identity = {
 
 /* ---- Dropout ---- */
 
-enum { DROPOUT_TRAINING = 2 };
+enum { DROPOUT_RATIO = 1, DROPOUT_TRAINING = 2 };
+
+/* Whether nothing is dropped in training mode: the ratio is a constant 0. */
+static bool drops_nothing(const lk_inference *self) {
+  const lk_op_node *node = self->node;
+  double value = 1;
+  if (!lk_op_has(node, DROPOUT_RATIO)) return false;
+  const lk_tensor *ratio = &self->inputs[DROPOUT_RATIO];
+  const bool is_kept = node->constants != NULL && node->constants[DROPOUT_RATIO].content != NULL;
+  if (is_kept) ratio = &node->constants[DROPOUT_RATIO].tensor;
+  if (ratio->data == NULL || !lk_shape_is_known(&ratio->desc) || lk_elements(&ratio->desc) != 1) {
+    return false;
+  }
+  lk_cast_one(ratio->desc.dtype, ratio->data, LK_F64, &value);
+  return value == 0;
+}
 
 static lk_status infer_dropout(lk_inference *self, lk_error *error) {
   const lk_op_node *node = self->node;
@@ -48,9 +63,10 @@ static lk_status infer_dropout(lk_inference *self, lk_error *error) {
     }
     if (training->data == NULL) {
       self->copy_of = -1;
-    } else if (*(const uint8_t *)training->data != 0) {
+    } else if (*(const uint8_t *)training->data != 0 && !drops_nothing(self)) {
       return lk_fail(error, LK_UNSUPPORTED,
-                     "failed to read training_mode: true, only inference is supported");
+                     "failed to read training_mode: true, which drops elements at random; false, "
+                     "or a constant ratio of 0, is supported: export the model for inference");
     }
   }
   for (uint32_t i = 0; i < node->n_outputs; i++) lk_shape_of_input(self, i, 0);

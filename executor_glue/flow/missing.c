@@ -145,8 +145,7 @@ static lk_status check_types(const lk_api *api, const lk_graph *graph, lk_symbol
     q->inputs[i].desc.dtype = lk_symbolic_shape_dtype(shapes, value);
   }
   const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
-  const lk_status status =
-      api->op_infer(shapes->dims, &desc, q->inputs, q->outputs, NULL, error);
+  const lk_status status = api->op_infer(shapes->dims, &desc, q->inputs, q->outputs, NULL, error);
   return status == LK_OK ? LK_OK : lk_program_name_node(graph, node, status, error);
 }
 

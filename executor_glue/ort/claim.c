@@ -180,7 +180,8 @@ lk_status lk_ort_claim(const lk_ort_context *context, bool claims_all, const Ort
   LK_TRY(is_of_function(ort, parent, &is_function, error));
   LK_TRY(note_path(ort, graph, claims, error));
   LK_TRY(lk_ort_import_create(context, graph, NULL, &import, error));
-  LK_TRY(lk_ort_support_find(context, &import, claims_all, &support, error));
+  const lk_ort_asks asks = {.takes_all = claims_all, .is_body = is_body};
+  LK_TRY(lk_ort_support_find(context, &import, asks, &support, error));
   if (!lk_ort_knows_bodies(ort) && (is_body || claims->n_subgraphs > 0)) {
     leave_all(import.graph, support,
               "of one of several graphs: ONNX Runtime 1.24 or newer is needed");

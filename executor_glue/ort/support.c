@@ -32,6 +32,8 @@ typedef struct asker {
   lk_graph *graph;
   lk_dims *dims;
   lk_question question; /* of one node after the other */
+  bool takes_all;       /* also what gains nothing */
+  bool *open_ranks;     /* [n_values]: only a run tells the rank, that of an input of the model */
 } asker;
 
 /* As far as ONNX Runtime knows it: a run brings the rest. */
@@ -46,6 +48,56 @@ static lk_tensor_desc declared_desc(const lk_value *value) {
   }
   return desc;
 }
+
+/* ---- ranks ---- */
+
+/* The inputs of a model that are declared without a shape. A run may bring them with any rank, and
+ * one above LK_MAX_RANK would end it, once nodes are claimed that other providers can run. Values
+ * of unknown rank that operators make are of such a rank in no model that is known: they are
+ * claimed. */
+static void find_open_inputs(asker *self) {
+  const lk_graph *graph = self->graph;
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    const lk_value *value = &graph->values[graph->inputs[i]];
+    self->open_ranks[graph->inputs[i]] = declared_desc(value).rank == LK_RANK_UNKNOWN;
+  }
+}
+
+/* What is made of such an input, and has no rank either. */
+static void follow_open_ranks(asker *self, const lk_node *node) {
+  bool is_open = false;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    is_open = is_open || (node->inputs[i] != LK_NO_VALUE && self->open_ranks[node->inputs[i]]);
+  }
+  for (uint32_t i = 0; is_open && i < node->n_outputs; i++) {
+    const int32_t value = node->outputs[i];
+    if (value == LK_NO_VALUE) continue;
+    self->open_ranks[value] = declared_desc(&self->graph->values[value]).rank == LK_RANK_UNKNOWN;
+  }
+}
+
+/* An operator that takes no tensor of the highest rank takes none of a higher one. */
+static lk_status check_open_ranks(asker *self, const lk_node *node, const lk_node_desc *desc,
+                                  lk_error *error) {
+  const lk_question *q = &self->question;
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    if (node->inputs[i] == LK_NO_VALUE || !self->open_ranks[node->inputs[i]]) continue;
+    const lk_tensor_desc given = q->inputs[i].desc;
+    q->inputs[i].desc.rank = LK_MAX_RANK;
+    for (uint32_t d = 0; d < LK_MAX_RANK; d++) q->inputs[i].desc.dims[d] = LK_DIM_UNKNOWN;
+    const lk_status status =
+        self->api->op_infer(self->dims, desc, q->inputs, q->outputs, NULL, NULL);
+    q->inputs[i].desc = given;
+    if (status != LK_OK) continue;
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "input %u has a rank that only a run tells, at most %d is supported: declare "
+                   "its shape in the model",
+                   i, LK_MAX_RANK);
+  }
+  return LK_OK;
+}
+
+/* ---- nodes ---- */
 
 /* LK_OK and the row, or why the node is left. By types, constants, and shapes that are declared. */
 static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row, lk_error *error) {
@@ -70,18 +122,27 @@ static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row
     return lk_fail(error, LK_UNSUPPORTED, "the shapes of its outputs follow from data");
   }
   LK_RETURN_NOT_OK(check_modes(*out_row, node, q->inputs, error));
+  LK_RETURN_NOT_OK(check_open_ranks(self, node, &desc, error));
   return lk_ort_try_bind(self->api, self->executor, &desc, q->inputs, error);
 }
 
-static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_row *row) {
-  if ((row->flags & LK_OP_WORTH_CLAIMING) == 0) return false;
-  if ((row->flags & LK_OP_QUANTIZES) != 0) return true; /* sums of bytes are i32, and data */
-  for (uint32_t i = 0; i < node->n_outputs; i++) {
-    if (node->outputs[i] != LK_NO_VALUE &&
-        is_data(lk_value_dtype(&graph->values[node->outputs[i]])))
-      return true;
+static bool has_data(const lk_graph *graph, const int32_t *values, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (values[i] != LK_NO_VALUE && is_data(lk_value_dtype(&graph->values[values[i]]))) return true;
   }
   return false;
+}
+
+/* `takes_all`: also what gains nothing. ONNX Runtime may have no kernel for it, which nobody can
+ * ask. */
+static bool does_work(const lk_graph *graph, const lk_node *node, const lk_op_row *row,
+                      bool takes_all) {
+  const bool is_worth_it = (row->flags & LK_OP_WORTH_CLAIMING) != 0;
+  if (is_worth_it && (row->flags & LK_OP_QUANTIZES) != 0) return true; /* sums of bytes are i32 */
+  const bool makes_data = has_data(graph, node->outputs, node->n_outputs);
+  if (!takes_all) return is_worth_it && makes_data;
+  if ((row->flags & LK_OP_SHAPE_ONLY) != 0) return false;
+  return is_worth_it || makes_data || has_data(graph, node->inputs, node->n_inputs);
 }
 
 static uint64_t absent_inputs(const lk_node *node) {
@@ -105,7 +166,7 @@ static lk_status find_support(asker *self, const lk_node *node, lk_ort_support *
   }
   out->shape_inputs = row->shape_inputs & ~absent_inputs(node);
   out->shape_only = (row->flags & LK_OP_SHAPE_ONLY) != 0;
-  out->works = does_work(self->graph, node, row);
+  out->works = does_work(self->graph, node, row, self->takes_all);
   out->is_light = row->in_place_inputs != 0;
   return LK_OK;
 }
@@ -166,10 +227,9 @@ static void find_groups(const asker *self, const lk_ort_support *found, quantize
 
 /* Leaves the groups that cannot be claimed whole, and those that ONNX Runtime computes sooner:
  * where products of bytes have no instructions of their own (docs/design/kernels.md, "Bytes"). */
-static lk_status judge_quantized(const asker *self, bool takes_slow, lk_ort_support *inout,
-                                 lk_error *error) {
+static lk_status judge_quantized(const asker *self, lk_ort_support *inout, lk_error *error) {
   const size_t n_nodes = self->graph->n_nodes;
-  const bool is_quick = takes_slow || self->api->multiplies_bytes() != 0;
+  const bool is_quick = self->takes_all || self->api->multiplies_bytes() != 0;
   quantized_node *nodes = lk_graph_alloc(self->graph, n_nodes * sizeof *nodes);
   int32_t *parents = lk_graph_alloc(self->graph, n_nodes * sizeof *parents);
   if (nodes == NULL || parents == NULL) {
@@ -191,14 +251,17 @@ static lk_status judge_quantized(const asker *self, bool takes_slow, lk_ort_supp
 /* ---- the whole ---- */
 
 lk_status lk_ort_support_find(const lk_ort_context *context, const lk_ort_import *import,
-                              bool takes_slow, lk_ort_support **out, lk_error *error) {
+                              lk_ort_asks asks, lk_ort_support **out, lk_error *error) {
   lk_status status = LK_OK;
   lk_graph *graph = import->graph;
-  asker asking = {.api = context->ort->latchkey, .graph = graph};
+  asker asking = {.api = context->ort->latchkey, .graph = graph, .takes_all = asks.takes_all};
   lk_ort_support *found = lk_graph_alloc(graph, graph->n_nodes * sizeof *found);
-  if (found == NULL) {
+  asking.open_ranks = lk_graph_alloc(graph, graph->n_values * sizeof *asking.open_ranks);
+  if (found == NULL || asking.open_ranks == NULL) {
     return lk_fail_memory(error, "the support of nodes", graph->n_nodes * sizeof *found);
   }
+  memset(asking.open_ranks, 0, graph->n_values * sizeof *asking.open_ranks);
+  if (!asks.is_body) find_open_inputs(&asking);
   LK_TRY(asking.api->dims_create(graph->allocator, &asking.dims, error));
   LK_TRY(lk_question_create(graph, &asking.question, error));
   LK_TRY(asking.api->executor_create(context->handle, "trials", &asking.executor, error));
@@ -206,8 +269,9 @@ lk_status lk_ort_support_find(const lk_ort_context *context, const lk_ort_import
     const lk_node *node = &graph->nodes[i];
     found[i] = (lk_ort_support){.reason = import->problems[node->source]};
     if (found[i].reason == NULL) LK_TRY(find_support(&asking, node, &found[i], error));
+    follow_open_ranks(&asking, node);
   }
-  LK_TRY(judge_quantized(&asking, takes_slow, found, error));
+  LK_TRY(judge_quantized(&asking, found, error));
   *out = found;
 cleanup:
   asking.api->executor_destroy(asking.executor);
