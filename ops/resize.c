@@ -93,6 +93,8 @@ const lk_op_class lk_op_resize = {
     LK_OP_ROW("Resize", "", 10, "nearest, linear and cubic interpolation",
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 4, .max_outputs = 1,
               .input_types = "TUVW", .output_types = "T",
+              .types = {LK_TYPES_ANY, LK_TYPE(LK_F32) | LK_TYPE(LK_F64) | LK_TYPE(LK_F16),
+                        LK_TYPE(LK_F32), LK_TYPES_INDEX},
               .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
     .params_size = sizeof(lk_resize_params),
     LK_OP_ATTRS(

@@ -3,6 +3,7 @@
 // inputs, and from two threads at once. A row without a case here fails.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "tests/ops/conformance/algebra.h"
@@ -21,6 +22,7 @@
 
 extern "C" {
 #include "base/alloc.h"
+#include "ops/kernel/cast.h"
 }
 
 static void PrintTo(const lk_op_row &row, std::ostream *out) {
@@ -81,6 +83,38 @@ lk_stats stats(lk_context *context) {
   return host_stats(context, nullptr);
 }
 
+constexpr uint32_t kDtypes[] = {LK_F32,  LK_U8,  LK_I8,  LK_U16, LK_I16, LK_I32, LK_I64,
+                                LK_BOOL, LK_F16, LK_F64, LK_U32, LK_U64, LK_BF16};
+
+// The numbers of another type: as they are, or of whole ones the next above, so that none is 0.
+Value cast(const Value &from, uint32_t dtype) {
+  const size_t count = static_cast<size_t>(from.count());
+  const size_t from_size = lk::dtype_bytes(from.desc.dtype), size = lk::dtype_bytes(dtype);
+  const bool is_whole = dtype != LK_F32 && dtype != LK_F64 && dtype != LK_F16 && dtype != LK_BF16;
+  Value to;
+  to.desc = from.desc;
+  to.desc.dtype = dtype;
+  to.bytes.resize(count * size);
+  for (size_t i = 0; i < count; i++) {
+    double number = 0;
+    lk_cast_one(from.desc.dtype, &from.bytes[i * from_size], LK_F64, &number);
+    if (is_whole) number = std::ceil(number);
+    lk_cast_one(LK_F64, &number, dtype, &to.bytes[i * size]);
+  }
+  return to;
+}
+
+// The letter of input `index` in a row, whose last one goes for those behind it.
+char letter_of(const lk_op_row &row, size_t index) {
+  return row.input_types[std::min(index, std::strlen(row.input_types) - 1)];
+}
+
+// Whether the row lets the inputs of a letter have a type.
+bool allows(const lk_op_row &row, char letter, uint32_t dtype) {
+  const uint32_t set = letter == '?' ? 0 : row.types[letter - 'T'];
+  return letter != '?' && (set == 0 || (set >> dtype & 1) != 0);
+}
+
 class Conformance : public ::testing::TestWithParam<lk_op_row> {
 protected:
   void SetUp() override {
@@ -93,12 +127,17 @@ protected:
   }
 
   Op create(lk_executor *executor, bool with_constants = true) const {
+    return create_with(executor, node_->inputs, with_constants);
+  }
+
+  Op create_with(lk_executor *executor, const std::vector<Value> &values,
+                 bool with_constants) const {
     std::deque<lk_tensor> tensors;
     std::vector<lk_node_input> inputs;
-    for (size_t i = 0; i < node_->inputs.size(); i++) {
+    for (size_t i = 0; i < values.size(); i++) {
       lk_node_input input{};
       if (with_constants && constant(i)) {
-        const Value &value = node_->inputs[i];
+        const Value &value = values[i];
         tensors.push_back({value.desc, const_cast<uint8_t *>(value.bytes.data())});
         input.constant = &tensors.back();
         input.flags = LK_INPUT_COPY;
@@ -237,8 +276,7 @@ TEST_P(Conformance, DeclaresTheTypesThatItTakes) {
   const Op op = create(executor, false);
   ASSERT_NE(op.get(), nullptr);
   const lk_op_info info = host_op_info(op);
-  for (const uint32_t dtype : {LK_F32, LK_U8, LK_I8, LK_U16, LK_I16, LK_I32, LK_I64, LK_BOOL,
-                               LK_F16, LK_F64, LK_U32, LK_U64, LK_BF16}) {
+  for (const uint32_t dtype : kDtypes) {
     SCOPED_TRACE(dtype);
     std::vector<lk_tensor> tensors, types; // types: of which no shape is known
     for (size_t i = 0; i < node_->inputs.size(); i++) {
@@ -261,6 +299,39 @@ TEST_P(Conformance, DeclaresTheTypesThatItTakes) {
     const lk_status bound = api()->op_bind(op, &bind, plan.out(), LK_ERR);
     EXPECT_EQ(declared, bound) << sentence << " / " << LK_MESSAGE;
     EXPECT_TRUE(declared == LK_OK || declared == LK_UNSUPPORTED) << sentence;
+  }
+}
+
+// Inputs of one letter get each type that the row lets them have, alone and with those of all other
+// letters that may have it: the types alone are refused, as a session refuses them when it opens a
+// model, or the node binds and runs.
+TEST_P(Conformance, RunsWithTheTypesThatItTakes) {
+  const lk_op_row &row = GetParam();
+  for (const uint32_t dtype : kDtypes) {
+    for (const char letter : {'T', 'U', 'V', 'W', '*'}) {
+      SCOPED_TRACE(std::string(1, letter) + " " + std::to_string(dtype));
+      std::vector<Value> values = node_->inputs;
+      std::vector<lk_tensor> types;
+      bool changes = false;
+      for (size_t i = 0; i < values.size(); i++) {
+        const char own = letter_of(row, i);
+        if ((letter == own || letter == '*') && allows(row, own, dtype) &&
+            values[i].desc.dtype != dtype) {
+          values[i] = cast(values[i], dtype);
+          changes = true;
+        }
+        types.push_back({values[i].desc, nullptr});
+        types.back().desc.rank = LK_RANK_UNKNOWN;
+      }
+      lk_tensor_desc desc{};
+      if (!changes || infer(types, &desc, nullptr) != LK_OK) continue;
+      const Context context = open(LK_CACHE_OFF);
+      const Executor executor = executor_in(context);
+      const Op op = create_with(executor, values, true);
+      Plan plan;
+      LK_ASSERT_OK(bind(op, values, &plan, -1, LK_ERR));
+      run(executor, plan, values);
+    }
   }
 }
 

@@ -157,9 +157,9 @@ TEST(Scatter, KeepsNaNOfEitherSide) {
   }
 }
 
-TEST(Scatter, RefusesReductionsOfLaterOpsets) {
+TEST(Scatter, RefusesReductionsThatItDoesNotHave) {
   for (const auto &[opset, reduction, status] :
-       {std::tuple(13, "add", LK_INVALID_ARGUMENT), std::tuple(16, "max", LK_UNSUPPORTED)}) {
+       {std::tuple(13, "add", LK_INVALID_ARGUMENT), std::tuple(16, "mean", LK_UNSUPPORTED)}) {
     OpTester("ScatterND", opset)
         .attr_text("reduction", reduction)
         .input(floats({2}, {1, 2}))

@@ -261,8 +261,8 @@ TEST(Pool, NamesWhatIsWrong) {
       .attr_ints("kernel_shape", {2})
       .expect_bind(LK_INVALID_ARGUMENT, "'kernel_shape' has 1 values");
   pool("MaxPool", x)
-      .attr_ints("kernel_shape", {6, 2})
-      .expect_bind(LK_INVALID_ARGUMENT, "smaller than the window");
+      .attr_ints("kernel_shape", {7, 2})
+      .expect_bind(LK_INVALID_ARGUMENT, "smaller than the window of 7 by two strides or more");
   for (const char *op : {"MaxPool", "AveragePool"}) {
     pool(op, lk::iota<int64_t>({1, 2, 5, 5}))
         .attr_ints("kernel_shape", {2, 2})

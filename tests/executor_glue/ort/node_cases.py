@@ -74,10 +74,8 @@ def lower_opset(model):
 
 
 def is_training(case):
-    """Training by attribute (BatchNormalization) or by input (Dropout: its third)."""
+    """Dropout whose third input says so: what it drops is left to chance."""
     for node in case.model.graph.node:
-        if any(a.name == "training_mode" and a.i == 1 for a in node.attribute):
-            return True
         if node.op_type == "Dropout" and len(node.input) > 2 and node.input[2] != "":
             at = [value.name for value in case.model.graph.input].index(node.input[2])
             if any(bool(inputs[at]) for inputs, _ in case.data_sets):
