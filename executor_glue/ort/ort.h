@@ -21,6 +21,11 @@ static inline bool lk_ort_knows_bodies(const lk_ort *ort) {
   return ort->api_24 != NULL;
 }
 
+/* Before 1.24, a scalar and a value of unknown shape look alike: both have no dimensions. */
+static inline bool lk_ort_knows_scalars(const lk_ort *ort) {
+  return ort->api_24 != NULL;
+}
+
 #define LK_ORT_PROVIDER_NAME "LatchkeyExecutionProvider"
 
 /* Takes over what a call of ONNX Runtime returned. On failure: LK_INTERNAL, "failed to <what>:

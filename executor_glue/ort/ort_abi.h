@@ -149,6 +149,7 @@ typedef struct OrtApiBase {
   S(379, GetSessionOptionsConfigEntries,                                                           \
          (const OrtSessionOptions *options, OrtKeyValuePairs **out))                               \
   /* since LK_ORT_API_VERSION_24; the shape is the value's own */                                  \
+  F(390, TensorTypeAndShape_HasShape, bool, (const OrtTensorTypeAndShapeInfo *info))               \
   S(414, GetTensorElementTypeAndShapeDataReference,                                                \
          (const OrtValue *value, uint32_t *out_type, const int64_t **out_dims, size_t *out_rank))
 

@@ -261,7 +261,7 @@ lk_status lk_ort_support_find(const lk_ort_context *context, const lk_ort_import
     return lk_fail_memory(error, "the support of nodes", graph->n_nodes * sizeof *found);
   }
   memset(asking.open_ranks, 0, graph->n_values * sizeof *asking.open_ranks);
-  if (!asks.is_body) find_open_inputs(&asking);
+  if (!asks.is_body && lk_ort_knows_scalars(context->ort)) find_open_inputs(&asking);
   LK_TRY(asking.api->dims_create(graph->allocator, &asking.dims, error));
   LK_TRY(lk_question_create(graph, &asking.question, error));
   LK_TRY(asking.api->executor_create(context->handle, "trials", &asking.executor, error));

@@ -145,8 +145,11 @@ static lk_status declare(const lk_ort *ort, lk_graph *graph, const OrtValueInfo 
   *declared = (lk_declaration){.rank = -1};
   if (lk_dtype_size(dtype) > 0) declared->dtype = dtype;
   graph->values[index].declared = declared;
-  /* Without dimensions it is a scalar, or nobody knows its shape: the two look alike. Of too high
-   * a rank, it is of a node that has a problem (lk_ort_check_ranks). */
+  if (rank == 0 && lk_ort_knows_scalars(ort) &&
+      ort_TensorTypeAndShape_HasShape(ort->api_24)(tensor)) {
+    declared->rank = 0;
+  }
+  /* Of too high a rank, it is of a node that has a problem (lk_ort_check_ranks). */
   if (rank == 0 || rank > LK_MAX_RANK) return LK_OK;
   return set_dims(ort, graph, tensor, rank, declared, error);
 }
