@@ -243,12 +243,14 @@ def test_embed_layer_normalization_in_f16():
 
 
 def test_embed_layer_normalization_of_tables_that_come_with_a_run():
+    """Which ONNX Runtime takes in no model whose dimensions are open."""
     feeds, tables = embed_layer_norm_parts()
     node = helper.make_node("EmbedLayerNormalization",
                             ["ids", "", "word", "position", "", "gamma", "beta"],
                             ["y", "mask_index"], domain="com.microsoft")
     given = {name: table for name, table in tables if name != "segment"}
-    check_half(node, {"ids": feeds["ids"], **given}, [], ["y", "mask_index"])
+    check_half(node, {"ids": feeds["ids"], **given}, [], ["y", "mask_index"],
+               onnxruntime_has_it=False)
 
 
 @pytest.mark.parametrize("more", [{}, {"unidirectional": 1}])

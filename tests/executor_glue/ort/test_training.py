@@ -74,12 +74,13 @@ def test_mode_that_is_false_or_absent(mode):
 
 
 def test_batch_normalization():
-    """Its mean and variance are those of the batch, which is no chance."""
+    """Its mean and variance are those of the batch, which is no chance. Constants differ: ONNX
+    Runtime makes one of equal ones, and then writes running values over it."""
     nodes = [helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["n", "m1", "v1"],
                               training_mode=1),
              helper.make_node("Sigmoid", ["n"], ["y"])]
-    ones = numpy.ones(3, numpy.float32)
-    model = of(nodes, [("s", ones), ("b", ones), ("m", ones), ("v", ones)])
+    model = of(nodes, [(name, numpy.full(3, value, numpy.float32))
+                       for name, value in (("s", 1.5), ("b", 0.5), ("m", 0.25), ("v", 2))])
     session = open_session(model)
     right, = open_reference(model).run(None, {"x": X})
     found, = session.run(None, {"x": X})
