@@ -1,5 +1,4 @@
-/* What keeps a graph from running, and types that do: asks the operators' own rules about each
- * node. */
+/* What keeps a graph from running: asks the operators' own rules about each node. */
 #include "executor_glue/flow/missing.h"
 
 #include <stdio.h>
@@ -93,11 +92,12 @@ static lk_status check_operator(const finder *self, const lk_node *node) {
   return tell_refusal(self, node, why.message);
 }
 
-/* Whether flows run the node themselves: the operators on sequences, and three with bodies. */
+/* No operator of the table: what a load left out, or one on sequences, which flows run. */
 static bool is_of_list(const lk_graph *graph, const lk_node *node) {
   return lk_node_is(node, LK_GRAPH_UNREAD) || lk_flow_list_find(graph, node) != NULL;
 }
 
+/* Flows also run three operators with bodies themselves. */
 static lk_status check_node(const finder *self, const lk_node *node) {
   if (is_of_list(self->graph, node)) return LK_OK;
   if (lk_node_is(node, "If") || lk_node_is(node, "Loop") || lk_node_is(node, "Scan")) {
@@ -145,8 +145,10 @@ static lk_status check_types(const lk_api *api, const lk_graph *graph, lk_symbol
     q->inputs[i].desc.dtype = lk_symbolic_shape_dtype(shapes, value);
   }
   const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
-  const lk_status status = api->op_infer(shapes->dims, &desc, q->inputs, q->outputs, NULL, error);
-  return status == LK_OK ? LK_OK : lk_program_name_node(graph, node, status, error);
+  lk_status status = api->op_infer(shapes->dims, &desc, q->inputs, q->outputs, NULL, error);
+  if (status == LK_OK) return LK_OK;
+  status = lk_error_prefix(error, status, "failed to check types");
+  return lk_program_name_node(graph, node, status, error);
 }
 
 lk_status lk_flow_check_types(const lk_api *api, const lk_graph *graph, lk_symbolic_shapes *shapes,

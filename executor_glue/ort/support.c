@@ -53,8 +53,7 @@ static lk_tensor_desc declared_desc(const lk_value *value) {
 
 /* The inputs of a model that are declared without a shape. A run may bring them with any rank, and
  * one above LK_MAX_RANK would end it, once nodes are claimed that other providers can run. Values
- * of unknown rank that operators make are of such a rank in no model that is known: they are
- * claimed. */
+ * of unknown rank that operators make of others have no such rank in practice: they are claimed. */
 static void find_open_inputs(asker *self) {
   const lk_graph *graph = self->graph;
   for (size_t i = 0; i < graph->n_inputs; i++) {

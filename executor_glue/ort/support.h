@@ -5,8 +5,7 @@
 #include "executor_glue/ort/partition.h"
 
 typedef struct lk_ort_asks {
-  bool takes_all; /* also what gains nothing, and quantized groups that ONNX Runtime computes sooner
-                   */
+  bool takes_all; /* also what gains nothing, and what ONNX Runtime computes sooner */
   bool is_body;   /* of If, Loop or Scan */
 } lk_ort_asks;
 

@@ -62,8 +62,9 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
                           const int64_t *kernel, lk_dims *dims, lk_window_shape *out,
                           lk_error *error);
 
-/* Counts as end padding, too, what the last window has beyond it: means that count padding divide by
- * the size of the whole window then. `in` as for lk_window_infer; what is not known stays. */
+/* Counts what the last window has beyond the end padding as padding, too: means that count padding
+ * divide by the size of the whole window then. `in` as for lk_window_infer; what is not known
+ * stays. */
 void lk_window_pad_excess(lk_window_shape *inout, const int64_t *in);
 
 /* The same for a transposed convolution, with output_padding and output_shape. */
