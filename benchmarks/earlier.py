@@ -1,12 +1,16 @@
-"""How long does a whole model take here, beside an earlier commit of this repository?
+"""How long do whole models take here, beside an earlier commit of this repository?
 
-LATCHKEY_EARLIER is the commit. Its tree is cloned and built, once, by its own set-up, in the user's
-cache: some minutes, and what it fetches then. Both commits' workers take turns in short blocks, as
-in `models`. A model that the earlier commit refuses has no ratio. Outputs are not compared here:
-`models` compares ours with the peers'.
+LATCHKEY_EARLIER is the commit. Its tree is cloned, built and installed once, by its own set-up, in
+the user's cache: some minutes, and what it fetches then. Three kinds of cases: the models of
+`models`, each at one size; those of `sizes`, each at many sizes that were never seen before, by the
+first pass over them; those of `whole_models`, driven from Python. Both commits take turns in short
+blocks, each in a process of its own. A case that misses its target is measured again, in new
+processes and for longer, and that counts. A model that the earlier commit refuses has no ratio.
+Outputs are not compared here: the three programs compare ours with the peers'.
 """
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -17,12 +21,18 @@ import tempfile
 
 import common
 import models
+import numpy
+import sizes
+import whole_models
 
 QUESTION = __doc__.splitlines()[0]
-COMMIT = os.environ.get("LATCHKEY_EARLIER", "5b45acb")  # the last one that built for a size
-COMMANDS = (["tools/setup"], ["cmake", "--preset", "release"],
-            ["cmake", "--build", "--preset", "release", "--target", "worker"])
-TARGETS = {"each": 1.02, "median": 0.97}
+COMMIT = os.environ.get("LATCHKEY_EARLIER", "7a53f552")
+COMMANDS = (["tools/setup", "--development"],
+            ["cmake", "--preset", "release", "-DLATCHKEY_BENCHMARKS=ON"],
+            ["cmake", "--build", "--preset", "release", "--target", "worker"],
+            ["tools/install_python"])
+TARGETS = {"each": 1.03, "median": 1.01}
+LONGER = 4  # times as many blocks
 
 
 def text_of(*command):
@@ -35,14 +45,14 @@ def cache_folder():
     return pathlib.Path(base) / "latchkey"
 
 
-def built_worker(commit):
-    """Path of the worker of `commit`. A build that fails leaves nothing behind."""
+def built_tree(commit):
+    """The folder of `commit`, built. A build that fails leaves nothing behind."""
     whole = text_of("git", "rev-parse", "--verify", f"{commit}^{{commit}}")
     tree = cache_folder() / f"commit-{whole}"
-    worker = tree / "build/benchmarks/worker"
-    if worker.exists():
-        return worker
+    if (tree / "build/.python-installed").exists():
+        return tree
     print(f"building commit {commit}, some minutes", file=sys.stderr, flush=True)
+    shutil.rmtree(tree, ignore_errors=True)
     try:
         tree.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["git", "clone", "--quiet", common.ROOT, tree], check=True)
@@ -52,23 +62,97 @@ def built_worker(commit):
     except BaseException:
         shutil.rmtree(tree, ignore_errors=True)
         raise
-    return worker
+    return tree
 
 
-def takes(worker, model, shape):
-    """Whether the earlier commit runs it; its worker says on stderr why not."""
+# ---- both commits' processes ----
+
+def c_workers(tree, model, threads):
+    return (functools.partial(common.latchkey, model, threads),
+            functools.partial(common.Worker, tree / "build/benchmarks/worker", model, threads))
+
+
+def python_workers(tree, model, threads):
+    then = functools.partial(common.Worker, tree / ".venv/bin/python", tree / "benchmarks/peer.py",
+                             "latchkey", model, threads)
+    return functools.partial(common.peer, "latchkey", model, threads), then
+
+
+def takes(start, commands):
+    """Whether a worker runs all `commands`; it says on stderr why not."""
     try:
-        with common.Worker(worker, model, 1) as asked:
-            return bool(asked.ask("time", 1, shape))
+        with start() as worker:
+            for words in commands:
+                worker.ask(*words)
     except (RuntimeError, BrokenPipeError):  # the worker has ended
         return False
+    return True
 
 
-def measure(worker, model, shape, threads, blocks, seconds):
+def measure(commands, blocks, seconds, workers, longer):
+    """The figures of workers that run all `commands`, of which the last is measured."""
+    *before, timed = commands
     with contextlib.ExitStack() as stack:
-        workers = {"now": stack.enter_context(common.latchkey(model, threads)),
-                   COMMIT: stack.enter_context(common.Worker(worker, model, threads))}
-        return common.compare(workers, shape, blocks, seconds)
+        asked = {name: stack.enter_context(start()) for name, start in workers.items()}
+        runs = {}
+        for name, worker in asked.items():
+            for words in before:
+                worker.ask(*words)
+            warm = worker.ask(timed[0], 5, *timed[1:])["ns"]
+            runs[name] = max(3, min(400, int(seconds * 1e9 / common.median(warm[1:]))))
+        return common.figures(common.alternate(
+            list(workers), longer * blocks,
+            lambda name, _: asked[name].ask(timed[0], runs[name], *timed[1:])["ns"]))
+
+
+def measure_sizes(shapes, workers, longer):
+    """The same of first passes over `shapes`, `longer` of them, each in new processes: what counts
+    is the sum of a block."""
+    blocks = [shapes[i:i + sizes.BLOCK] for i in range(0, len(shapes), sizes.BLOCK)]
+    found = {name: [] for name in workers}
+    for _ in range(longer):
+        with contextlib.ExitStack() as stack:
+            asked = {name: stack.enter_context(start()) for name, start in workers.items()}
+            times = common.alternate(list(workers), len(blocks),
+                                     lambda name, i: [sum(sizes.ask(asked[name], blocks[i]))])
+        for name, sums in times.items():
+            found[name] += sums
+    return common.figures(found)
+
+
+# ---- the cases ----
+
+def cases(tree, folder, chosen):
+    """(kind, name, threads, workers of both commits, what measures them, what each must run): what
+    measures takes the workers by name, and how many times as long as usual."""
+    blocks, seconds = common.by_extent(chosen, (3, 0.15), (11, 0.3), (41, 0.5))
+    for name, model, shape in models.cases(folder, chosen):
+        commands = [("time", shape)]
+        for threads in common.thread_counts():
+            yield ("models", f"{name} {shape}", threads, c_workers(tree, model, threads),
+                   functools.partial(measure, commands, blocks, seconds), [("time", 1, shape)])
+    for name, model, shapes in sizes.cases(folder, common.by_extent(chosen, 40, 400, 400)):
+        yield ("sizes", f"{name}, {len(shapes)} sizes", 1, c_workers(tree, model, 1),
+               functools.partial(measure_sizes, shapes), [("shapes", 1, shapes[0])])
+    blocks, seconds = common.by_extent(chosen, (2, 0.01), (7, 0.1), (31, 0.3))
+    for name, opened in whole_models.cases():
+        path, feeds, _ = opened(2, pathlib.Path(folder))
+        file = pathlib.Path(folder) / "feeds.npz"
+        numpy.savez(file, **feeds)
+        commands = [("load", file), ("loaded",)]
+        for threads in common.thread_counts():
+            yield ("whole_models", name, threads, python_workers(tree, path, threads),
+                   functools.partial(measure, commands, blocks, seconds),
+                   [("load", file), ("loaded", 1)])
+
+
+def measure_case(workers, how, commands):
+    now, then = workers
+    if not takes(then, commands):
+        return {"ratio": None}
+    workers = {"now": now, COMMIT: then}
+    found = how(workers, 1)
+    return found if found["ratio"][COMMIT] <= TARGETS["each"] else how(workers, LONGER)
 
 
 def verdict(result):
@@ -86,28 +170,28 @@ def cells(result):
 
 def main():
     chosen = common.options(QUESTION)
-    blocks, seconds = common.by_extent(chosen, (3, 0.15), (11, 0.5), (41, 0.5))
-    worker = built_worker(COMMIT)
+    tree = built_tree(COMMIT)
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, model, shape in models.cases(folder, chosen):
-            is_taken = takes(worker, model, shape)
-            for threads in common.thread_counts():
-                result = {"model": name, "shape": shape, "threads": threads, "ratio": None}
-                if is_taken:
-                    result.update(measure(worker, model, shape, threads, blocks, seconds))
-                results.append(result)
-    median = common.median([r["ratio"][COMMIT] for r in results if r["ratio"] is not None])
+        for kind, name, threads, workers, how, commands in cases(tree, folder, chosen):
+            results.append({"kind": kind, "case": name, "threads": threads,
+                            **measure_case(workers, how, commands)})
+            if not chosen.json:
+                r = results[-1]
+                print("  ", kind, name, threads, *cells(r), verdict(r), flush=True)
+    medians = {kind: common.median([r["ratio"][COMMIT] for r in results
+                                    if r["kind"] == kind and r["ratio"] is not None])
+               for kind in ("models", "sizes", "whole_models")}
     if chosen.json:
-        print(json.dumps({"commit": COMMIT, "targets": TARGETS, "median": median,
-                          "models": results}))
+        print(json.dumps({"commit": COMMIT, "targets": TARGETS, "medians": medians,
+                          "cases": results}))
         return
     common.table(["p50 ms (best)", "threads", "now", COMMIT, "ratio", "target"],
-                 [[f"{r['model']} {r['shape']}", r["threads"], *cells(r), verdict(r)]
-                  for r in results])
-    print(f"  median: {median:.3f}, target {TARGETS['median']}: "
-          f"{'met' if median <= TARGETS['median'] else 'MISSED'}; each: {TARGETS['each']}",
-          flush=True)
+                 [[r["case"], r["threads"], *cells(r), verdict(r)] for r in results])
+    for kind, median in medians.items():
+        print(f"  median of {kind}: {median:.3f}, target {TARGETS['median']}: "
+              f"{'met' if median <= TARGETS['median'] else 'MISSED'}; each: {TARGETS['each']}",
+              flush=True)
 
 
 if __name__ == "__main__":

@@ -146,23 +146,26 @@ def grow_all(folder):
         ("encoder", f"{folder}/encoder.onnx", batches_of_sentences(1536)))]
 
 
+def cases(folder, count):
+    """(name, model, `count` shapes)"""
+    return [("recognizer", RECOGNITION, lines(count)),
+            ("detector", DETECTION, pictures(count, 64, 32)),
+            ("angle classifier", ANGLE, lines(count)),
+            ("ResNet-50", graphs.resnet50(f"{folder}/resnet50.onnx"), pictures(count, 48, 8)),
+            ("MobileNetV2", graphs.mobilenet_v2(f"{folder}/mobilenet_v2.onnx"),
+             pictures(count, 48, 8)),
+            ("densenet121", light(folder, "densenet121"), pictures(count, 64, 8)),
+            ("squeezenet", light(folder, "squeezenet"), pictures(count, 48, 8)),
+            ("encoder", graphs.encoder(f"{folder}/encoder.onnx", spelled=True),
+             sentences(count))]
+
+
 def main():
     chosen = common.options(QUESTION)
     count = common.by_extent(chosen, 40, 400, 400)
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        cases = [("recognizer", RECOGNITION, lines(count)),
-                 ("detector", DETECTION, pictures(count, 64, 32)),
-                 ("angle classifier", ANGLE, lines(count)),
-                 ("ResNet-50", graphs.resnet50(f"{folder}/resnet50.onnx"),
-                  pictures(count, 48, 8)),
-                 ("MobileNetV2", graphs.mobilenet_v2(f"{folder}/mobilenet_v2.onnx"),
-                  pictures(count, 48, 8)),
-                 ("densenet121", light(folder, "densenet121"), pictures(count, 64, 8)),
-                 ("squeezenet", light(folder, "squeezenet"), pictures(count, 48, 8)),
-                 ("encoder", graphs.encoder(f"{folder}/encoder.onnx", spelled=True),
-                  sentences(count))]
-        for name, model, shapes in cases:
+        for name, model, shapes in cases(folder, count):
             results.append({"model": name, **measure(model, shapes)})
             if not chosen.json:
                 r = results[-1]
