@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "base/team/team.h"
+#include "base/team/look.h"
 #include "base/tensor.h"
+#include "ops/kernel/copy_long.h"
 #include "ops/kernel/element_program.h"
 #include "ops/kernel/number.h"
 #include "ops/kernel/sizes.h"
@@ -68,7 +69,7 @@ static void find_loaded(const lk_along *self, const span *block, char *from, int
   _Alignas(64) char piece[PIECE * sizeof(int64_t)];
   int64_t found[LK_REDUCE_COLUMNS];
   const int64_t columns = block->columns, wide = wide_of(self), most = PIECE / columns - 1;
-  for (int64_t row = 0; row < self->n; row += most) {
+  for (int64_t row = 0; row < self->n && !lk_team_is_stopped(); row += most) {
     const int64_t count = self->n - row < most ? self->n - row : most, kept = row > 0 ? 1 : 0;
     const lk_element_args args = between(self, block, from + row * block->step * block->size,
                                          piece + kept * columns * wide, count, true);
@@ -93,7 +94,8 @@ static void write_hot(const lk_along *self, const span *block, char *to, const i
   const bool is_whole = block->columns == self->inner; /* rows lie behind each other */
   const int64_t rows = is_whole ? 1 : self->n, of_row = is_whole ? self->n : 1;
   for (int64_t row = 0; row < rows; row++) {
-    memset(to + row * self->inner * size, 0, (size_t)(of_row * block->columns * size));
+    lk_fill_long(to + row * self->inner * size, 0, (size_t)(of_row * block->columns * size));
+    if (lk_look_after(row, LK_LOOK_EACH)) return;
   }
   for (int64_t i = 0; i < block->columns; i++) {
     memcpy(to + (at[i] * self->inner + i) * size, one, (size_t)size);

@@ -224,7 +224,8 @@ static void do_few(task *self) {
   }
   const int64_t begin = lk_key_range_of(&of->window, self->length, 0).begin;
   const int64_t end = lk_key_range_of(&of->window, self->length, queries - 1).end;
-  for (self->key = begin; self->key < end; self->key = self->key_end) {
+  for (self->key = begin; self->key < end && !(self->key > begin && lk_team_is_stopped());
+       self->key = self->key_end) {
     self->key_end = lk_min(self->key + of->key_block, end);
     const int64_t keys = self->key_end - self->key;
     loops->dots(q, rows, self->k + self->key * of->k.row, of->k.row, keys, of->size, self->scores,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/kernel/copy_long.h"
 #include "ops/kernel/sizes.h"
 
 /* Elements that are worth a second thread. */
@@ -30,7 +31,7 @@ static void fill(float *to, int64_t begin, int64_t end, float value) {
 
 /* Softmax would make NaN of them. */
 static bool are_all_masked(const float *row, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n && !lk_look_after(i, LK_LOOK_EACH); i++) {
     if (row[i] != -INFINITY) return false;
   }
   return true;
@@ -38,7 +39,10 @@ static bool are_all_masked(const float *row, int64_t n) {
 
 static float largest_of(const float *row, int64_t n) {
   float largest = -INFINITY;
-  for (int64_t i = 0; i < n; i++) largest = row[i] > largest ? row[i] : largest;
+  for (int64_t i = 0, end; i < n && !lk_look_after(i, LK_LOOK_EACH); i = end) {
+    end = lk_look_part(i, n, LK_LOOK_EACH);
+    for (int64_t j = i; j < end; j++) largest = row[j] > largest ? row[j] : largest;
+  }
   return largest;
 }
 
@@ -49,14 +53,17 @@ static void do_softmax(const lk_row_loops *loops, float *row, int64_t n, float s
   loops->softmax_rows(row, row, n, 1, false);
   if (sink == -INFINITY) return;
   const float share = 1 / (1 + expf(sink - most) * largest_of(row, n));
-  for (int64_t i = 0; i < n; i++) row[i] *= share;
+  for (int64_t i = 0, end; i < n && !lk_look_after(i, LK_LOOK_EACH); i = end) {
+    end = lk_look_part(i, n, LK_LOOK_EACH);
+    for (int64_t j = i; j < end; j++) row[j] *= share;
+  }
 }
 
 static void do_row(const lk_attention_softmax *self, lk_key_range range, float sink, float *row,
                    float *masked) {
   const int64_t n = range.end - range.begin;
   if (masked != NULL) {
-    memcpy(masked, row, (size_t)self->window.keys * sizeof *row);
+    lk_copy_long(masked, row, (size_t)self->window.keys * sizeof *row);
     fill(masked, 0, range.begin, self->hidden);
     fill(masked, range.end, self->window.keys, self->hidden);
   }

@@ -1,6 +1,7 @@
 /* A depthwise convolution that sees the past alone. */
 #include "ops/kernel/causal_conv.h"
 
+#include "base/team/look.h"
 #include "ops/kernel/sizes.h"
 
 /* Products that are worth a second thread. */
@@ -23,23 +24,30 @@ static float element(const lk_causal_conv *self, const line *of, int64_t at) {
 static void do_first(const lk_causal_conv *self, const line *of, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     float sum = of->bias;
-    for (int64_t t = 0; t < self->taps; t++) sum += of->weights[t] * element(self, of, i + t);
+    for (int64_t t = 0; t < self->taps && !lk_look_after(t, LK_LOOK_EACH); t++) {
+      sum += of->weights[t] * element(self, of, i + t);
+    }
     of->output[i] = sum;
+    if (self->taps > LK_LOOK_FEW && lk_team_is_stopped()) return;
   }
 }
 
 static void do_line(const lk_causal_conv *self, const line *of) {
   const int64_t first = lk_min(self->taps - 1, self->length), past = self->taps - 1;
   do_first(self, of, first);
-  for (int64_t i = first; i < self->length; i++) of->output[i] = of->bias;
-  for (int64_t t = 0; t < self->taps; t++) {
-    const float weight = of->weights[t];
-    for (int64_t i = first; i < self->length; i++) {
-      of->output[i] += weight * of->input[i + t - past];
+  for (int64_t begin = first, end; begin < self->length; begin = end) {
+    end = lk_look_part(begin, self->length, LK_LOOK_EACH);
+    for (int64_t i = begin; i < end; i++) of->output[i] = of->bias;
+    for (int64_t t = 0; t < self->taps && !lk_look_after(t, LK_LOOK_FEW); t++) {
+      const float weight = of->weights[t];
+      for (int64_t i = begin; i < end; i++) {
+        of->output[i] += weight * of->input[i + t - past];
+      }
     }
+    if (end < self->length && lk_team_is_stopped()) return;
   }
   /* from the first one on: where the state is the past, what is read lies behind what is written */
-  for (int64_t i = 0; i < past; i++) of->state[i] = element(self, of, self->length + i);
+  for (int64_t i = 0; i < past && !lk_look_after(i, LK_LOOK_EACH); i++) of->state[i] = element(self, of, self->length + i);
 }
 
 static void do_lines(const void *arg, int64_t begin, int64_t end) {

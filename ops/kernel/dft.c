@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/team/team.h"
+#include "base/team/look.h"
+#include "ops/kernel/copy_long.h"
 #include "ops/kernel/sizes.h"
 
 #define TURN 6.28318530717958647692 /* once around, as an angle */
@@ -62,9 +63,11 @@ typedef struct stage {
 } stage;
 
 static void two(const stage *self, const number *from, number *to) {
+  int64_t done = 0;
   const int64_t s = self->step, m = self->rest;
   for (int64_t p = 0; p < m; p++) {
     const number root = self->roots[p * s];
+    if (lk_look_more(&done, s, LK_LOOK_EACH)) return;
     for (int64_t q = 0; q < s; q++) {
       const number a = from[q + s * p], b = from[q + s * (p + m)];
       to[q + s * 2 * p] = plus(a, b);
@@ -74,10 +77,12 @@ static void two(const stage *self, const number *from, number *to) {
 }
 
 static void four(const stage *self, const number *from, number *to) {
+  int64_t done = 0;
   const int64_t s = self->step, m = self->rest;
   const number quarter = self->roots[self->length / 4]; /* i or -i */
   for (int64_t p = 0; p < m; p++) {
     const number *roots = self->roots;
+    if (lk_look_more(&done, s, LK_LOOK_EACH)) return;
     const number first = roots[p * s], second = roots[2 * p * s], third = roots[3 * p * s];
     for (int64_t q = 0; q < s; q++) {
       const number *at = from + q + s * p;
@@ -95,16 +100,19 @@ static void four(const stage *self, const number *from, number *to) {
 }
 
 static void any(const stage *self, const number *from, number *to) {
+  int64_t done = 0;
   const int64_t s = self->step, m = self->rest, r = self->factor, next = self->length / r;
   for (int64_t p = 0; p < m; p++) {
-    for (int64_t k = 0; k < r && !lk_team_is_stopped(); k++) {
+    for (int64_t k = 0; k < r; k++) {
       const number root = self->roots[p * k * s];
       for (int64_t q = 0; q < s; q++) {
         number sum = from[q + s * p];
-        for (int64_t j = 1, at = k; j < r; j++, at = at + k < r ? at + k : at + k - r) {
+        for (int64_t j = 1, at = k; j < r && !lk_look_after(j, LK_LOOK_EACH);
+             j++, at = at + k < r ? at + k : at + k - r) {
           sum = plus(sum, times(from[q + s * (p + m * j)], self->roots[at * next]));
         }
         to[q + s * (r * p + k)] = times(sum, root);
+        if (lk_look_more(&done, r, LK_LOOK_FEW)) return;
       }
     }
   }
@@ -150,16 +158,17 @@ static double read_at(const lk_dft *self, const void *memory, int64_t at) {
 
 static void load(const lk_dft *self, void *const *pointers, int64_t at, number *line) {
   const void *window = self->has_window ? pointers[3] : NULL;
-  for (int64_t i = 0; i < self->given; i++, at += self->from.along) {
+  for (int64_t i = 0; i < self->given && !lk_look_after(i, LK_LOOK_EACH);
+       i++, at += self->from.along) {
     const double factor = window != NULL ? read_at(self, window, i) : 1;
     line[i].real = factor * read_at(self, pointers[0], at);
     line[i].imaginary = self->is_complex ? factor * read_at(self, pointers[0], at + 1) : 0;
   }
   const int64_t left = self->length - self->given;
-  if (left > 0) memset(line + self->given, 0, (size_t)left * sizeof *line);
+  if (left > 0) lk_fill_long(line + self->given, 0, (size_t)left * sizeof *line);
   if (!self->is_mirrored) return;
   line[0].imaginary = 0;
-  for (int64_t i = 1; 2 * i <= self->length; i++) {
+  for (int64_t i = 1; 2 * i <= self->length && !lk_look_after(i, LK_LOOK_EACH); i++) {
     if (2 * i == self->length) line[i].imaginary = 0;
     line[self->length - i] = (number){line[i].real, -line[i].imaginary};
   }
@@ -175,7 +184,8 @@ static void store_at(const lk_dft *self, void *memory, int64_t at, double value)
 
 static void store(const lk_dft *self, const number *line, void *memory, int64_t at) {
   const double divisor = self->is_inverse ? (double)self->length : 1;
-  for (int64_t i = 0; i < self->wanted; i++, at += self->to.along) {
+  for (int64_t i = 0; i < self->wanted && !lk_look_after(i, LK_LOOK_EACH);
+       i++, at += self->to.along) {
     store_at(self, memory, at, line[i].real / divisor);
     if (!self->is_real) store_at(self, memory, at + 1, line[i].imaginary / divisor);
   }

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/status.h"
-#include "ops/kernel/copy_block.h"
+#include "ops/kernel/copy_long.h"
 #include "ops/kernel/sizes.h"
 
 enum { SHARED_BYTES = 256 * 1024, NONE = -1 };
@@ -152,6 +152,14 @@ static bool is_along_line(const lk_indexed *self) {
          self->strides[0] == block;
 }
 
+static void combine_long(const lk_indexed *self, char *data, const char *value) {
+  const int64_t size = (int64_t)self->block / lk_max(1, self->elements);
+  for (int64_t i = 0, end; i < self->elements && !lk_look_after(i, LK_LOOK_EACH); i = end) {
+    end = lk_look_part(i, self->elements, LK_LOOK_EACH);
+    self->combine(data + i * size, value + i * size, end - i);
+  }
+}
+
 /* The most usual: one index each, of `block` bytes. `is_line`: as is_along_line says. */
 static inline __attribute__((always_inline)) void move_blocks(indexing *loop, const position *p,
                                                               int64_t count, size_t block,
@@ -175,11 +183,11 @@ static inline __attribute__((always_inline)) void move_blocks(indexing *loop, co
     if ((uint64_t)index >= (uint64_t)size) {
       (void)find_block(loop, place, 0); /* notes it */
     } else if (combine != NULL) {
-      combine(data + index * stride, value, self->elements);
+      combine_long(self, data + index * stride, value);
     } else if (scatters) {
-      lk_copy_block(data + index * stride, value, block);
+      lk_copy_long(data + index * stride, value, block);
     } else {
-      lk_copy_block(value, data + index * stride, block);
+      lk_copy_long(value, data + index * stride, block);
     }
   }
 }
@@ -194,9 +202,9 @@ static void move_any(indexing *loop, const position *p, int64_t count) {
     char *data = loop->data + p->data + i * self->data[last] + block;
     char *value = loop->values + p->values + i * self->values[last];
     if (self->combine != NULL) {
-      self->combine(data, value, self->elements);
+      combine_long(self, data, value);
     } else {
-      lk_copy_block(self->scatters ? data : value, self->scatters ? value : data, self->block);
+      lk_copy_long(self->scatters ? data : value, self->scatters ? value : data, self->block);
     }
   }
 }
@@ -221,10 +229,14 @@ static void move_slots(const void *arg, int64_t begin, int64_t end) {
   const lk_indexed *self = loop->self;
   const uint32_t last = self->rank - 1;
   position p = find_slot(self, begin * self->unit);
+  /* to find a block takes as long as to move some bytes, and more where memory has to come */
+  const int64_t of_slot = 64 + (int64_t)self->block, most = lk_max(1, LK_LOOK_BYTES / 8 / of_slot);
+  int64_t done = 0;
   for (int64_t left = (end - begin) * self->unit, run; left > 0; left -= run) {
-    run = lk_min(left, self->dims[last] - p.at[last]);
+    run = lk_min(lk_min(left, most), self->dims[last] - p.at[last]);
     move_run(loop, &p, run);
     step(self, &p, run);
+    if (lk_look_more(&done, run, most)) return;
   }
 }
 

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/team/look.h"
+
 /* Of any type but f32. */
 uint64_t lk_order_key_of(uint32_t dtype, const void *data, int64_t at);
 
@@ -49,9 +51,14 @@ static inline void lk_heap_sink(const lk_heap *heap, int64_t place, int64_t inde
   heap->items[place * step] = index;
 }
 
-/* Makes a heap of indices in any order. */
+/* Makes a heap of indices in any order. What is stopped leaves all of them, in some order. */
 static inline void lk_heap_make(const lk_heap *heap) {
-  for (int64_t i = heap->size / 2; i-- > 0;) lk_heap_sink(heap, i, heap->items[i * heap->step]);
+  int64_t i = heap->size / 2;
+  while (i > 0) {
+    const int64_t end = i > LK_LOOK_FEW ? i - LK_LOOK_FEW : 0;
+    for (; i > end; i--) lk_heap_sink(heap, i - 1, heap->items[(i - 1) * heap->step]);
+    if (i > 0 && lk_team_is_stopped()) return;
+  }
 }
 
 /* Takes the root out of a heap of two indices and more, and puts it behind the others. */
@@ -62,9 +69,13 @@ static inline void lk_heap_take(lk_heap *heap) {
   *last = root;
 }
 
-/* Puts the indices of a heap in order. */
+/* Puts the indices of a heap in order; what is stopped leaves all of them, in some order. */
 static inline void lk_heap_sort(lk_heap heap) {
-  while (heap.size > 1) lk_heap_take(&heap);
+  while (heap.size > 1) {
+    const int64_t end = heap.size > LK_LOOK_FEW ? heap.size - LK_LOOK_FEW : 1;
+    while (heap.size > end) lk_heap_take(&heap);
+    if (heap.size > 1 && lk_team_is_stopped()) return;
+  }
 }
 
 /* ---- ranks: an f32 and its index in one number ---- */
@@ -98,8 +109,14 @@ static inline void lk_ranks_sink(const lk_ranks *self, int64_t place, uint64_t r
   }
   self->items[place * self->step] = (int64_t)rank;
 }
+/* What is stopped leaves all ranks, in some order. */
 static inline void lk_ranks_make(const lk_ranks *self) {
-  for (int64_t i = self->size / 2; i-- > 0;) lk_ranks_sink(self, i, lk_ranks_at(self, i));
+  int64_t i = self->size / 2;
+  while (i > 0) {
+    const int64_t end = i > LK_LOOK_FEW ? i - LK_LOOK_FEW : 0;
+    for (; i > end; i--) lk_ranks_sink(self, i - 1, lk_ranks_at(self, i - 1));
+    if (i > 0 && lk_team_is_stopped()) return;
+  }
 }
 /* Takes the least away. */
 static inline uint64_t lk_ranks_take(lk_ranks *self) {

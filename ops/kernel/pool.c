@@ -3,14 +3,17 @@
 
 #include <stddef.h>
 
-#include "base/team/team.h"
+#include "base/team/look.h"
 #include "ops/kernel/pool_rolling.h"
 #include "ops/kernel/pool_staged.h"
+#include "ops/kernel/sizes.h"
 
 /* Work, in taps of all outputs, that is worth a second thread. */
 #define MAX_ALONE 262144
 /* Elements of a window that fit the first-level cache, and channels at a time where they do not. */
 enum { WINDOW = 8192, CHANNELS = 128 };
+/* Elements of windows between two looks at what may stop it. */
+enum { AT_ONCE = 1 << 20 };
 
 static lk_pool_type type_of(uint32_t dtype) {
   switch (dtype) {
@@ -148,8 +151,12 @@ static void pool_line(line *self, void *const *pointers, int64_t index) {
   self->to = (char *)pointers[1] + index * width * pool->size;
   self->positions = pool->positions ? (int32_t *)pointers[2] + index * width : NULL;
   pool_border(self, 0, pool->whole_first);
-  if (pool->whole_first < pool->whole_end) {
-    pool_windows(self, pool->whole_first, pool->whole_end, 0, g->kernel[2]);
+  const int64_t taps = lk_max(1, call->taps[0] * call->taps[1] * g->kernel[2] * g->inner);
+  const int64_t most = lk_max(1, AT_ONCE / taps);
+  for (int64_t first = pool->whole_first, end; first < pool->whole_end; first = end) {
+    end = lk_look_part(first, pool->whole_end, most);
+    pool_windows(self, first, end, 0, g->kernel[2]);
+    if (end < pool->whole_end && lk_team_is_stopped()) return;
   }
   pool_border(self, pool->whole_end, g->out[2]);
 }

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "base/team/look.h"
+
 /* With fewer outputs, one thread is done before others have woken up. */
 #define LEAST_PARALLEL_OUTPUTS 8192
 /* Kernels with up to this many elements have a table of offsets. */
@@ -67,7 +69,8 @@ static void index_row(const lk_pool_indices *step, const int64_t *offsets, const
         n * step->from[0] + c * step->from[1] + out[0] * step->from[2] + out[1] * step->from[3];
     int64_t put = n * step->to[0] + c * step->to[1] + out[0] * step->to[2] + out[1] * step->to[3];
     const int64_t base = (n * step->channels + c) * image;
-    for (out[2] = 0; out[2] < g->out[2]; out[2]++, at += step->from[4], put += step->to[4]) {
+    for (out[2] = 0; out[2] < g->out[2] && !lk_look_after(out[2], LK_LOOK_FEW);
+         out[2]++, at += step->from[4], put += step->to[4]) {
       const int64_t position = from[at];
       if (inside && starts_inside(g, 2, out[2])) {
         to[put] = base + start + out[2] * g->strides[2] * step->factors[2] + offsets[position];

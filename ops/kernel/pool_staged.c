@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/team/look.h"
 #include "ops/kernel/sizes.h"
 
 /* Floats of the buffer, and behind it what a vector of every second one may read too much. */
@@ -194,10 +195,12 @@ static void do_lines(const block *self) {
   const lk_pool *pool = self->pool;
   const lk_pool_geometry *g = &pool->geometry;
   const int64_t extent = extent_of(g, 1), end = self->first_line + self->lines;
+  const int64_t most = lk_max(1, LK_LOOK_EACH / (self->planes * g->kernel[1] + 1));
   for (int64_t line = self->first_line, lines; line < end; line += lines) {
     const int64_t start = lk_pool_start(g, 1, line), room = g->in[1] - extent - start;
     const bool is_whole = start >= 0 && room >= 0;
-    lines = is_whole ? lk_min(room / g->strides[1] + 1, end - line) : 1;
+    lines = is_whole ? lk_min(lk_min(room / g->strides[1] + 1, end - line), most) : 1;
+    if (most < self->lines && lk_team_is_stopped()) return;
     const int64_t tap = is_whole ? 0 : lk_pool_first_tap(g, 1, start);
     const int64_t tap_end = is_whole ? g->kernel[1] : lk_pool_end_tap(g, 1, start);
     first_stage(self, line, lines, tap, lk_max(tap, tap_end));

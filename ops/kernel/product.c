@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/team/team.h"
 #include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
@@ -14,6 +15,9 @@
 enum { A_BYTES = 256 << 10, ELEMENT = sizeof(float) };
 /* As many tasks, if each has this many operations. */
 enum { ROW_BLOCKS = 64, TASK_OPERATIONS = 1 << 18 };
+/* No block has more, so that some milliseconds are the most between two looks at what may stop a
+ * product: blocks are not cut where that would make them smaller than a tile. */
+#define BLOCK_OPERATIONS 1e8
 /* Rows of A or C that are so far apart share a set of the first-level cache, which has 8 to 12
  * places. */
 enum { SET_BYTES = 4096 };
@@ -80,6 +84,14 @@ static int64_t panel_block(const lk_product *self) {
   return lk_div_up(self->panels, lk_min(blocks, self->panels));
 }
 
+/* At most `rows`, and so many that a block has no more than BLOCK_OPERATIONS. */
+static int64_t most_rows(const lk_product *self, int64_t rows) {
+  const double of_row = 2.0 * (double)self->groups * (double)(self->panel_block * self->panel) *
+                        (double)self->tap_block * (double)self->k_block;
+  const double most = fmax(BLOCK_OPERATIONS / fmax(of_row, 1), 2 * self->tile_rows);
+  return (double)rows > most ? (int64_t)most : rows;
+}
+
 void lk_product_plan(lk_product *self, int64_t row_bytes) {
   const int64_t vectors = panel_vectors(self);
   self->panel = (int32_t)(vectors * self->micro->lanes);
@@ -106,7 +118,7 @@ void lk_product_plan(lk_product *self, int64_t row_bytes) {
                   lk_div_up(self->rows, lk_div_up(lk_sharing_tasks(MANY_TASKS), self->panels)));
     rows = lk_max(LEAST_ROWS, rows);
   }
-  self->row_block = row_block(self, rows);
+  self->row_block = row_block(self, most_rows(self, rows));
   if (self->panel_block < self->panels) self->panel_block = panel_block(self);
 }
 
@@ -434,7 +446,7 @@ void lk_product_run(const lk_product *self, const lk_product_operands *operands,
       at.is_last = at.k_end == self->k && at.tap_end == self->taps;
       run_block(self, operands, source, &at);
       at.tap = at.tap_end;
-    } while (at.tap < self->taps);
+    } while (at.tap < self->taps && !lk_team_is_stopped());
     at.k = at.k_end;
-  } while (at.k < self->k);
+  } while (at.k < self->k && !lk_team_is_stopped());
 }

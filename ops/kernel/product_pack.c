@@ -1,6 +1,8 @@
 /* The right operand of a matrix product, into panels and back. */
 #include <string.h>
 
+#include "base/team/look.h"
+#include "ops/kernel/copy_long.h"
 #include "ops/kernel/copy_plane.h"
 #include "ops/kernel/product.h"
 #include "ops/kernel/sizes.h"
@@ -31,11 +33,13 @@ static void copy_columns(float *to, const float *from, int64_t columns) {
 }
 
 static void pack_each(const lk_product *self, const panel_source *source, float *to) {
+  int64_t done = 0;
   for (int64_t t = 0; t < self->taps; t++) {
     for (int64_t k = 0; k < self->k; k++, to += self->panel) {
       const float *at = source->from + t * source->tap_step + k * source->k_step;
       for (int64_t n = 0; n < source->columns; n++)
         memcpy(&to[n], at + n * source->n_step, ELEMENT);
+      if (lk_look_more(&done, source->columns, LK_LOOK_EACH)) return;
     }
   }
 }
@@ -46,8 +50,10 @@ static void pack_rows(const lk_product *self, const panel_source *source, int64_
                       float *to) {
   enum { AHEAD = 8, LINE = 16 /* elements */ };
   const int64_t elements = self->taps * self->k * self->panel;
+  int64_t done = 0;
   for (int64_t t = 0; t < self->taps; t++) {
     for (int64_t k = 0; k < self->k; k++, to += self->panel) {
+      if (lk_look_more(&done, source->columns, LK_LOOK_EACH)) return;
       const float *at = source->from + t * source->tap_step + k * source->k_step;
       for (int64_t n = 0; k + AHEAD < self->k && n < source->columns; n += LINE) {
         __builtin_prefetch(at + AHEAD * source->k_step + n);
@@ -68,17 +74,24 @@ static void pack_planes(const lk_product *self, const panel_source *source, floa
   const int64_t from_step = by_tap ? source->tap_step : source->k_step;
   const int64_t tap_elements = self->k * self->panel;
   const int64_t to_step = by_tap ? tap_elements : self->panel;
+  const int64_t rows = by_tap ? self->k : self->taps;
+  int64_t done = 0;
   for (int64_t i = 0; i < planes; i++) {
-    const lk_copy_plane plane = {.from = (const char *)(source->from + i * from_step),
-                                 .to = (char *)(to + i * to_step),
-                                 .rows = by_tap ? self->k : self->taps,
-                                 .cols = source->columns,
-                                 .from_row = ELEMENT,
-                                 .from_col = source->n_step * ELEMENT,
-                                 .to_row = (by_tap ? self->panel : tap_elements) * ELEMENT,
-                                 .to_col = ELEMENT,
-                                 .block = ELEMENT};
-    transpose(&plane);
+    lk_copy_plane plane = {.from = (const char *)(source->from + i * from_step),
+                           .to = (char *)(to + i * to_step),
+                           .cols = source->columns,
+                           .from_row = ELEMENT,
+                           .from_col = source->n_step * ELEMENT,
+                           .to_row = (by_tap ? self->panel : tap_elements) * ELEMENT,
+                           .to_col = ELEMENT,
+                           .block = ELEMENT};
+    for (int64_t row = 0; row < rows; row += plane.rows) {
+      plane.rows = lk_min(rows - row, LK_LOOK_FEW);
+      transpose(&plane);
+      if (lk_look_more(&done, plane.rows * plane.cols, LK_LOOK_EACH)) return;
+      plane.from += plane.rows * plane.from_row;
+      plane.to += plane.rows * plane.to_row;
+    }
   }
 }
 
@@ -96,7 +109,9 @@ void lk_product_pack(const lk_product *self, const float *from, int64_t n_step, 
                                  .k_step = k_step,
                                  .columns = lk_min(panels * self->panel, self->columns - n)};
     float *panel = to + p * elements, *last = panel + (panels - 1) * elements;
-    if (source.columns < panels * self->panel) memset(last, 0, (size_t)elements * sizeof *last);
+    if (source.columns < panels * self->panel) {
+      lk_fill_long(last, 0, (size_t)elements * sizeof *last);
+    }
     if (n_step == 1) {
       pack_rows(self, &source, panels, panel);
     } else if (has_planes) {

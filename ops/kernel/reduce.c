@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team/look.h"
 #include "base/tensor.h"
 #include "ops/kernel/element_program.h"
 #include "ops/kernel/number.h"
@@ -166,7 +167,7 @@ static void add_loaded(const lk_reduce *self, const char *from, lk_reduce_total 
   _Alignas(64) uint64_t piece[PIECE];
   const int64_t size = (int64_t)lk_dtype_size(self->dtype);
   const int64_t most = self->is_row ? PIECE : PIECE_ROWS;
-  for (int64_t i = 0; i < last->size; i += most) {
+  for (int64_t i = 0; i < last->size && !(i > 0 && lk_team_is_stopped()); i += most) {
     const int64_t n = last->size - i < most ? last->size - i : most;
     const int64_t wide = lk_element_class_bytes(lk_element_class_of(self->dtype));
     const lk_element_args args = {
@@ -185,8 +186,9 @@ static void add_all(const lk_reduce *self, const char *from, lk_reduce_total *to
                     int64_t columns) {
   const lk_reduce_dim *outer = self->dims + self->n_kept, *last = outer + self->n_reduced - 1;
   const int64_t size = (int64_t)lk_dtype_size(self->dtype);
-  int64_t at[LK_MAX_RANK] = {0};
+  int64_t at[LK_MAX_RANK] = {0}, done = 0;
   for (;;) {
+    if (lk_look_more(&done, last->size * columns, LK_LOOK_EACH)) return;
     if (self->load != NULL) {
       add_loaded(self, from, totals, columns, last);
     } else {

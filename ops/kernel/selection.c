@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "base/team/team.h"
+#include "base/team/look.h"
 #include "base/tensor.h"
-#include "ops/kernel/copy_block.h"
+#include "ops/kernel/copy_long.h"
 #include "ops/kernel/order.h"
 #include "ops/kernel/sizes.h"
 
@@ -15,10 +15,9 @@ static int64_t multiply(const int64_t *dims, uint32_t first, uint32_t end) {
   return product;
 }
 
-/* Whether to leave the rest undone, which is looked at now and then. What comes behind it reads
- * what is there. */
+/* Whether to leave the rest undone, which is looked at now and then. */
 static bool is_stopped_at(int64_t index) {
-  return index % 4096 == 0 && lk_team_is_stopped();
+  return index % LK_LOOK_FEW == 0 && lk_team_is_stopped();
 }
 
 /* ---- elements that are not 0 ---- */
@@ -123,14 +122,16 @@ lk_status lk_compress_kernel(const void *params, void *const *pointers, lk_error
   int64_t runs = 0; /* of slices that are chosen, or not */
   memcpy(dims, self->dims, self->rank * sizeof dims[0]);
   dims[self->axis] = 0;
-  for (int64_t i = 0; i < length; i++) dims[self->axis] += condition[i] != 0;
+  for (int64_t i = 0; i < length && !lk_look_after(i, LK_LOOK_EACH); i++) {
+    dims[self->axis] += condition[i] != 0;
+  }
   if (self->block == 0 || dims[self->axis] == 0) return LK_OK;
   for (int64_t o = 0; o < outer; o++, from += (size_t)n * self->block) {
     for (int64_t i = 0, end; i < length && !is_stopped_at(runs); i = end, runs++) {
       for (end = i + 1; end < length && (condition[end] != 0) == (condition[i] != 0);) end++;
       if (condition[i] == 0) continue;
       const size_t bytes = (size_t)(end - i) * self->block;
-      lk_copy_block(to, from + (size_t)i * self->block, bytes);
+      lk_copy_long(to, from + (size_t)i * self->block, bytes);
       to += bytes;
     }
   }
@@ -146,11 +147,11 @@ typedef struct slices {
   size_t size;
 } slices;
 
-/* As their first elements that differ are ordered. */
+/* As their first elements that differ are ordered; those that are stopped, in any way. */
 static int compare(const slices *all, int64_t a, int64_t b) {
   const uint32_t dtype = all->self->dtype;
-  for (int64_t o = 0; o < all->outer; o++) {
-    for (int64_t i = 0; i < all->inner; i++) {
+  for (int64_t o = 0; o < all->outer && !lk_look_after(o, LK_LOOK_EACH); o++) {
+    for (int64_t i = 0; i < all->inner && !lk_look_after(i, LK_LOOK_EACH); i++) {
       const uint64_t key_a = lk_order_key(dtype, all->data, (o * all->count + a) * all->inner + i);
       const uint64_t key_b = lk_order_key(dtype, all->data, (o * all->count + b) * all->inner + i);
       if (key_a != key_b) return key_a < key_b ? -1 : 1;
@@ -169,16 +170,11 @@ static bool is_later(const void *context, int64_t a, int64_t b) {
   return first[a] > first[b];
 }
 
-/* As lk_heap_sort; what is stopped leaves all indices, in some order. */
-static void sort(lk_heap heap) {
-  while (heap.size > 1 && !is_stopped_at(heap.size)) lk_heap_take(&heap);
-}
-
 lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_unique *self = params;
   int64_t *first = pointers[2], *inverse = pointers[3], *counts = pointers[4];
-  int64_t *order = pointers[5], *dims = pointers[6], groups = 0;
+  int64_t *order = pointers[5], *dims = pointers[6], groups = 0, copied = 0;
   const slices all = {.self = self,
                       .data = pointers[0],
                       .outer = multiply(self->dims, 0, self->axis),
@@ -188,8 +184,8 @@ lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *
   for (int64_t i = 0; i < all.count; i++) order[i] = i;
   const lk_heap heap = {order, 1, all.count, is_larger, &all};
   lk_heap_make(&heap);
-  sort(heap);
-  for (int64_t i = 0; i < all.count; i++) {
+  lk_heap_sort(heap);
+  for (int64_t i = 0; i < all.count && !is_stopped_at(i + 1); i++) {
     const bool is_new = i == 0 || compare(&all, order[i - 1], order[i]) != 0;
     if (is_new) {
       first[groups] = order[i];
@@ -197,19 +193,22 @@ lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *
     }
     inverse[order[i]] = groups - 1;
   }
+  if (lk_team_is_stopped()) return LK_OK; /* not all have a group */
   /* order: of the groups, as they come out; then counts: the place of each group */
   for (int64_t g = 0; g < groups; g++) order[g] = g;
   const lk_heap by_place = {order, 1, groups, is_later, first};
   if (!self->sorted) {
     lk_heap_make(&by_place);
-    sort(by_place);
+    lk_heap_sort(by_place);
   }
-  for (int64_t g = 0; g < groups; g++) counts[order[g]] = g;
-  for (int64_t g = 0; g < groups; g++) order[g] = first[order[g]];
+  for (int64_t g = 0; g < groups && !is_stopped_at(g + 1); g++) counts[order[g]] = g;
+  for (int64_t g = 0; g < groups && !is_stopped_at(g + 1); g++) order[g] = first[order[g]];
+  if (lk_team_is_stopped()) return LK_OK; /* not all groups have a place */
   if (groups > 0) memcpy(first, order, (size_t)groups * sizeof first[0]);
-  for (int64_t i = 0; i < all.count; i++) inverse[i] = counts[inverse[i]];
+  for (int64_t i = 0; i < all.count && !is_stopped_at(i + 1); i++) inverse[i] = counts[inverse[i]];
   if (groups > 0) memset(counts, 0, (size_t)groups * sizeof counts[0]);
-  for (int64_t i = 0; i < all.count; i++) counts[inverse[i]]++;
+  if (lk_team_is_stopped()) return LK_OK;
+  for (int64_t i = 0; i < all.count && !is_stopped_at(i + 1); i++) counts[inverse[i]]++;
   memcpy(dims, self->dims, self->rank * sizeof dims[0]);
   dims[self->axis] = groups;
   if (self->n_outputs > 1) dims[LK_MAX_RANK] = groups;
@@ -217,8 +216,8 @@ lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *
   const size_t block = (size_t)all.inner * all.size;
   char *to = pointers[1];
   for (int64_t o = 0; o < all.outer && block > 0; o++) {
-    for (int64_t g = 0; g < groups; g++, to += block) {
-      lk_copy_block(to, all.data + (size_t)(o * all.count + first[g]) * block, block);
+    for (int64_t g = 0; g < groups && !is_stopped_at(++copied); g++, to += block) {
+      lk_copy_long(to, all.data + (size_t)(o * all.count + first[g]) * block, block);
     }
   }
   return LK_OK;
@@ -299,7 +298,7 @@ static int64_t choose_boxes(const lk_non_max *self, const float *boxes, const fl
   chosen_boxes chosen = {.low = {numbers, numbers + self->boxes},
                          .high = {numbers + 2 * self->boxes, numbers + 3 * self->boxes},
                          .area = numbers + 4 * self->boxes};
-  for (int64_t i = 0; i < self->boxes; i++) {
+  for (int64_t i = 0; i < self->boxes && !lk_look_after(i, LK_LOOK_EACH); i++) {
     if (least == NULL ? scores[i] == scores[i] : scores[i] > *least) {
       /* turned round, so that the best is the least */
       order[candidates++] = (int64_t)~lk_rank_of(lk_order_key(LK_F32, scores, i), i);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team/look.h"
 #include "base/tensor.h"
 #include "ops/kernel/order.h"
 #include "ops/kernel/row_loops.h"
@@ -38,10 +39,14 @@ static void choose(const axis_line *line, int64_t *indices) {
   for (int64_t i = 0; i < k; i++) indices[i * step] = i;
   lk_heap_make(&heap);
   uint64_t worst = key_at(line, indices[0]);
-  for (int64_t i = k; i < line->self->count; i++) {
-    if (key_at(line, i) <= worst) continue; /* of equal ones, the first stays */
-    lk_heap_sink(&heap, 0, i);
-    worst = key_at(line, indices[0]);
+  for (int64_t i = k, end; i < line->self->count; i = end) {
+    end = lk_look_part(i, line->self->count, LK_LOOK_FEW);
+    for (; i < end; i++) {
+      if (key_at(line, i) <= worst) continue; /* of equal ones, the first stays */
+      lk_heap_sink(&heap, 0, i);
+      worst = key_at(line, indices[0]);
+    }
+    if (end < line->self->count && lk_team_is_stopped()) return;
   }
   lk_heap_sort(heap);
 }
@@ -77,30 +82,48 @@ static bool choose_one(const axis_line *line, int64_t *index) {
   return !isnan(data[*index]);
 }
 
-static void choose_by_rank(const axis_line *line, int64_t *indices) {
-  const int64_t k = line->self->k, step = line->self->inner;
+/* Looks for better elements among those from `first` to `last` - 1. */
+static void improve(const axis_line *line, lk_ranks *best, int64_t first, int64_t last) {
   const float *data = (const float *)(const void *)line->data;
   const bool is_dense = line->step == sizeof *data;
-  if (k == 1 && is_dense && choose_one(line, indices)) return;
-  lk_ranks best = {indices, step, k};
-  for (int64_t i = 0; i < k; i++) indices[i * step] = (int64_t)rank_at(line, i);
-  lk_ranks_make(&best);
-  for (int64_t i = k, end; i < line->self->count; i = end) {
-    end = lk_min(i + AT_ONCE, line->self->count);
+  for (int64_t i = first, end; i < last; i = end) {
+    end = lk_min(i + AT_ONCE, last);
     if (is_dense && end - i == AT_ONCE &&
-        !may_be_better(data + i, data[lk_rank_index(lk_ranks_at(&best, 0))],
+        !may_be_better(data + i, data[lk_rank_index(lk_ranks_at(best, 0))],
                        line->self->smallest)) {
       continue;
     }
     for (; i < end; i++) {
       const uint64_t rank = rank_at(line, i);
-      if (rank > lk_ranks_at(&best, 0)) lk_ranks_sink(&best, 0, rank);
+      if (rank > lk_ranks_at(best, 0)) lk_ranks_sink(best, 0, rank);
     }
   }
-  while (best.size > 0) { /* the worst goes to the end */
-    const uint64_t worst = lk_ranks_take(&best);
-    indices[best.size * step] = lk_rank_index(worst);
+}
+
+/* Ranks become indices: the worst goes to the end. */
+static void sort_ranks(lk_ranks *best) {
+  while (best->size > 0) {
+    const int64_t end = best->size > LK_LOOK_FEW ? best->size - LK_LOOK_FEW : 0;
+    while (best->size > end) {
+      const uint64_t worst = lk_ranks_take(best);
+      best->items[best->size * best->step] = lk_rank_index(worst);
+    }
+    if (end > 0 && lk_team_is_stopped()) return;
   }
+}
+
+static void choose_by_rank(const axis_line *line, int64_t *indices) {
+  const int64_t k = line->self->k, step = line->self->inner, count = line->self->count;
+  if (k == 1 && line->step == sizeof(float) && choose_one(line, indices)) return;
+  lk_ranks best = {indices, step, k};
+  for (int64_t i = 0; i < k; i++) indices[i * step] = (int64_t)rank_at(line, i);
+  lk_ranks_make(&best);
+  for (int64_t i = k, end; i < count; i = end) {
+    end = lk_look_part(i, count, LK_LOOK_FEW); /* each may be better than those before */
+    improve(line, &best, i, end);
+    if (end < count && lk_team_is_stopped()) return;
+  }
+  sort_ranks(&best);
 }
 
 static void choose_lines(const void *arg, int64_t begin, int64_t end) {
@@ -122,9 +145,15 @@ static void choose_lines(const void *arg, int64_t begin, int64_t end) {
     } else {
       choose(&line, indices);
     }
-    for (int64_t i = 0; i < self->k; i++) {
-      memcpy(values + (size_t)i * line.step,
-             line.data + (size_t)indices[i * self->inner] * line.step, size);
+    /* what is stopped, which only long lines are, may have left ranks in the place of indices */
+    if (self->count > LK_LOOK_FEW && lk_team_is_stopped()) return;
+    for (int64_t i = 0, next; i < self->k; i = next) {
+      next = lk_look_part(i, self->k, LK_LOOK_FEW);
+      for (int64_t j = i; j < next; j++) {
+        memcpy(values + (size_t)j * line.step,
+               line.data + (size_t)indices[j * self->inner] * line.step, size);
+      }
+      if (next < self->k && lk_team_is_stopped()) return;
     }
   }
 }

@@ -1,0 +1,300 @@
+// What a run computes between two looks at what may stop it, over every row of the operator table.
+//
+// Each row gets random nodes with one dimension that is huge: a long line, a long list of indices,
+// a large kernel, many of what a rule draws. Where a node computes for long, it must look again and
+// again, about evenly: the most that it computes between two looks is a small part of the whole,
+// whatever the machine. Computing is counted in time of the processor, which other programs do not
+// take part in; what is seen too much once must be seen so each time to be a fault.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+
+#include "tests/harness/wait.h"
+#include "tests/ops/infer/rules.h"
+
+extern "C" {
+#include "base/team/team.h"
+#include "base/tensor.h"
+
+bool __real_lk_team_is_stopped(void);
+bool __wrap_lk_team_is_stopped(void);
+}
+
+static void PrintTo(const lk_op_row &row, std::ostream *out) {
+  *out << row.op_type;
+}
+
+namespace {
+
+using lk::api;
+using lk::infer::Described;
+using lk::infer::Dim;
+using lk::infer::Draw;
+using lk::infer::Input;
+using lk::infer::Node;
+using lk::infer::rules;
+
+// What a thread has computed between two looks.
+struct Looks {
+  uint64_t begin_ns = 0, last_ns = 0, most_ns = 0, end_ns = 0;
+  int count = 0;
+
+  void begin() {
+    *this = Looks();
+    begin_ns = last_ns = lk::computed_ns(pthread_self());
+  }
+  void note() {
+    const uint64_t now = lk::computed_ns(pthread_self());
+    most_ns = std::max(most_ns, now - last_ns);
+    last_ns = now;
+  }
+  void look() {
+    note();
+    count++;
+  }
+  void end() {
+    note();
+    end_ns = last_ns;
+  }
+  uint64_t all_ns() const { return end_ns - begin_ns; }
+};
+Looks looks;
+
+// ---- nodes ----
+
+// A whole that takes less says nothing; of one that takes more, no more than a part is between two
+// looks.
+constexpr uint64_t LEAST_NS = 60000000;
+constexpr uint64_t PART = 5;
+// What one node may need, so that a test takes neither all memory nor all day.
+constexpr uint64_t MOST_BYTES = uint64_t{400} << 20;
+constexpr double MOST_FLOPS = 2e10;
+
+uint64_t bytes_of(const lk_tensor_desc &desc) {
+  int64_t bytes = 0;
+  return lk_tensor_size(&desc, "", nullptr, &bytes, nullptr) == LK_OK ? uint64_t(bytes)
+                                                                       : UINT64_MAX / 64;
+}
+
+// Numbers that differ, in no order, none of them special.
+void fill(const lk_tensor_desc &desc, std::vector<uint8_t> *memory) {
+  memory->assign(bytes_of(desc) + 64, 0);
+  if (desc.dtype != LK_F32) return;
+  auto *numbers = reinterpret_cast<float *>(memory->data());
+  uint32_t state = 1;
+  for (size_t i = 0; i < memory->size() / sizeof(float); i++) {
+    state = state * 1664525 + 1013904223;
+    numbers[i] = float(state >> 8) / float(1 << 24);
+  }
+}
+
+// A node that is bound, and may be run.
+class Subject {
+public:
+  Subject(lk_executor *executor, const Node &node) : executor_(executor), node_(node) {
+    const Described described(node);
+    if (api()->op_create(executor, &described.desc, op_.out(), nullptr) != LK_OK) return;
+    inputs_.resize(node.inputs.size());
+    for (size_t i = 0; i < inputs_.size(); i++) {
+      const Input &from = node.inputs[i];
+      if (from.absent) continue;
+      inputs_[i].desc.dtype = from.dtype;
+      inputs_[i].desc.rank = uint32_t(from.shape.size());
+      for (size_t d = 0; d < from.shape.size(); d++) {
+        inputs_[i].desc.dims[d] = from.shape[d].number;
+      }
+      if (!from.bytes.empty()) inputs_[i].data = const_cast<uint8_t *>(from.bytes.data());
+      bytes_ += bytes_of(inputs_[i].desc);
+    }
+    if (bytes_ > MOST_BYTES) return;
+    bind_ = host_bind(inputs_.data(), uint32_t(inputs_.size()));
+    bind_.n_outputs = node.n_outputs;
+    if (lk::bind(op_, bind_, &plan_, nullptr) != LK_OK) return;
+    info_ = host_plan_info(plan_);
+    outputs_.resize(node.n_outputs);
+    for (uint32_t i = 0; i < node.n_outputs; i++) {
+      if (api()->plan_output(plan_, i, &outputs_[i], nullptr) != LK_OK) return;
+      bytes_ += info_.known_when_run != 0 ? 0 : bytes_of(outputs_[i]);
+    }
+    is_right_ = bytes_ + info_.scratch_bytes <= MOST_BYTES && info_.flops <= MOST_FLOPS;
+  }
+  bool is_right() const { return is_right_; }
+  // About how long it takes, in no unit.
+  double cost() const { return double(info_.flops) + double(bytes_); }
+
+  lk_status run(lk_error *error) {
+    std::deque<std::vector<uint8_t>> memory;
+    std::vector<void *> in, out;
+    for (lk_tensor &input : inputs_) {
+      if (input.data == nullptr && input.desc.dtype != 0) {
+        memory.emplace_back();
+        fill(input.desc, &memory.back());
+        input.data = memory.back().data();
+      }
+      in.push_back(const_cast<void *>(input.data));
+    }
+    lk::Frame frame;
+    if (const lk_status s = api()->frame_create(executor_, frame.out(), error); s != LK_OK) return s;
+    volatile int32_t never = 0;
+    lk_watch watch = {};
+    watch.struct_size = sizeof watch;
+    watch.cancel = &never;
+    if (const lk_status s = api()->frame_watch(frame, &watch, error); s != LK_OK) return s;
+    lk_status status = LK_OK;
+    if (info_.known_when_run != 0) {
+      status = run_alloc(frame, &memory, error);
+    } else {
+      uint32_t slot = 0;
+      status = api()->frame_attach(frame, plan_, &slot, error);
+      for (const lk_tensor_desc &desc : outputs_) {
+        memory.emplace_back(bytes_of(desc) + 64, 1);
+        out.push_back(memory.back().data());
+      }
+      looks.begin();
+      if (status == LK_OK) status = api()->op_run(frame, slot, in.data(), out.data(), error);
+      looks.end();
+    }
+    for (lk_tensor &input : inputs_) input.data = nullptr;
+    return status;
+  }
+
+private:
+  lk_status run_alloc(lk_frame *frame, std::deque<std::vector<uint8_t>> *memory, lk_error *error) {
+    const auto alloc = [](void *arg, const lk_output_request *request) {
+      auto *all = static_cast<std::deque<std::vector<uint8_t>> *>(arg);
+      all->emplace_back(request->bytes + 64);
+      return static_cast<void *>(all->back().data());
+    };
+    std::vector<lk_tensor> made(node_.n_outputs);
+    looks.begin();
+    const lk_status status =
+        api()->op_run_alloc(frame, op_, &bind_, alloc, memory, made.data(), error);
+    looks.end();
+    return status;
+  }
+
+  lk_executor *executor_;
+  Node node_;
+  lk::Op op_;
+  lk::Plan plan_;
+  lk_bind_desc bind_ = {};
+  std::vector<lk_tensor> inputs_;
+  std::vector<lk_tensor_desc> outputs_;
+  lk_plan_info info_ = {};
+  uint64_t bytes_ = 0;
+  bool is_right_ = false;
+};
+
+std::string describe(const Node &node) {
+  std::string text = node.op + ":" + std::to_string(node.opset);
+  for (const Input &input : node.inputs) {
+    text += " [";
+    for (const Dim &dim : input.shape) text += std::to_string(dim.number) + ",";
+    text += input.absent ? "-]" : "]";
+  }
+  for (const auto &[name, values] : node.ints) {
+    text += " " + name + "=";
+    for (const int64_t value : values) text += std::to_string(value) + ",";
+  }
+  for (const auto &[name, value] : node.texts) text += " " + name + "=" + value;
+  return text;
+}
+
+// Draws the same node again and again with another huge number, until it is not too large.
+bool draw(lk_executor *executor, const lk_op_row &row, unsigned seed, Node *out, double *cost) {
+  const auto rule = rules().find(row.op_type);
+  if (rule == rules().end()) return false;
+  constexpr int64_t sizes[] = {50000000, 12000000, 3000000, 700000, 160000, 40000,
+                               10000,    3000,     1200,    500};
+  for (const int64_t huge : sizes) {
+    std::mt19937 random(seed);
+    std::vector<Dim> symbols = {{huge, huge}, {huge, huge}, {2, 2}, {1, 1}};
+    Draw draw(&random, &symbols);
+    draw.node.op = row.op_type;
+    draw.node.domain = row.domain;
+    draw.node.opset = std::max(draw.one_of(2) ? 13 : LK_MAX_OPSET, row.since);
+    rule->second(draw);
+    const Subject subject(executor, draw.node);
+    if (!subject.is_right()) continue;
+    *out = draw.node;
+    *cost = subject.cost();
+    return true;
+  }
+  return false;
+}
+
+class Bounded : public ::testing::TestWithParam<lk_op_row> {
+protected:
+  // The most between two looks, in parts of what is allowed: least of some runs.
+  void check(const Node &node) {
+    SCOPED_TRACE(describe(node));
+    double least = 1e9;
+    for (int i = 0; i < 3 && least > 1; i++) {
+      Subject subject(executor, node);
+      lk_error error = {};
+      const lk_status status = subject.run(&error);
+      if (status != LK_OK) return; // an index out of range, or the like
+      if (looks.all_ns() < LEAST_NS) return;
+      least = std::min(least, double(looks.most_ns) * PART / double(looks.all_ns()));
+      if (i == 0) n_long++;
+    }
+    if (std::getenv("LK_TEST_BOUNDED_SHOW") != nullptr) {
+      std::printf("  %8.1f ms %8.1f ms %6d  %s\n", double(looks.all_ns()) / 1e6,
+                  double(looks.most_ns) / 1e6, looks.count, describe(node).c_str());
+      std::fflush(stdout);
+    }
+    EXPECT_LE(least, 1) << looks.most_ns / 1000 << " us of " << looks.all_ns() / 1000
+                        << " us between two of " << looks.count << " looks";
+  }
+  lk::Context context = lk::open(LK_CACHE_DEFAULT, 1);
+  lk::Executor executor = lk::executor_in(context);
+  int n_long = 0;
+};
+
+// The costliest of many nodes.
+TEST_P(Bounded, LooksAgainAndAgain) {
+  const int tries = 60, most = lk::repeats(4);
+  std::vector<std::pair<double, Node>> nodes;
+  for (int i = 0; i < tries; i++) {
+    Node node;
+    double cost = 0;
+    if (draw(executor, GetParam(), unsigned(i), &node, &cost)) nodes.push_back({cost, node});
+  }
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [](const auto &a, const auto &b) { return a.first > b.first; });
+  int n = 0;
+  for (const auto &[cost, node] : nodes) {
+    if (cost < 1e7 || n++ == most) break;
+    check(node);
+  }
+  if (std::getenv("LK_TEST_BOUNDED_SHOW") != nullptr) {
+    std::printf("  %s: %d long\n", GetParam().op_type, n_long);
+  }
+}
+
+std::vector<lk_op_row> rows() {
+  std::vector<lk_op_row> all;
+  for (uint32_t i = 0;; i++) {
+    const lk_op_row *row = api()->op_row(i);
+    if (row == nullptr) return all;
+    all.push_back(*row);
+  }
+}
+
+std::string name_of(const lk_op_row &row) {
+  std::string name = std::string(row.domain) + row.op_type;
+  name.erase(std::remove_if(name.begin(), name.end(), [](char c) { return !isalnum(c); }),
+             name.end());
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, Bounded, ::testing::ValuesIn(rows()),
+                         [](const auto &info) { return name_of(info.param); });
+
+} // namespace
+
+bool __wrap_lk_team_is_stopped(void) {
+  if (lk_team_is_watched()) looks.look();
+  return __real_lk_team_is_stopped();
+}
