@@ -79,10 +79,12 @@ static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t
   return LK_OK;
 }
 
-/* What a frame watches while a slot runs that may take long: NULL for the others. */
-IN_LOOP lk_stop *begin_watch(lk_frame *frame, const lk_slot *slot) {
+/* What a frame watches while a slot runs that may take long: NULL for the others. `*out_before`:
+ * what the thread has watched until then. */
+IN_LOOP lk_stop *begin_watch(lk_frame *frame, const lk_slot *slot, lk_stop **out_before) {
+  *out_before = NULL;
   if (!slot->is_long || !frame->is_watched) return NULL;
-  (void)lk_team_watch(&frame->stop);
+  *out_before = lk_team_watch(&frame->stop);
   return &frame->stop;
 }
 
@@ -102,7 +104,7 @@ IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_i
   const bool has_ahead = self->ahead.at != NULL;
   lk_status status = LK_OK;
   if (has_ahead) lk_kernel_set_ahead(&self->ahead);
-  lk_stop *stop = begin_watch(frame, self);
+  lk_stop *before, *stop = begin_watch(frame, self, &before);
   for (uint32_t i = 0; i < body->n_steps; i++) {
     LK_TRY(times != NULL
                ? run_step_timed(frame, self, lane_index, i, inputs, outputs, &times[i], error)
@@ -110,7 +112,7 @@ IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_i
     if (stop != NULL && lk_team_is_stopped()) LK_TRY(fail_stopped(stop, error));
   }
 cleanup:
-  if (stop != NULL) (void)lk_team_watch(NULL);
+  if (stop != NULL) (void)lk_team_watch(before);
   if (has_ahead) lk_kernel_set_ahead(NULL);
   return status;
 }

@@ -376,6 +376,10 @@ bool lk_team_is_stopped(void) {
   return is_stopped;
 }
 
+int lk_team_why_stopped(void) {
+  return self.stop != NULL ? __atomic_load_n(&self.stop->reached, __ATOMIC_RELAXED) : 0;
+}
+
 /* ---- regions ---- */
 
 static void run_alone(void (*fn)(void *), void *arg) {

@@ -54,6 +54,8 @@ bool lk_team_is_watched(void);
 /* Looks at it: whether what this thread computes is wanted no more. What the host runs here while
  * it is asked is not watched. A few nanoseconds where nothing is. */
 bool lk_team_is_stopped(void);
+/* Why it is, as lk_stop_look says, as of the last look. */
+int lk_team_why_stopped(void);
 
 /* ---- times ---- */
 

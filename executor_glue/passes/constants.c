@@ -2,6 +2,7 @@
  * through the ABI, in an executor of its own that is gone when the pass ends. What the operator
  * table does not know, or refuses, stays a node: it fails where its node can be named, or not at
  * all. */
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -14,6 +15,10 @@
  * store their weights so: there are some of 0.6 GB. */
 static const uint64_t DEFAULT_MAX_BYTES = UINT64_C(2) << 30;
 
+/* A few bytes can ask for any amount of work, too: some seconds of one thread in all. A byte that is
+ * read or written takes as long as so many operations on numbers. */
+static const double MAX_WORK = 2e11, WORK_OF_BYTE = 4;
+
 enum { MAX_OPERANDS = 64 }; /* inputs, and outputs, of a node that is folded */
 
 typedef struct folder {
@@ -23,6 +28,7 @@ typedef struct folder {
   lk_frame *frame;
   uint64_t limit;  /* at most INT64_MAX, so that it can be added to the size of a tensor */
   uint64_t growth; /* of all results so far; at most the limit */
+  double work;     /* what may be computed yet, in operations */
 } folder;
 
 /* One node while it is computed. */
@@ -117,17 +123,45 @@ static lk_status prepare_outputs(folder *self, const lk_node *node, folding *f,
   return LK_OK;
 }
 
+/* Charges for the work, which has to be left. LK_UNSUPPORTED: the node stays. */
+static lk_status charge(folder *self, const lk_node *node, folding *f, uint64_t input_bytes,
+                        lk_error *error) {
+  lk_plan_info info = {.struct_size = sizeof info};
+  LK_RETURN_NOT_OK(self->env->api->plan_info(f->plan, &info, error));
+  double work = (double)info.flops + WORK_OF_BYTE * (double)input_bytes;
+  for (uint32_t i = 0; i < node->n_outputs; i++) {
+    int64_t bytes = 0;
+    LK_RETURN_NOT_OK(self->env->api->plan_output(f->plan, i, &f->outputs[i], error));
+    LK_RETURN_NOT_OK(lk_tensor_size(&f->outputs[i], node->op_type, NULL, &bytes, error));
+    work += WORK_OF_BYTE * (double)bytes;
+  }
+  if (work > self->work) {
+    return lk_fail(error, LK_UNSUPPORTED, "failed to fold %s: %.3g operations, %.3g are left",
+                   node->op_type, work, self->work);
+  }
+  self->work -= work;
+  return LK_OK;
+}
+
 static lk_status compute(folder *self, const lk_node *node, folding *f, lk_error *error) {
   uint64_t input_bytes = 0;
   uint32_t slot = 0;
   LK_RETURN_NOT_OK(prepare_inputs(self->graph, node, f, &input_bytes, error));
   LK_RETURN_NOT_OK(bind(self, node, f, error));
+  LK_RETURN_NOT_OK(charge(self, node, f, input_bytes, error));
   LK_RETURN_NOT_OK(prepare_outputs(self, node, f, input_bytes, error));
   LK_RETURN_NOT_OK(self->env->api->frame_attach(self->frame, f->plan, &slot, error));
-  return self->env->api->op_run(self->frame, slot, f->input_data, f->results, error);
+  LK_RETURN_NOT_OK(self->env->api->op_run(self->frame, slot, f->input_data, f->results, error));
+  return self->env->api->thread_look(error); /* what is stopped is not the result */
 }
 
-/* Folds a node if it can be computed; anything but want of memory leaves it as it is. */
+/* What no other node would end in another way. */
+static bool ends_all(lk_status status) {
+  return status == LK_OUT_OF_MEMORY || status == LK_CANCELLED || status == LK_DEADLINE;
+}
+
+/* Folds a node if it can be computed; anything but want of memory, and who opens the model wanting
+ * no more of it, leaves it as it is. */
 static lk_status fold(folder *self, folding *f, int32_t number, uint64_t *out_changes,
                       lk_error *error) {
   const lk_api *api = self->env->api;
@@ -148,14 +182,17 @@ static lk_status fold(folder *self, folding *f, int32_t number, uint64_t *out_ch
   api->op_destroy(f->op);
   for (uint32_t i = 0; i < node->n_inputs; i++) lk_free(graph->allocator, f->copies[i]);
   for (uint32_t i = 0; i < node->n_outputs; i++) lk_free(graph->allocator, f->results[i]);
-  return status == LK_OUT_OF_MEMORY ? status : LK_OK;
+  return ends_all(status) ? status : LK_OK;
 }
 
 lk_status lk_pass_constants(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                             lk_error *error) {
   lk_status status = LK_OK;
   const uint64_t limit = env->max_folded_bytes > 0 ? env->max_folded_bytes : DEFAULT_MAX_BYTES;
-  folder self = {.env = env, .graph = graph, .limit = limit < INT64_MAX ? limit : INT64_MAX};
+  folder self = {.env = env,
+                 .graph = graph,
+                 .limit = limit < INT64_MAX ? limit : INT64_MAX,
+                 .work = limit == LK_UNLIMITED ? INFINITY : MAX_WORK};
   folding *f = NULL;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     if (!is_foldable(env, graph, &graph->nodes[n])) continue;

@@ -96,6 +96,7 @@ static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
   uint64_t begin = is_timed ? lk_now_ns() : 0;
   for (size_t i = 0; i < n_nodes; i++) {
     if (!builder->alive[i]) continue;
+    LK_RETURN_NOT_OK(program->api->thread_look(error));
     program->api->ops_expect(program->ops + i + 1, (uint32_t)(n_nodes - i - 1));
     LK_RETURN_NOT_OK(lk_bind_node(builder, (int32_t)i, error));
     if (!is_timed) continue;
@@ -200,6 +201,7 @@ lk_status lk_build_run_plan(const lk_program *program, const lk_run_plan_desc *d
       LK_TRY(choose_schedule(&builder, dependencies, error));
     }
   }
+  LK_TRY(program->api->thread_look(error));
   LK_TRY(lk_place_values(&builder, builder.plan->schedule != NULL ? dependencies : NULL, error));
   LK_TRY(keep_known(&builder, error));
   *out_plan = builder.plan;

@@ -10,6 +10,7 @@
 #include "executor_glue/run/check_request.h"
 #include "executor_glue/run/execute.h"
 #include "executor_glue/run/observe.h"
+#include "executor_glue/run/watch.h"
 
 /* ---- processors ---- */
 
@@ -136,7 +137,7 @@ static lk_status build_cached(void *arg, lk_built *out, lk_error *error) {
 }
 
 /* Sets `invocation->entry`. */
-static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
+static lk_status find_plan(lk_invocation *invocation, lk_error *error) {
   lk_graph_executor *executor = invocation->executor;
   const lk_program *program = executor->program;
   const lk_api *api = program->api;
@@ -155,6 +156,16 @@ static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
   invocation->has_waited = hit == 0 && !invocation->has_built;
   if (hit) lk_tally_add(&executor->counts, LK_COUNT_HITS);
   return LK_OK;
+}
+
+/* What ends the run ends this, too. */
+static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
+  const lk_api *api = invocation->executor->program->api;
+  lk_thread_watch room;
+  LK_RETURN_NOT_OK(lk_watch_thread_begin(api, &room, &invocation->stop, error));
+  const lk_status status = find_plan(invocation, error);
+  api->thread_unwatch(&room);
+  return status;
 }
 
 /* Gives the entry back. Also when there is none. */

@@ -70,6 +70,7 @@ static lk_status create_op(lk_program *program, size_t node_index, uint32_t posi
   lk_node_desc desc = lk_node_describe(program->graph, node, inputs);
   desc.position = position;
   desc.owners = owners;
+  LK_TRY(api->thread_look(error));
   LK_TRY(api->op_create(program->executor, &desc, &program->ops[node_index], error));
   program->infos[node_index].struct_size = sizeof program->infos[node_index];
   LK_TRY(api->op_info(program->ops[node_index], &program->infos[node_index], error));

@@ -154,6 +154,51 @@ static lk_status load(lk_session *session, const lk_session_source *source, bool
                              &session->graph, error);
 }
 
+/* What a new session consists of; `options` may have its fixed dimensions replaced by copies. */
+static lk_status make(lk_session *session, const lk_session_source *source,
+                      lk_session_options *options, lk_error *error) {
+  const lk_api *api = session->api;
+  LK_RETURN_NOT_OK(api->thread_look(error));
+  LK_RETURN_NOT_OK(load(session, source, options->copy_model != 0, error));
+  LK_RETURN_NOT_OK(api->thread_look(error));
+  LK_RETURN_NOT_OK(lk_session_defaults_take(session, error));
+  LK_RETURN_NOT_OK(
+      lk_graph_fix_dims(session->graph, options->fixed_dims, options->n_fixed_dims, error));
+  LK_RETURN_NOT_OK(copy_fixed_dims(session, options, error));
+  const char *path = lk_onnx_model_path(session->model);
+  LK_RETURN_NOT_OK(api->executor_create(session->context, path != NULL ? path : "a model in memory",
+                                        &session->executor, error));
+  LK_RETURN_NOT_OK(run_passes(session, options, error));
+  LK_RETURN_NOT_OK(lk_graph_refuse_unread(session->graph, error));
+  count_constants(session);
+  session->has_lendable = has_lendable(session->graph);
+  const lk_graph_executor_options how = lk_session_executor_options(api, options);
+  LK_RETURN_NOT_OK(lk_flow_create(api, session->context, session->executor, session->graph, &how,
+                                  &session->flow, error));
+  return api->thread_look(error);
+}
+
+/* The same, which what the options name may end. */
+static lk_status make_watched(lk_session *session, const lk_session_source *source,
+                              lk_session_options *options, lk_error *error) {
+  const lk_api *api = session->api;
+  const lk_watch watch = {.struct_size = sizeof watch,
+                          .cancel = options->cancel,
+                          .deadline_ns = options->deadline_ns,
+                          .should_stop = options->should_stop,
+                          .arg = options->should_stop_arg};
+  lk_thread_watch room;
+  LK_RETURN_NOT_OK(api->thread_watch(&room, &watch, error));
+  const lk_status status = make(session, source, options, error);
+  api->thread_unwatch(&room);
+  /* theirs no longer: a session, and its clones, outlive them */
+  options->cancel = NULL;
+  options->deadline_ns = 0;
+  options->should_stop = NULL;
+  options->should_stop_arg = NULL;
+  return status;
+}
+
 static lk_status open_source(lk_context *context, const lk_session_source *source,
                              const lk_session_options *given, lk_session **out_session,
                              lk_error *error) {
@@ -176,20 +221,7 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
     LK_TRY(lk_struct_read(&options, sizeof options, given, "lk_session_options", error));
   }
   LK_TRY(check_options(&options, error));
-  LK_TRY(load(session, source, options.copy_model != 0, error));
-  LK_TRY(lk_session_defaults_take(session, error));
-  LK_TRY(lk_graph_fix_dims(session->graph, options.fixed_dims, options.n_fixed_dims, error));
-  LK_TRY(copy_fixed_dims(session, &options, error));
-  const char *path = lk_onnx_model_path(session->model);
-  LK_TRY(api->executor_create(context, path != NULL ? path : "a model in memory",
-                              &session->executor, error));
-  LK_TRY(run_passes(session, &options, error));
-  LK_TRY(lk_graph_refuse_unread(session->graph, error));
-  count_constants(session);
-  session->has_lendable = has_lendable(session->graph);
-  const lk_graph_executor_options how = lk_session_executor_options(api, &options);
-  LK_TRY(
-      lk_flow_create(api, context, session->executor, session->graph, &how, &session->flow, error));
+  LK_TRY(make_watched(session, source, &options, error));
   lk_onnx_model_drop_pages(session->model);
   session->load_ns = lk_now_ns() - start;
   keep_options(session, options);

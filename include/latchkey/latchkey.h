@@ -386,6 +386,20 @@ typedef struct lk_api {
    * driven it. Called before each op_bind, with the ops behind that one, it takes about a tenth off
    * what a new size costs. Nothing depends on it. */
   void (*ops_expect)(lk_op *const *ops, uint32_t n_ops);
+
+  /* From now on, until thread_unwatch, what this thread makes looks about every millisecond whether
+   * to stop: constants that are hashed and packed, and operators in frames that watch nothing
+   * themselves. op_create, op_bind and the builds of the cache that hash or pack then fail with
+   * LK_CANCELLED or LK_DEADLINE, and nothing of it is kept; other threads that waited for such a
+   * build make their own. What an operator that runs meanwhile has written is undefined once
+   * thread_look fails. `room` is filled; what `watch` points to and `room` must live until
+   * thread_unwatch, which gets the same `room`; pairs may lie in each other. LK_INVALID_ARGUMENT: a
+   * NULL, or a struct_size of 0; then nothing is watched and thread_unwatch must not be called. */
+  lk_status (*thread_watch)(lk_thread_watch *room, const lk_watch *watch, lk_error *error);
+  void (*thread_unwatch)(lk_thread_watch *room);
+  /* LK_CANCELLED or LK_DEADLINE once the thread has to stop; always so from then on. LK_OK too where
+   * it watches nothing. */
+  lk_status (*thread_look)(lk_error *error);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

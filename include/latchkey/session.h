@@ -50,7 +50,10 @@ typedef struct lk_session_options {
                         the cache is off; -1: every operator asks by name key at each run */
   /* Operators whose inputs are all constants are computed when the model is opened. An operator is
    * left for each run when its result has more bytes than this, or when all results together would
-   * need more than this beyond the inputs that they replace. 0: 2 GiB; LK_UNLIMITED. */
+   * need more than this beyond the inputs that they replace. 0: 2 GiB; LK_UNLIMITED: no limit. All
+   * of them together may also take 2e11 operations, some seconds of one thread: those on numbers (a
+   * product of a x b by b x c has 2abc), and 4 for each byte that is read or written. What does not
+   * fit any more is computed at each run. LK_UNLIMITED lifts this limit, too. */
   uint64_t max_folded_bytes;
   uint32_t executor; /* lk_executor_kind */
   int32_t inter;     /* PARALLEL: the most threads for branches, 1..1024; 0: the processors */
@@ -71,12 +74,19 @@ typedef struct lk_session_options {
   uint32_t copy_model;
   uint32_t n_fixed_dims;
   const lk_fixed_dim *fixed_dims; /* they are copied; a clone has them too */
+  /* What ends opening, with LK_CANCELLED or LK_DEADLINE and no session, as the members of
+   * lk_run_options of these names end a run: while the passes compute constants, while constants
+   * are hashed and packed, and between other steps. They are not kept: a clone has none. */
+  const volatile int32_t *cancel;
+  uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+  lk_should_stop_fn should_stop;
+  void *should_stop_arg;
 } lk_session_options;
 
 #define LK_SESSION_OPTIONS_INIT                                                                    \
   {                                                                                                \
     sizeof(lk_session_options), NULL, 0, 0, 0, LK_EXECUTOR_NAIVE, 0, 0, LK_WHEN_BUSY_WAIT, 0, 0,   \
-        NULL                                                                                       \
+        NULL, NULL, 0, NULL, NULL                                                                  \
   }
 
 /* A set of operators that a model imports. */

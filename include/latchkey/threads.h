@@ -48,6 +48,11 @@ typedef struct lk_watch {
   void *arg;
 } lk_watch;
 
+/* What a thread watches, in memory of the host's, between thread_watch and thread_unwatch. */
+typedef struct lk_thread_watch {
+  uint64_t opaque[12];
+} lk_thread_watch;
+
 /* One share of a region: number `index` of `count`. */
 typedef void (*lk_parallel_fn)(void *arg, int32_t index, int32_t count);
 

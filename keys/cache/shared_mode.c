@@ -2,6 +2,7 @@
 #include "keys/cache/shared_mode.h"
 
 #include "base/status.h"
+#include "base/team/team.h"
 #include "keys/cache/build.h"
 #include "keys/cache/entry.h"
 #include "keys/cache/evict.h"
@@ -88,6 +89,11 @@ lk_ref *lk_shared_mode_find(lk_thread_table *front, lk_quota *quota, const lk_ke
   return NULL;
 }
 
+/* What ended another thread's build was that thread's own affair. */
+static bool was_stopped(lk_status status) {
+  return (status == LK_CANCELLED || status == LK_DEADLINE) && !lk_team_is_stopped();
+}
+
 lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_key *key,
                              lk_build_fn build, void *arg, lk_ref **out_ref, lk_looked *looked,
                              lk_error *error) {
@@ -105,7 +111,11 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
   if (flight != NULL) {
     lk_ref *result = NULL;
     lk_count(cache, quota, kind, LK_EVENT_WAIT, 0, looked);
-    LK_RETURN_NOT_OK(lk_flight_wait(cache, flight, key, &result, error)); /* unlocks */
+    const lk_status status = lk_flight_wait(cache, flight, key, &result, error); /* unlocks */
+    if (was_stopped(status)) {
+      return lk_shared_mode_get(front, quota, key, build, arg, out_ref, looked, error);
+    }
+    if (status != LK_OK) return status;
     *out_ref = lk_front_take(front, result->entry);
     return LK_OK;
   }

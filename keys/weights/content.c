@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/readable.h"
 #include "base/status.h"
+#include "base/team/look.h"
 #include "keys/weights/copy.h"
 
 /* ---- the table: by hash_low ---- */
@@ -40,10 +41,37 @@ lk_status lk_fail_changed(size_t bytes, lk_error *error) {
                  bytes);
 }
 
+/* There may be any number of bytes, of which a file need not have any: looks in between. */
+static lk_status hash_bytes(const void *data, size_t bytes, XXH128_hash_t *out_hash,
+                            lk_error *error) {
+  *out_hash = (XXH128_hash_t){0, 0};
+  if (bytes <= LK_LOOK_BYTES) {
+    *out_hash = XXH3_128bits(data, bytes);
+    return LK_OK;
+  }
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  for (size_t at = 0; at < bytes; at += LK_LOOK_BYTES) {
+    const size_t left = bytes - at;
+    LK_RETURN_NOT_OK(lk_look_check("hash weights", error));
+    XXH3_128bits_update(&state, (const char *)data + at,
+                        left < LK_LOOK_BYTES ? left : LK_LOOK_BYTES);
+  }
+  *out_hash = XXH3_128bits_digest(&state);
+  return LK_OK;
+}
+
 lk_status lk_content_check(const lk_content *content, const void *bytes, lk_error *error) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes, content->bytes);
+  XXH128_hash_t hash;
+  LK_RETURN_NOT_OK(hash_bytes(bytes, content->bytes, &hash, error));
   if (hash.low64 == content->hash_low && hash.high64 == content->hash_high) return LK_OK;
   return lk_fail_changed(content->bytes, error);
+}
+
+/* The same, whatever the thread is told: what others need does not depend on it. */
+static bool is_unchanged(const lk_content *content, const void *bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes, content->bytes);
+  return hash.low64 == content->hash_low && hash.high64 == content->hash_high;
 }
 
 /* ---- lenders ---- */
@@ -123,7 +151,7 @@ static void keep_copy(lk_content *content, const void *data) {
   lk_packed *copy = lk_is_readable(data, content->bytes)
                         ? lk_copy_create_plain(weights, data, content->bytes)
                         : NULL;
-  if (copy != NULL && lk_content_check(content, copy->data, NULL) != LK_OK) {
+  if (copy != NULL && !is_unchanged(content, copy->data)) {
     lk_copy_destroy(&weights->allocator, copy);
     copy = NULL;
   }
@@ -185,6 +213,15 @@ static lk_content *find_candidate(const lk_weights *weights, XXH128_hash_t hash,
   return found;
 }
 
+/* Those that are stopped before they are compared are taken for different. */
+static bool are_equal(const char *a, const char *b, size_t bytes) {
+  for (size_t at = 0, more; at < bytes; at += more) {
+    more = bytes - at < LK_LOOK_BYTES ? bytes - at : LK_LOOK_BYTES;
+    if (memcmp(a + at, b + at, more) != 0 || (at > 0 && lk_team_is_stopped())) return false;
+  }
+  return true;
+}
+
 /* Compares without the lock; takes a reference, and keeps it when the bytes are equal. Where the
  * bytes cannot be had, they are taken for different: that costs memory, not correctness. */
 static bool take_if_equal(lk_content *content, const void *data) {
@@ -195,8 +232,7 @@ static bool take_if_equal(lk_content *content, const void *data) {
   if (lk_content_read_begin(content, &reading, NULL) == LK_OK) {
     pthread_mutex_unlock(&weights->mutex);
     /* Sessions of one mapped model lend the very same bytes. */
-    equal = reading.bytes == data || content->bytes == 0 ||
-            memcmp(reading.bytes, data, content->bytes) == 0;
+    equal = reading.bytes == data || are_equal(reading.bytes, data, content->bytes);
     pthread_mutex_lock(&weights->mutex);
     lk_content_read_end(content, &reading);
   }
@@ -249,7 +285,8 @@ lk_status lk_content_find(lk_weights *weights, const void *data, size_t bytes, b
   const bool keep = copy || bytes == 0; /* nothing cannot be lent */
   *out_content = keep ? NULL : lend_again(weights, data, bytes);
   if (*out_content != NULL) return LK_OK;
-  const XXH128_hash_t hash = XXH3_128bits(data, bytes);
+  XXH128_hash_t hash;
+  LK_RETURN_NOT_OK(hash_bytes(data, bytes, &hash, error));
 
   pthread_mutex_lock(&weights->mutex);
   weights->stats.hashed += bytes;

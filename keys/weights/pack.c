@@ -8,6 +8,7 @@
 #include "base/prefetch.h"
 #include "base/readable.h"
 #include "base/status.h"
+#include "base/team/look.h"
 #include "keys/weights/copy.h"
 #include "keys/weights/late.h"
 
@@ -47,9 +48,10 @@ static lk_status make_and_fill(lk_content *content, const lk_weights_layout *lay
   LK_TRY(lk_content_read_begin(content, &reading, error));
   pthread_mutex_unlock(&weights->mutex);
   if (packer == NULL) {
-    if (bytes > 0) memcpy(copy->block, reading.bytes, bytes);
+    status = lk_look_copy(copy->block, reading.bytes, bytes, error);
   } else {
     status = packer->pack(packer->params, reading.bytes, copy->block, error);
+    if (status == LK_OK) status = lk_look_check("pack weights", error); /* what stops leaves gaps */
   }
   /* Afterwards: whatever has changed since they were lent, also during this, shows now. */
   if (status == LK_OK && reading.is_lent) status = lk_content_check(content, reading.bytes, error);

@@ -47,16 +47,21 @@ def limits_of_run(timeout: float | None, cancel: Cancel | None) -> Any:
     """Options of one run on this thread that ends when ``timeout`` seconds have passed, or when
     ``cancel``, which must live as long, is set."""
     options = ffi.new("lk_run_options *", options_of_run()[0])
+    limit("run", options, timeout, cancel)
+    return options
+
+
+def limit(doing: str, options: Any, timeout: float | None, cancel: Cancel | None) -> None:
+    """Writes into ``options``, of a run or of opening a session, what ends it."""
     if timeout is not None:
         seconds = timeout
         if type(timeout) is not float or math.isnan(timeout):  # most are one, and have to be quick
-            seconds = _check.real("run", "timeout", timeout, -math.inf, what="a number of seconds")
+            seconds = _check.real(doing, "timeout", timeout, -math.inf, what="a number of seconds")
         deadline = time.monotonic_ns() + seconds * 1e9
         if deadline < 2**63:  # else it never passes
             options.deadline_ns = int(max(1, deadline))
     if cancel is not None:
-        _check.instance("run", "cancel", cancel, Cancel)._give_to(options)
-    return options
+        _check.instance(doing, "cancel", cancel, Cancel)._give_to(options)
 
 
 def raise_interrupt() -> None:

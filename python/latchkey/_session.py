@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy
 
 from . import _check, _model, _source
-from ._call import Call, limits_of_run, options_of_run, raise_interrupt
+from ._call import Call, limit, limits_of_run, options_of_run, raise_interrupt
 from ._cancel import Cancel
 from ._context import Context, shared_context, threads_stats
 from ._errors import ModelNotFoundError, NotFoundError, fail
@@ -124,6 +124,9 @@ class Session:
     :param inter: threads for branches of the parallel executor; ``None``: as many as processors.
     :param max_runs: the most runs at the same time; ``None``: as many as threads that call.
     :param when_busy: what one more run does: ``"wait"``, or ``"fail"`` with :class:`BusyError`.
+    :param timeout: seconds after which opening ends with :class:`DeadlineError`. Ctrl-C, and
+        whatever a signal's handler raises, ends it too, where the main thread opens.
+    :param cancel: what ends opening from another thread, with :class:`CancelledError`.
     :param context_options: ``cache``, ``cache_entries``, ``cache_bytes``, ``weights_bytes``,
         ``memory_bytes``, ``weights_apart``, ``threads``, ``verbose``, ``socket``:
         see :class:`Context`.
@@ -138,7 +141,8 @@ class Session:
                  run_plans: bool | None = None, max_folded_bytes: int | str | None = None,
                  fixed_dims: Mapping[str, int] | None = None, copy_model: bool = False,
                  executor: str = "naive", inter: int | None = None, max_runs: int | None = None,
-                 when_busy: str = "wait", **context_options: Any) -> None:
+                 when_busy: str = "wait", timeout: float | None = None,
+                 cancel: Cancel | None = None, **context_options: Any) -> None:
         self._handles: tuple[Any, Any] | None = None
         self._spans: Spans | None = None  # of latchkey.spans
         source = _source.read(_OPEN, "model", model)
@@ -164,6 +168,8 @@ class Session:
             "inter": 0 if inter is None else _check.threads(_OPEN, "inter", inter),
             "max_runs": places,
             "when_busy": _WHEN_BUSY[_check.choice(_OPEN, "when_busy", when_busy, _WHEN_BUSY)]})
+        limit(_OPEN, options, timeout, cancel)
+        options.should_stop = options_of_run().should_stop
         path, data = ffi.NULL, ffi.NULL
         file: bytes | None = None
         if isinstance(source, str):
@@ -181,6 +187,7 @@ class Session:
         status = lib.lk_py_session_open(self.context._pointer, path, data,
                                         len(data) if data else 0, options, made, error)
         if status:
+            raise_interrupt()
             file_is_there = file is None or os.path.exists(file)
             # Where the file is there, a pass or a dimension was not found, or a file that the model
             # refers to.

@@ -68,8 +68,8 @@ Looks looks;
 constexpr uint64_t LEAST_NS = 60000000;
 constexpr uint64_t PART = 5;
 // What one node may need, so that a test takes neither all memory nor all day.
-constexpr uint64_t MOST_BYTES = uint64_t{400} << 20;
-constexpr double MOST_FLOPS = 2e10;
+constexpr uint64_t MOST_BYTES = uint64_t{256} << 20;
+constexpr double MOST_FLOPS = 3e9;
 
 uint64_t bytes_of(const lk_tensor_desc &desc) {
   int64_t bytes = 0;

@@ -268,6 +268,7 @@ inline const lk_api *test_api() {
     made.op_infer_values = library->op_infer_values;
     made.op_row = test_op_row;
     made.op_find = test_op_find;
+    made.thread_look = library->thread_look;
     return made;
   }();
   return &api;

@@ -21,6 +21,8 @@ namespace {
 
 struct Fake {
   int executors = 0, executors_open = 0, frames_open = 0, ops_open = 0, plans_open = 0, runs = 0;
+  uint64_t flops = 0;              // of each node
+  int looks = 0, stops_at = 0;     // the look that says so; 0: none does
   bool run_fails = false, bind_has_no_memory = false, saw_unaligned = false;
   const lk_plan *attached = nullptr;
 };
@@ -86,6 +88,13 @@ lk_status plan_output(const lk_plan *plan, uint32_t, lk_tensor_desc *out, lk_err
   *out = plan->output;
   return LK_OK;
 }
+lk_status plan_info(const lk_plan *, lk_plan_info *out, lk_error *) {
+  out->flops = fake.flops;
+  return LK_OK;
+}
+lk_status thread_look(lk_error *error) {
+  return ++fake.looks == fake.stops_at ? fail(error, LK_CANCELLED) : LK_OK;
+}
 lk_status op_run(lk_frame *, uint32_t, void *const *inputs, void *const *outputs, lk_error *error) {
   fake.runs++;
   if (reinterpret_cast<uintptr_t>(inputs[0]) % 4 != 0) fake.saw_unaligned = true;
@@ -108,6 +117,7 @@ protected:
     api_.frame_attach = frame_attach, api_.frame_reset = frame_reset;
     api_.op_create = op_create, api_.op_destroy = op_destroy, api_.op_bind = op_bind;
     api_.plan_release = plan_release, api_.plan_output = plan_output, api_.op_run = op_run;
+    api_.plan_info = plan_info, api_.thread_look = thread_look;
   }
   void TearDown() override {
     EXPECT_EQ(fake.executors_open + fake.frames_open + fake.ops_open + fake.plans_open, 0);
@@ -195,6 +205,42 @@ TEST_F(PassConstants, ResultsBeyondTheDefaultLimitStay) {
   g.output(g.node("ConstantOfShape", {g.ints({(1 << 29) + 1})})); // 2 GiB and 4 bytes
   EXPECT_EQ(changes_of(g), 0u);
   EXPECT_EQ(fake.runs, 0);
+}
+
+// A few bytes can ask for any amount of work: the first that would need more than is left stays, and
+// so do those behind it that are as large.
+TEST_F(PassConstants, WorkBeyondTheBudgetStays) {
+  fake.flops = 90000000000;
+  GraphBuilder g;
+  for (int i = 0; i < 5; i++) g.output(g.node("Twice", {g.scalar(1)}));
+  EXPECT_EQ(changes_of(g), 2u);
+  EXPECT_EQ(g.count("Twice"), 3u);
+  EXPECT_EQ(fake.runs, 2);
+}
+
+TEST_F(PassConstants, WorkThatAloneIsTooMuchStaysAndLeavesTheBudgetToOthers) {
+  fake.flops = 200000000001;
+  GraphBuilder g;
+  g.output(g.node("Twice", {g.scalar(1)}));
+  EXPECT_EQ(changes_of(g), 0u);
+}
+
+TEST_F(PassConstants, NoLimitIsNoneOfWorkToo) {
+  fake.flops = 90000000000;
+  GraphBuilder g;
+  for (int i = 0; i < 5; i++) g.output(g.node("Twice", {g.scalar(1)}));
+  EXPECT_EQ(changes_of(g, LK_UNLIMITED), 5u);
+}
+
+TEST_F(PassConstants, EndsWhenTheModelIsWantedNoMore) {
+  fake.stops_at = 2;
+  GraphBuilder g;
+  for (int i = 0; i < 5; i++) g.output(g.node("Twice", {g.scalar(1)}));
+  LK_ASSERT_OK(g.link());
+  uint64_t changes = 0;
+  LK_EXPECT_STATUS(LK_CANCELLED, lk::run_pass(g, "constants", &changes, &api_));
+  EXPECT_EQ(changes, 1u); // what it computed when it was told so is not the result
+  EXPECT_EQ(g.count("Twice"), 4u);
 }
 
 TEST_F(PassConstants, OneResultIsHeldToTheLimit) {

@@ -491,6 +491,9 @@ inline const lk_api *api() {
     };
     t.frame_bring_scratch = [](lk_frame *frame) { frame->is_brought = true; };
     t.frame_watch = [](lk_frame *, const lk_watch *, lk_error *) { return LK_OK; };
+    t.thread_watch = [](lk_thread_watch *, const lk_watch *, lk_error *) { return LK_OK; };
+    t.thread_unwatch = [](lk_thread_watch *) {};
+    t.thread_look = [](lk_error *) { return LK_OK; };
     t.frame_reset = [](lk_frame *frame) {
       for (lk_plan *plan : frame->plans) release(plan);
       frame->plans.clear();

@@ -1,0 +1,132 @@
+// What a thread makes ends when it is wanted no more: hashing and packing of constants, and builds.
+#include <cstring>
+
+#include "tests/plugin/handles.h"
+
+namespace {
+
+using lk::api;
+using lk::desc_of;
+using lk::Op;
+using lk::Plan;
+using ::testing::HasSubstr;
+
+int32_t stop_at_once(void *arg) {
+  ++*static_cast<int *>(arg);
+  return 1;
+}
+
+class ThreadWatch : public ::testing::Test {
+protected:
+  // A product with a constant that is packed.
+  lk_status create(lk_error *error) {
+    const lk_tensor constant = {desc_of(LK_F32, {SIZE, SIZE}), weights.data()};
+    lk_node_input inputs[2] = {};
+    inputs[1].constant = &constant;
+    const lk_node_desc node = host_node("MatMul", inputs, 2);
+    return api()->op_create(executor, &node, op.out(), error);
+  }
+  lk_status bind(lk_error *error) {
+    return lk::bind(op, {desc_of(LK_F32, {SIZE, SIZE}), desc_of(LK_F32, {SIZE, SIZE})}, &plan,
+                    error, -1, LK_LAYOUT_PLAIN);
+  }
+  lk_watch watch_of_flag() {
+    lk_watch watch = {};
+    watch.struct_size = sizeof watch;
+    watch.cancel = &flag;
+    return watch;
+  }
+  static constexpr int64_t SIZE = 1500; // 9 MB: hashed in parts, when the op is made
+  std::vector<float> weights = std::vector<float>(SIZE * SIZE, 1);
+  volatile int32_t flag = 0;
+  lk_thread_watch room = {};
+  lk::Context context = lk::open(LK_CACHE_DEFAULT, 1);
+  lk::Executor executor = lk::executor_in(context);
+  Op op;
+  Plan plan;
+};
+
+TEST_F(ThreadWatch, EndsHashing) {
+  const lk_watch watch = watch_of_flag();
+  flag = 1;
+  LK_ASSERT_OK(api()->thread_watch(&room, &watch, LK_ERR));
+  LK_EXPECT_STATUS(LK_CANCELLED, create(LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("hash weights: cancelled"));
+  api()->thread_unwatch(&room);
+  LK_EXPECT_OK(create(LK_ERR));
+}
+
+TEST_F(ThreadWatch, EndsPackingAndKeepsNothingOfIt) {
+  const lk_watch watch = watch_of_flag();
+  LK_ASSERT_OK(create(LK_ERR));
+  flag = 1;
+  LK_ASSERT_OK(api()->thread_watch(&room, &watch, LK_ERR));
+  LK_EXPECT_STATUS(LK_CANCELLED, bind(LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("pack weights: cancelled"));
+  LK_EXPECT_STATUS(LK_CANCELLED, api()->thread_look(LK_ERR));
+  api()->thread_unwatch(&room);
+  EXPECT_EQ(host_stats(context, nullptr).weights_entries, 0);
+  LK_EXPECT_OK(api()->thread_look(LK_ERR));
+  LK_ASSERT_OK(bind(LK_ERR));
+  EXPECT_EQ(host_stats(context, nullptr).weights_entries, 1);
+}
+
+TEST_F(ThreadWatch, EndsAtADeadlineAndWhenTheHostSaysSo) {
+  lk_watch watch = {};
+  watch.struct_size = sizeof watch;
+  watch.deadline_ns = 1;
+  LK_ASSERT_OK(api()->thread_watch(&room, &watch, LK_ERR));
+  LK_EXPECT_STATUS(LK_DEADLINE, create(LK_ERR));
+  api()->thread_unwatch(&room);
+  int asked = 0;
+  watch.deadline_ns = 0;
+  watch.should_stop = stop_at_once;
+  watch.arg = &asked;
+  LK_ASSERT_OK(api()->thread_watch(&room, &watch, LK_ERR));
+  while (api()->thread_look(nullptr) == LK_OK) { // asked once in 40 ms at most
+  }
+  LK_EXPECT_STATUS(LK_CANCELLED, create(LK_ERR));
+  api()->thread_unwatch(&room);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(ThreadWatch, LieInEachOther) {
+  lk_watch outer = watch_of_flag(), inner = {};
+  lk_thread_watch inner_room = {};
+  inner.struct_size = sizeof inner; // it watches nothing: what is around it goes on
+  LK_ASSERT_OK(api()->thread_watch(&room, &outer, LK_ERR));
+  LK_ASSERT_OK(api()->thread_watch(&inner_room, &inner, LK_ERR));
+  LK_EXPECT_OK(api()->thread_look(LK_ERR));
+  flag = 1;
+  LK_EXPECT_STATUS(LK_CANCELLED, api()->thread_look(LK_ERR));
+  api()->thread_unwatch(&inner_room);
+  LK_EXPECT_STATUS(LK_CANCELLED, api()->thread_look(LK_ERR));
+  api()->thread_unwatch(&room);
+  LK_EXPECT_OK(api()->thread_look(LK_ERR));
+}
+
+// A frame that watches for itself gives the thread back what it watched.
+TEST_F(ThreadWatch, OutlivesWhatAFrameWatches) {
+  const lk_watch watch = watch_of_flag();
+  volatile int32_t never = 0;
+  lk_watch of_frame = {};
+  of_frame.struct_size = sizeof of_frame;
+  of_frame.cancel = &never;
+  lk::Frame frame;
+  uint32_t slot = 0;
+  LK_ASSERT_OK(create(LK_ERR));
+  LK_ASSERT_OK(bind(LK_ERR));
+  LK_ASSERT_OK(api()->frame_create(executor, frame.out(), LK_ERR));
+  LK_ASSERT_OK(api()->frame_attach(frame, plan, &slot, LK_ERR));
+  LK_ASSERT_OK(api()->frame_watch(frame, &of_frame, LK_ERR));
+  lk::Memory x(SIZE * SIZE * sizeof(float)), y(SIZE * SIZE * sizeof(float));
+  std::memset(x.data(), 0, x.bytes());
+  void *in[] = {x.data(), nullptr}, *out[] = {y.data()};
+  LK_ASSERT_OK(api()->thread_watch(&room, &watch, LK_ERR));
+  LK_EXPECT_OK(api()->op_run(frame, slot, in, out, LK_ERR));
+  flag = 1;
+  LK_EXPECT_STATUS(LK_CANCELLED, api()->thread_look(LK_ERR));
+  api()->thread_unwatch(&room);
+}
+
+} // namespace
