@@ -76,6 +76,40 @@ TEST_P(SharedFlightTest, FailedBuildIsToldToAllWhoWait) {
   EXPECT_EQ(probe.built, 1);
 }
 
+// What ended a build was its builder's own affair: those who waited for it make theirs.
+TEST_P(SharedFlightTest, BuildThatWasCancelledIsMadeByOneWhoWaits) {
+  make();
+  struct Build {
+    std::atomic<int> calls{0};
+    std::promise<void> begun, may_end;
+  } build;
+  const lk_build_fn fn = [](void *arg, lk_built *out, lk_error *error) {
+    auto *self = static_cast<Build *>(arg);
+    if (self->calls++ > 0) {
+      *out = {arg, 0, nullptr, nullptr};
+      return LK_OK;
+    }
+    self->begun.set_value();
+    self->may_end.get_future().wait();
+    return lk_fail(error, LK_CANCELLED, "cancelled");
+  };
+  std::thread builder([&] {
+    Ref ref;
+    LK_EXPECT_STATUS(LK_CANCELLED, lk_cache_get(cache, nullptr, Key(5), fn, &build, ref.out(),
+                                                nullptr, LK_ERR));
+  });
+  build.begun.get_future().wait();
+  std::thread waiter([&] {
+    Ref ref;
+    LK_EXPECT_OK(lk_cache_get(cache, nullptr, Key(5), fn, &build, ref.out(), nullptr, LK_ERR));
+  });
+  wait_until([&] { return waits(cache) == 1; });
+  build.may_end.set_value();
+  builder.join();
+  waiter.join();
+  EXPECT_EQ(build.calls, 2);
+}
+
 // The value that has to go for the new one does not end before those who waited for the new one
 // have it, nor before one has it who asks only then.
 TEST_P(SharedFlightTest, WaitersHaveTheValueBeforeAnotherGoes) {
