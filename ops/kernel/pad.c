@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ops/kernel/copy_block.h"
+#include "ops/kernel/copy_long.h"
 #include "ops/kernel/sizes.h"
 
 enum { SHARED_BYTES = 256 * 1024, OUTSIDE = -1 };
@@ -103,7 +103,18 @@ static inline void fill(char *to, const pattern *of, size_t bytes) {
   }
 }
 
+static void fill_long(char *to, const pattern *of, size_t bytes) {
+  for (; bytes > LK_LOOK_BYTES && !lk_team_is_stopped(); bytes -= LK_LOOK_BYTES) {
+    fill(to, of, LK_LOOK_BYTES);
+    to += LK_LOOK_BYTES;
+  }
+  if (bytes <= LK_LOOK_BYTES) fill(to, of, bytes);
+}
+
 static void pad_row(const lk_pad *self, const char *from, const pattern *value, char *to) {
+  /* a run may be of one element, and many of them a long row */
+  const int64_t most = lk_max(1, LK_LOOK_EACH * 4 / (int64_t)lk_max(1, (int64_t)self->block));
+  int64_t done = 0;
   const uint32_t last = self->rank - 1;
   const int64_t in = self->in[last], out = self->out[last];
   for (int64_t i = 0, run; i < out; i += run, to += (size_t)run * self->block) {
@@ -112,14 +123,15 @@ static void pad_row(const lk_pad *self, const char *from, const pattern *value, 
     const int64_t behind = at < 0 ? lk_min(-at, out - i) : out - i; /* until it is inside again */
     if (source == OUTSIDE) {
       run = behind;
-      fill(to, value, (size_t)run * self->block);
+      fill_long(to, value, (size_t)run * self->block);
     } else if (is_inside || self->mode == LK_PAD_WRAP) {
       run = lk_min(in - source, out - i);
-      lk_copy_block(to, from + source * self->steps[last], (size_t)run * self->block);
+      lk_copy_long(to, from + source * self->steps[last], (size_t)run * self->block);
     } else {
-      run = self->mode == LK_PAD_EDGE ? behind : 1;
+      run = self->mode == LK_PAD_EDGE ? lk_min(behind, most) : 1;
       repeat(to, from + source * self->steps[last], self->block, (size_t)run * self->block);
     }
+    if (lk_look_more(&done, run + 32, most)) return;
   }
 }
 
@@ -151,7 +163,7 @@ static void pad_rows(const void *arg, int64_t begin, int64_t end) {
     if (source != NULL) {
       pad_row(self, source, &value, to);
     } else {
-      fill(to, &value, bytes);
+      fill_long(to, &value, bytes);
     }
     for (uint32_t i = last; i-- > 0 && ++places[i] == self->out[i];) places[i] = 0;
   }
