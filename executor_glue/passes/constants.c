@@ -15,8 +15,8 @@
  * store their weights so: there are some of 0.6 GB. */
 static const uint64_t DEFAULT_MAX_BYTES = UINT64_C(2) << 30;
 
-/* A few bytes can ask for any amount of work, too: some seconds of one thread in all. A byte that is
- * read or written takes as long as so many operations on numbers. */
+/* A few bytes can ask for any amount of work, too: all may take some seconds of one thread. A byte
+ * that is read or written takes as long as so many operations on numbers. */
 static const double MAX_WORK = 2e11, WORK_OF_BYTE = 4;
 
 enum { MAX_OPERANDS = 64 }; /* inputs, and outputs, of a node that is folded */

@@ -397,8 +397,8 @@ typedef struct lk_api {
    * NULL, or a struct_size of 0; then nothing is watched and thread_unwatch must not be called. */
   lk_status (*thread_watch)(lk_thread_watch *room, const lk_watch *watch, lk_error *error);
   void (*thread_unwatch)(lk_thread_watch *room);
-  /* LK_CANCELLED or LK_DEADLINE once the thread has to stop; always so from then on. LK_OK too where
-   * it watches nothing. */
+  /* LK_CANCELLED or LK_DEADLINE once the thread has to stop, and from then on. LK_OK, too, where it
+   * watches nothing. */
   lk_status (*thread_look)(lk_error *error);
 } lk_api;
 

@@ -115,7 +115,7 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
     if (was_stopped(status)) {
       return lk_shared_mode_get(front, quota, key, build, arg, out_ref, looked, error);
     }
-    if (status != LK_OK) return status;
+    LK_RETURN_NOT_OK(status);
     *out_ref = lk_front_take(front, result->entry);
     return LK_OK;
   }

@@ -47,7 +47,8 @@ static void do_line(const lk_causal_conv *self, const line *of) {
     if (end < self->length && lk_team_is_stopped()) return;
   }
   /* from the first one on: where the state is the past, what is read lies behind what is written */
-  for (int64_t i = 0; i < past && !lk_look_after(i, LK_LOOK_EACH); i++) of->state[i] = element(self, of, self->length + i);
+  for (int64_t i = 0; i < past && !lk_look_after(i, LK_LOOK_EACH); i++)
+    of->state[i] = element(self, of, self->length + i);
 }
 
 static void do_lines(const void *arg, int64_t begin, int64_t end) {

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/team/look.h"
 #include "ops/kernel/sizes.h"
 
 enum { CHUNK = 32, SHARED_COLUMNS = 16 * 1024 };
@@ -77,6 +78,7 @@ static void fill_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_deform_columns *self = loop->params;
   const int64_t n_taps = self->kernel[0] * self->kernel[1], rows = self->out[0];
+  int64_t done = 0;
   for (int64_t i = begin; i < end; i++) {
     const int64_t block = i / rows / n_taps;
     const line at = {.batch = block / self->groups,
@@ -84,6 +86,7 @@ static void fill_rows(const void *arg, int64_t begin, int64_t end) {
                      .tap = i / rows % n_taps,
                      .row = i % rows};
     for (int64_t first = 0; first < self->out[1]; first += CHUNK) {
+      if (lk_look_more(&done, CHUNK * self->channels, LK_LOOK_EACH)) return;
       fill_chunk(self, loop->pointers, &at, first, lk_min(CHUNK, self->out[1] - first));
     }
   }

@@ -2,6 +2,7 @@
 #include "ops/kernel/recurrent.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -276,9 +277,28 @@ static void run_rows(operands *of, int64_t row, int64_t end) {
   }
 }
 
+double lk_recurrent_operations(const lk_recurrent *self) {
+  const lk_recurrent_weights *weights = &self->weights;
+  double operations = 0;
+  for (int64_t i = 0; i < weights->n_parts; i++) {
+    operations += lk_product_operations(&weights->parts[i], weights->directions * self->length);
+  }
+  return operations;
+}
+
 /* Rows of a turn. */
 static int64_t turn_rows(const lk_recurrent *self) {
   return self->integer != 0 ? lk_max(1, self->batch) : TURN_ROWS;
+}
+
+/* Turns that are done together at most: a step of them takes some milliseconds, after which a run
+ * that is watched looks whether to stop. */
+static int64_t most_turns(const lk_recurrent *self, int64_t rows) {
+  static const double MOST_OPERATIONS = 1e8, BESIDES = 100; /* what a row has besides products */
+  const double all = (double)(self->length * self->weights.directions) * (double)self->batch;
+  const double of_row =
+      lk_recurrent_operations(self) / fmax(all, 1) + BESIDES * (double)self->weights.hidden;
+  return lk_max(1, (int64_t)(MOST_OPERATIONS / fmax(of_row, 1) / (double)rows));
 }
 
 /* Turns are rows of the first direction, then of the second. Those that one thread has are done
@@ -287,21 +307,13 @@ static void do_turns(const void *arg, int64_t turn, int64_t end_turn) {
   const lk_kernel_loop *loop = arg;
   const lk_recurrent *self = loop->params;
   const int64_t rows = turn_rows(self), blocks = lk_div_up(self->batch, rows);
+  const int64_t most = most_turns(self, rows);
   for (int64_t end; turn < end_turn; turn = end) {
     const int64_t direction = turn / blocks, first = direction * blocks;
-    end = lk_min(end_turn, first + blocks);
+    end = lk_min(lk_min(end_turn, first + blocks), turn + most);
     operands of = read_pointers(self, loop->pointers, direction);
     run_rows(&of, (turn - first) * rows, lk_min((end - first) * rows, self->batch));
   }
-}
-
-double lk_recurrent_operations(const lk_recurrent *self) {
-  const lk_recurrent_weights *weights = &self->weights;
-  double operations = 0;
-  for (int64_t i = 0; i < weights->n_parts; i++) {
-    operations += lk_product_operations(&weights->parts[i], weights->directions * self->length);
-  }
-  return operations;
 }
 
 static lk_status check_lengths(const lk_recurrent *self, const int32_t *lengths, lk_error *error) {

@@ -89,8 +89,7 @@ static void improve(const axis_line *line, lk_ranks *best, int64_t first, int64_
   for (int64_t i = first, end; i < last; i = end) {
     end = lk_min(i + AT_ONCE, last);
     if (is_dense && end - i == AT_ONCE &&
-        !may_be_better(data + i, data[lk_rank_index(lk_ranks_at(best, 0))],
-                       line->self->smallest)) {
+        !may_be_better(data + i, data[lk_rank_index(lk_ranks_at(best, 0))], line->self->smallest)) {
       continue;
     }
     for (; i < end; i++) {

@@ -21,8 +21,8 @@ namespace {
 
 struct Fake {
   int executors = 0, executors_open = 0, frames_open = 0, ops_open = 0, plans_open = 0, runs = 0;
-  uint64_t flops = 0;              // of each node
-  int looks = 0, stops_at = 0;     // the look that says so; 0: none does
+  uint64_t flops = 0;          // of each node
+  int looks = 0, stops_at = 0; // the look that says so; 0: none does
   bool run_fails = false, bind_has_no_memory = false, saw_unaligned = false;
   const lk_plan *attached = nullptr;
 };
@@ -207,8 +207,8 @@ TEST_F(PassConstants, ResultsBeyondTheDefaultLimitStay) {
   EXPECT_EQ(fake.runs, 0);
 }
 
-// A few bytes can ask for any amount of work: the first that would need more than is left stays, and
-// so do those behind it that are as large.
+// A few bytes can ask for any amount of work: the first node that would need more than is left
+// stays, and so do those behind it that are as large.
 TEST_F(PassConstants, WorkBeyondTheBudgetStays) {
   fake.flops = 90000000000;
   GraphBuilder g;

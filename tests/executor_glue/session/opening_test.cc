@@ -12,7 +12,7 @@ std::string products_model(int64_t size, int n) {
   proto::Graph g;
   g.in("x").out("y");
   g.init(proto::tensor("shape", LK_I64, {2}, proto::kInt64Data,
-                           proto::varints(std::vector<int64_t>{size, size})));
+                       proto::varints(std::vector<int64_t>{size, size})));
   g.node(proto::node("ConstantOfShape", {"shape"}, {"c"}));
   std::string last = "c";
   for (int i = 0; i < n; i++) {

@@ -95,8 +95,8 @@ TEST_P(SharedFlightTest, BuildThatWasCancelledIsMadeByOneWhoWaits) {
   };
   std::thread builder([&] {
     Ref ref;
-    LK_EXPECT_STATUS(LK_CANCELLED, lk_cache_get(cache, nullptr, Key(5), fn, &build, ref.out(),
-                                                nullptr, LK_ERR));
+    LK_EXPECT_STATUS(LK_CANCELLED,
+                     lk_cache_get(cache, nullptr, Key(5), fn, &build, ref.out(), nullptr, LK_ERR));
   });
   build.begun.get_future().wait();
   std::thread waiter([&] {
