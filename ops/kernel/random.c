@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
+#include "base/team/look.h"
 #include "ops/kernel/sizes.h"
 
 #define TURN 6.28318530717958647692 /* once around, as an angle */
@@ -77,8 +78,12 @@ lk_status lk_random_kernel(const void *params, void *const *pointers, lk_error *
 /* Running sums of the powers of e of a row, after the largest is subtracted. */
 static void add_up(double *row, int64_t classes) {
   double largest = -INFINITY, sum = 0;
-  for (int64_t i = 0; i < classes; i++) largest = fmax(largest, row[i]);
-  for (int64_t i = 0; i < classes; i++) row[i] = sum += exp(row[i] - largest);
+  for (int64_t i = 0; i < classes && !lk_look_after(i, LK_LOOK_EACH); i++) {
+    largest = fmax(largest, row[i]);
+  }
+  for (int64_t i = 0; i < classes && !lk_look_after(i, LK_LOOK_EACH); i++) {
+    row[i] = sum += exp(row[i] - largest);
+  }
 }
 
 /* The first class whose sum is beyond a number; of NaN, the last one. */
@@ -98,11 +103,13 @@ static int64_t find_class(const double *sums, int64_t classes, double number) {
 static void choose_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_multinomial *self = loop->params;
+  int64_t done = 0;
   for (int64_t row = begin; row < end; row++) {
     double *sums = (double *)loop->pointers[0] + row * self->classes;
     add_up(sums, self->classes);
     const double total = sums[self->classes - 1];
     for (int64_t i = row * self->samples; i < (row + 1) * self->samples; i++) {
+      if (lk_look_more(&done, 1, LK_LOOK_FEW)) return;
       const double number = total * ((const double *)loop->pointers[1])[i];
       const int64_t found = find_class(sums, self->classes, number);
       if (self->wide) {
