@@ -3,41 +3,50 @@
 #include "ops/kernel/number.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <string.h>
+
+/* An f64: its fraction, and what its exponent stands above. */
+enum { WIDE_FRACTION = 52, WIDE_BIAS = 1023 };
 
 static double from_bits(uint16_t bits, int fraction_bits, int exponent_bits) {
-  int bias = (1 << (exponent_bits - 1)) - 1;
-  int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
-  int fraction = bits & ((1 << fraction_bits) - 1);
-  double value;
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
+  const uint64_t fraction = bits & ((1U << fraction_bits) - 1);
+  /* the least number that is not 0, a power of 2 */
+  const uint64_t least_bits = (uint64_t)(1 - bias - fraction_bits + WIDE_BIAS) << WIDE_FRACTION;
+  const uint64_t normal = (uint64_t)(exponent - bias + WIDE_BIAS) << WIDE_FRACTION |
+                          fraction << (WIDE_FRACTION - fraction_bits);
+  double least, value;
+  memcpy(&least, &least_bits, sizeof least);
+  memcpy(&value, &normal, sizeof value);
   if (exponent == (1 << exponent_bits) - 1) {
     value = fraction != 0 ? (double)NAN : (double)INFINITY;
   } else if (exponent == 0) {
-    value = ldexp(fraction, 1 - bias - fraction_bits);
-  } else {
-    value = ldexp(fraction | 1 << fraction_bits, exponent - bias - fraction_bits);
+    value = (double)fraction * least;
   }
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
 static uint16_t to_bits(double value, int fraction_bits, int exponent_bits) {
-  int bias = (1 << (exponent_bits - 1)) - 1;
-  unsigned sign = signbit(value) ? 0x8000u : 0u;
-  unsigned infinity = ((1u << exponent_bits) - 1) << fraction_bits;
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const unsigned sign = signbit(value) ? 0x8000u : 0u;
+  const unsigned infinity = ((1u << exponent_bits) - 1) << fraction_bits;
+  uint64_t wide;
   if (isnan(value)) return (uint16_t)(sign | infinity | 1u << (fraction_bits - 1));
   if (isinf(value)) return (uint16_t)(sign | infinity);
-  if (value == 0) return (uint16_t)sign;
-  int exponent;
-  (void)frexp(value, &exponent); /* |value| is in [2^(exponent-1), 2^exponent) */
-  int scale = exponent - 1 > 1 - bias ? exponent - 1 : 1 - bias;
+  memcpy(&wide, &value, sizeof wide);
+  const int exponent = (int)(wide >> WIDE_FRACTION & 0x7ff) - WIDE_BIAS;
+  const int scale = exponent > 1 - bias ? exponent : 1 - bias;
+  const int shift = WIDE_FRACTION - fraction_bits + scale - exponent;
+  /* less than half of the least number, and so are all denormal ones */
+  if (shift > WIDE_FRACTION + 1) return (uint16_t)sign;
   /* In units of the last bit: a whole number up to 2^(fraction_bits + 1) and an exact remainder. */
-  double units = ldexp(fabs(value), fraction_bits - scale);
-  unsigned whole = (unsigned)units;
-  double rest = units - whole;
-  bool up = rest > 0.5 || (rest == 0.5 && (whole & 1) != 0);
-  whole += up ? 1 : 0;
+  const uint64_t hidden = UINT64_C(1) << WIDE_FRACTION, half = UINT64_C(1) << (shift - 1);
+  const uint64_t units = (wide & (hidden - 1)) | hidden, rest = units & (2 * half - 1);
+  unsigned whole = (unsigned)(units >> shift);
+  whole += rest > half || (rest == half && (whole & 1) != 0) ? 1 : 0;
   /* The hidden bit of `whole` adds one to the exponent; so does a carry out of the fraction. */
-  unsigned bits = ((unsigned)(scale + bias - 1) << fraction_bits) + whole;
+  const unsigned bits = ((unsigned)(scale + bias - 1) << fraction_bits) + whole;
   return (uint16_t)(sign | (bits < infinity ? bits : infinity));
 }
 
