@@ -1,4 +1,5 @@
-/* Along one dimension: turns of columns, loaded in pieces where they do not lie as their class. */
+/* Along one dimension: turns of columns, loaded in pieces where they do not lie as their class. Short
+ * rows are many at a time: a piece of them is transposed, so that they are columns. */
 #include "ops/kernel/along.h"
 
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "base/team/look.h"
 #include "base/tensor.h"
 #include "ops/kernel/copy_long.h"
+#include "ops/kernel/copy_plane.h"
 #include "ops/kernel/element_program.h"
 #include "ops/kernel/number.h"
 #include "ops/kernel/sizes.h"
@@ -13,6 +15,7 @@
 enum {
   MAX_ALONE = 65536, /* elements that are worth a second thread */
   PIECE = 4096,      /* elements */
+  SHORT_ROW = 32,    /* elements of rows that are transposed, at most */
   LONG_RUN = 1 << 20 /* elements between two looks at what may stop it */
 };
 
@@ -24,6 +27,14 @@ void lk_along_plan(lk_along *self, lk_isa isa) {
   self->running = lk_row_loops_get(isa)->running[class_];
   self->load = lies ? NULL : loops->load[self->dtype];
   self->store = lies ? NULL : loops->store[self->dtype];
+  self->transpose = NULL;
+  if (self->n == 1) { /* whatever lies around it is columns */
+    self->inner *= self->outer;
+    self->outer = 1;
+  } else if (self->inner == 1 && self->n <= SHORT_ROW) {
+    const bool is_wide = lk_element_class_bytes(class_) == sizeof(int64_t);
+    self->transpose = lk_copy_planes_get(isa)->transpose[is_wide ? 3 : 2];
+  }
 }
 
 /* Columns that are done together, in the order of their rows. */
@@ -60,6 +71,76 @@ static lk_element_args between(const lk_along *self, const span *block, char *me
                            .rows = is_row ? 1 : rows,
                            .cols = is_row ? rows : block->columns,
                            .stride = is_row ? block->step * block->size : block->size};
+}
+
+/* ---- short rows ---- */
+
+/* Rows that a turn transposes. */
+static int64_t rows_of(const lk_along *self) {
+  return lk_min(LK_REDUCE_COLUMNS, PIECE / self->n);
+}
+static int64_t turns_of(const lk_along *self) {
+  if (self->transpose == NULL) return self->outer * blocks_of(self);
+  return (self->outer + rows_of(self) - 1) / rows_of(self);
+}
+
+/* Short rows side by side, of their class in `rows`, and as columns. */
+typedef struct short_rows {
+  _Alignas(64) char rows[PIECE * sizeof(int64_t)];
+  _Alignas(64) char columns[PIECE * sizeof(int64_t)];
+  int64_t first, count, step; /* step: from row to row of the columns, in elements */
+  char *begin;                /* of the columns: the first row, or the last one */
+} short_rows;
+
+static lk_element_args side_by_side(const lk_along *self, char *to, char *from, int64_t count) {
+  return (lk_element_args){.to = {to, 0},
+                           .a = {from, 0},
+                           .rows = 1,
+                           .cols = count * self->n,
+                           .stride = (int64_t)lk_dtype_size(self->dtype)};
+}
+
+static void take_short(const lk_along *self, int64_t turn, char *from, short_rows *out) {
+  const int64_t wide = wide_of(self), first = turn * rows_of(self);
+  const int64_t count = lk_min(rows_of(self), self->outer - first);
+  from += first * self->n * (int64_t)lk_dtype_size(self->dtype);
+  if (self->load != NULL) {
+    const lk_element_args args = side_by_side(self, out->rows, from, count);
+    self->load(&args);
+    from = out->rows;
+  }
+  const lk_copy_plane plane = {.from = from,
+                               .to = out->columns,
+                               .rows = self->n,
+                               .cols = count,
+                               .from_row = wide,
+                               .from_col = self->n * wide,
+                               .to_row = count * wide,
+                               .to_col = wide,
+                               .block = (size_t)wide};
+  self->transpose(&plane);
+  out->first = first;
+  out->count = count;
+  out->step = self->is_reversed ? -count : count;
+  out->begin = self->is_reversed ? out->columns + (self->n - 1) * count * wide : out->columns;
+}
+
+static void give_short(const lk_along *self, short_rows *rows, char *to) {
+  const int64_t wide = wide_of(self);
+  to += rows->first * self->n * (int64_t)lk_dtype_size(self->dtype);
+  const lk_copy_plane plane = {.from = rows->columns,
+                               .to = self->store != NULL ? rows->rows : to,
+                               .rows = rows->count,
+                               .cols = self->n,
+                               .from_row = wide,
+                               .from_col = rows->count * wide,
+                               .to_row = self->n * wide,
+                               .to_col = wide,
+                               .block = (size_t)wide};
+  self->transpose(&plane);
+  if (self->store == NULL) return;
+  const lk_element_args args = side_by_side(self, to, rows->rows, rows->count);
+  self->store(&args);
 }
 
 /* ---- the largest ---- */
@@ -102,14 +183,43 @@ static void write_hot(const lk_along *self, const span *block, char *to, const i
   }
 }
 
+/* `at`: of the rows of a turn. */
+static void write_short(const lk_along *self, const short_rows *rows, void *to, int64_t *at) {
+  if (!self->is_one_hot) {
+    memcpy((int64_t *)to + rows->first, at, (size_t)rows->count * sizeof *at);
+    return;
+  }
+  const span row = {.columns = 1, .size = (int64_t)lk_dtype_size(self->dtype)};
+  for (int64_t i = 0; i < rows->count; i++) {
+    write_hot(self, &row, (char *)to + (rows->first + i) * self->n * row.size, &at[i]);
+  }
+}
+
+static void find_short(const lk_kernel_loop *loop, int64_t begin, int64_t end) {
+  const lk_along *self = loop->params;
+  short_rows rows;
+  int64_t at[LK_REDUCE_COLUMNS];
+  for (int64_t turn = begin; turn < end; turn++) {
+    take_short(self, turn, loop->pointers[0], &rows);
+    self->largest(rows.begin, self->n, rows.step, rows.count, self->is_smallest, at);
+    for (int64_t i = 0; self->is_reversed && i < rows.count; i++) at[i] = self->n - 1 - at[i];
+    write_short(self, &rows, loop->pointers[1], at);
+  }
+}
+
 static void find_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_along *self = loop->params;
   int64_t at[LK_REDUCE_COLUMNS];
+  if (self->transpose != NULL) {
+    find_short(loop, begin, end);
+    return;
+  }
   for (int64_t turn = begin; turn < end; turn++) {
     const span block = span_of(self, turn);
     char *from = (char *)loop->pointers[0] + block.first * block.size;
-    memset(at, 0, sizeof at);
+    /* where it is stopped, they are places all the same */
+    memset(at, 0, (size_t)block.columns * sizeof *at);
     if (self->load != NULL) {
       find_loaded(self, &block, from, at);
     } else {
@@ -129,9 +239,8 @@ static void find_turns(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_largest_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_along *self = params;
-  return lk_kernel_turns(self->outer * blocks_of(self),
-                         self->outer * self->n * self->inner > MAX_ALONE, find_turns, self,
-                         pointers);
+  return lk_kernel_turns(turns_of(self), self->outer * self->n * self->inner > MAX_ALONE,
+                         find_turns, self, pointers);
 }
 
 /* ---- running sums and products ---- */
@@ -163,6 +272,15 @@ static void run_plain(const lk_along *self, const span *block, const char *from,
   }
 }
 
+static void run_short(const lk_kernel_loop *loop, int64_t turn, lk_reduce_total *totals) {
+  const lk_along *self = loop->params;
+  short_rows rows;
+  take_short(self, turn, loop->pointers[0], &rows);
+  self->running(rows.begin, rows.begin, self->n, rows.step, rows.count, self->is_product,
+                self->is_exclusive, totals);
+  give_short(self, &rows, loop->pointers[1]);
+}
+
 static void run_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_along *self = loop->params;
@@ -171,6 +289,11 @@ static void run_turns(const void *arg, int64_t begin, int64_t end) {
   lk_reduce_total start = {.whole = first}, totals[LK_REDUCE_COLUMNS];
   if (is_real) start.real = (double)first;
   for (int64_t turn = begin; turn < end; turn++) {
+    if (self->transpose != NULL) {
+      for (int64_t i = 0; i < rows_of(self); i++) totals[i] = start;
+      run_short(loop, turn, totals);
+      continue;
+    }
     const span block = span_of(self, turn);
     char *from = (char *)loop->pointers[0] + block.first * block.size;
     char *to = (char *)loop->pointers[1] + block.first * block.size;
@@ -186,7 +309,6 @@ static void run_turns(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_running_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_along *self = params;
-  return lk_kernel_turns(self->outer * blocks_of(self),
-                         self->outer * self->n * self->inner > MAX_ALONE, run_turns, self,
-                         pointers);
+  return lk_kernel_turns(turns_of(self), self->outer * self->n * self->inner > MAX_ALONE, run_turns,
+                         self, pointers);
 }

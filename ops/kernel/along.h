@@ -5,6 +5,7 @@
  * Bound: bytes; where `inner` is 1, running totals wait for one another. */
 #pragma once
 
+#include "ops/kernel/copy_plane.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/row_loops.h"
 
@@ -18,6 +19,7 @@ typedef struct lk_along {
   lk_largest_fn *largest;
   lk_running_fn *running;
   lk_element_fn *load, *store; /* between memory and its class; NULL: it lies as that does */
+  lk_copy_plane_fn *transpose; /* rows are so short that many are columns; NULL: they are not */
 } lk_along;
 
 /* Sets the last part from the others. */
