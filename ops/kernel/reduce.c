@@ -8,6 +8,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/element_program.h"
 #include "ops/kernel/number.h"
+#include "ops/kernel/sizes.h"
 #include "ops/kernel/strides.h"
 
 /* Elements that are worth a second thread. */
@@ -98,8 +99,7 @@ static double end_of(const lk_reduction *self, double value) {
          : self->end == LK_REDUCE_LOG ? log(value)
                                       : value;
 }
-static void store_real(const lk_reduction *self, uint32_t dtype, double total, void *to) {
-  const double value = end_of(self, total / self->divisor);
+static void store_number(uint32_t dtype, double value, void *to) {
   const float narrow = (float)value;
   uint16_t half = 0;
   switch (dtype) {
@@ -128,12 +128,18 @@ static void store_whole(const lk_reduction *self, uint32_t dtype, int64_t total,
   }
   memcpy(to, &value, lk_dtype_size(dtype));
 }
-static void store(const lk_reduction *self, uint32_t dtype, lk_reduce_total total, void *to) {
-  if (lk_element_class_of(dtype) <= LK_ELEMENT_F64) {
-    store_real(self, dtype, total.real, to);
-  } else {
-    store_whole(self, dtype, total.whole, to);
+/* `count` totals, which end here, as elements `step` bytes apart. */
+static void store(const lk_reduction *self, uint32_t dtype, lk_reduce_total *totals, int64_t count,
+                  char *to, int64_t step) {
+  if (lk_element_class_of(dtype) > LK_ELEMENT_F64) {
+    for (int64_t i = 0; i < count; i++) store_whole(self, dtype, totals[i].whole, to + i * step);
+    return;
   }
+  for (int64_t i = 0; self->divisor != 1 && i < count; i++) totals[i].real /= self->divisor;
+  for (int64_t i = 0; self->end != LK_REDUCE_AS_IT_IS && i < count; i++) {
+    totals[i].real = end_of(self, totals[i].real);
+  }
+  for (int64_t i = 0; i < count; i++) store_number(dtype, totals[i].real, to + i * step);
 }
 
 void lk_reduce_of_nothing(const lk_reduction *reduction, uint32_t dtype, void *out) {
@@ -148,7 +154,7 @@ void lk_reduce_of_nothing(const lk_reduction *reduction, uint32_t dtype, void *o
     total.whole = is_signed ? -most - 1 : 0;
   }
   if (dtype == LK_BOOL) total.whole = reduction->kind == LK_REDUCE_MIN;
-  store(reduction, dtype, total, out);
+  store(reduction, dtype, &total, 1, out, 0);
 }
 
 /* ---- running ---- */
@@ -232,30 +238,65 @@ static void reduce_turn(const lk_reduce *self, void *const *pointers, int64_t tu
     self->finish(totals, count, self->factor, (float *)(void *)to);
     return;
   }
-  for (int64_t i = 0; i < count; i++) {
-    store(&self->reduction, self->dtype, totals[i], to + i * to_step * size);
-  }
+  store(&self->reduction, self->dtype, totals, count, to, to_step * size);
 }
 
-/* Each result is that of one row, all of them lie the same distance apart, and there are loops for
- * many at a time. */
+/* Each result is that of one row, and all of them lie the same distance apart. */
 static bool is_rows(const lk_reduce *self) {
-  return self->is_row && self->n_reduced == 1 && self->n_kept == 1 && self->finish != NULL;
+  return self->is_row && self->n_reduced == 1 && self->n_kept == 1 &&
+         (self->load == NULL || self->dims[1].size <= PIECE);
+}
+
+static void reduce_rows(const lk_reduce *self, void *const *pointers, int64_t begin, int64_t end) {
+  const lk_reduce_dim *kept = &self->dims[0];
+  const lk_reduce_rows rows = {.from = (const float *)pointers[0] + begin * kept->from,
+                               .to = (float *)pointers[1] + begin * kept->to,
+                               .n = self->dims[1].size,
+                               .rows = end - begin,
+                               .from_next = kept->from,
+                               .to_next = kept->to,
+                               .factor = self->factor};
+  self->loops->rows(&rows);
+}
+
+/* Rows that are brought to their class together, and whose results are stored together. */
+static void reduce_some_rows(const lk_reduce *self, const char *from, char *to, int64_t rows) {
+  _Alignas(64) uint64_t piece[PIECE];
+  lk_reduce_total totals[LK_REDUCE_COLUMNS];
+  const int64_t size = (int64_t)lk_dtype_size(self->dtype), n = self->dims[1].size;
+  const void *data = from;
+  int64_t next = self->dims[0].from;
+  if (self->load != NULL) {
+    const int64_t wide = lk_element_class_bytes(lk_element_class_of(self->dtype));
+    const bool is_dense = next == n;
+    const lk_element_args args = {.to = {(char *)piece, n * wide},
+                                  .a = {(char *)(uintptr_t)from, next * size},
+                                  .rows = is_dense ? 1 : rows,
+                                  .cols = is_dense ? rows * n : n,
+                                  .stride = size};
+    self->load(&args);
+    data = piece;
+    next = n;
+  }
+  self->loops->many(totals, data, n, rows, next);
+  store(&self->reduction, self->dtype, totals, rows, to, self->dims[0].to * size);
 }
 
 static void reduce_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_reduce *self = loop->params;
+  if (is_rows(self) && self->finish != NULL) {
+    reduce_rows(self, loop->pointers, begin, end);
+    return;
+  }
   if (is_rows(self)) {
-    const lk_reduce_dim *kept = &self->dims[0];
-    const lk_reduce_rows rows = {.from = (const float *)loop->pointers[0] + begin * kept->from,
-                                 .to = (float *)loop->pointers[1] + begin * kept->to,
-                                 .n = self->dims[1].size,
-                                 .rows = end - begin,
-                                 .from_next = kept->from,
-                                 .to_next = kept->to,
-                                 .factor = self->factor};
-    self->loops->rows(&rows);
+    const int64_t size = (int64_t)lk_dtype_size(self->dtype), n = self->dims[1].size;
+    const int64_t most = n < PIECE / LK_REDUCE_COLUMNS ? LK_REDUCE_COLUMNS : lk_max(1, PIECE / n);
+    for (int64_t i = begin, rows; i < end; i += rows) {
+      rows = lk_min(most, end - i);
+      reduce_some_rows(self, (const char *)loop->pointers[0] + i * self->dims[0].from * size,
+                       (char *)loop->pointers[1] + i * self->dims[0].to * size, rows);
+    }
     return;
   }
   for (int64_t i = begin; i < end; i++) reduce_turn(self, loop->pointers, i);

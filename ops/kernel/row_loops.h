@@ -76,6 +76,10 @@ typedef struct lk_reduce_rows {
 } lk_reduce_rows;
 typedef void lk_reduce_rows_fn(const lk_reduce_rows *rows);
 
+/* The totals of rows, `from_next` elements apart, of `n` elements each, none of which is begun. */
+typedef void lk_reduce_many_fn(lk_reduce_total *totals, const void *from, int64_t n, int64_t rows,
+                               int64_t from_next);
+
 /* As lk_reduce_row_fn for `columns` totals at once, up to LK_REDUCE_COLUMNS: `n` rows, `step`
  * elements apart. There is memory for that many totals. */
 enum { LK_REDUCE_COLUMNS = 512 };
@@ -90,6 +94,7 @@ typedef struct lk_reduce_loops {
   lk_reduce_total start;
   lk_reduce_row_fn *row;
   lk_reduce_columns_fn *columns;
+  lk_reduce_many_fn *many;
   lk_reduce_rows_fn *rows; /* NULL: there is none */
 } lk_reduce_loops;
 
