@@ -11,17 +11,31 @@
 /* Of any type but f32. */
 uint64_t lk_order_key_of(uint32_t dtype, const void *data, int64_t at);
 
-/* Element `at` as a number that is compared in its place, with those of the same type: of
- * floating-point types, both zeros are equal, and NaN is larger than any number and equal to
- * itself. */
+/* Floating-point numbers as numbers without a sign that have their order: both zeros are equal, and
+ * NaN is larger than any number and equal to itself. `lk_order_*_of` gives an element of a key. */
+#define LK_ORDER_REAL(s, real, bits_type, sign)                                                    \
+  static inline bits_type lk_order_key_##s(real element) {                                         \
+    const real value = element + 0; /* -0 becomes 0 */                                             \
+    bits_type bits;                                                                                \
+    memcpy(&bits, &value, sizeof bits);                                                            \
+    /* negative numbers backwards, below the others */                                             \
+    bits ^= (bits & (sign)) != 0 ? (bits_type)-1 : (sign);                                         \
+    return value == value ? bits : (bits_type)-1;                                                  \
+  }                                                                                                \
+  static inline real lk_order_##s##_of(uint64_t key) {                                             \
+    bits_type bits = (bits_type)key;                                                               \
+    real value;                                                                                    \
+    bits ^= (bits & (sign)) != 0 ? (sign) : (bits_type)-1;                                         \
+    memcpy(&value, &bits, sizeof value);                                                           \
+    return value;                                                                                  \
+  }
+LK_ORDER_REAL(f32, float, uint32_t, UINT32_C(1) << 31)
+LK_ORDER_REAL(f64, double, uint64_t, UINT64_C(1) << 63)
+
+/* Element `at` as a number that is compared in its place, with those of the same type. */
 static inline uint64_t lk_order_key(uint32_t dtype, const void *data, int64_t at) {
-  if (dtype != LK_F32) return lk_order_key_of(dtype, data, at);
-  const float value = ((const float *)data)[at] + 0.0F; /* -0 becomes 0 */
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  /* negative numbers backwards, below the others */
-  bits ^= (bits >> 31) != 0 ? UINT32_MAX : UINT32_C(1) << 31;
-  return value == value ? bits : UINT32_MAX;
+  return dtype == LK_F32 ? lk_order_key_f32(((const float *)data)[at])
+                         : lk_order_key_of(dtype, data, at);
 }
 
 /* Whether index a comes behind b: never both ways round. */
@@ -123,5 +137,57 @@ static inline uint64_t lk_ranks_take(lk_ranks *self) {
   const uint64_t least = lk_ranks_at(self, 0);
   self->size--;
   if (self->size > 0) lk_ranks_sink(self, 0, lk_ranks_at(self, self->size));
+  return least;
+}
+
+/* ---- pairs: a key of 64 bits and an index ---- */
+
+/* Pairs, `step` apart, as a heap: at its root the least key, and of equal ones the last index. */
+typedef struct lk_pairs {
+  uint64_t *keys;
+  int64_t *indices;
+  int64_t step, size;
+} lk_pairs;
+
+static inline void lk_pairs_put(const lk_pairs *self, int64_t place, uint64_t key, int64_t index) {
+  self->keys[place * self->step] = key;
+  self->indices[place * self->step] = index;
+}
+static inline bool lk_pairs_are_less(uint64_t key, int64_t index, uint64_t other_key,
+                                     int64_t other_index) {
+  return (key < other_key) | ((key == other_key) & (index > other_index));
+}
+/* Puts a pair at `place`, or below; `place` may be free. */
+static inline void lk_pairs_sink(const lk_pairs *self, int64_t place, uint64_t key, int64_t index) {
+  const uint64_t *keys = self->keys;
+  const int64_t *indices = self->indices, step = self->step;
+  for (int64_t child = 2 * place + 1; child < self->size; child = 2 * place + 1) {
+    const int64_t at = child * step, other = at + step;
+    if (child + 1 < self->size &&
+        lk_pairs_are_less(keys[other], indices[other], keys[at], indices[at])) {
+      child++;
+    }
+    if (!lk_pairs_are_less(keys[child * step], indices[child * step], key, index)) break;
+    lk_pairs_put(self, place, keys[child * step], indices[child * step]);
+    place = child;
+  }
+  lk_pairs_put(self, place, key, index);
+}
+/* What is stopped leaves all pairs, in some order. */
+static inline void lk_pairs_make(const lk_pairs *self) {
+  int64_t i = self->size / 2;
+  while (i > 0) {
+    const int64_t end = i > LK_LOOK_FEW ? i - LK_LOOK_FEW : 0;
+    for (; i > end; i--) {
+      const int64_t at = (i - 1) * self->step;
+      lk_pairs_sink(self, i - 1, self->keys[at], self->indices[at]);
+    }
+    if (i > 0 && lk_team_is_stopped()) return;
+  }
+}
+/* Takes the least away, and gives its index. */
+static inline int64_t lk_pairs_take(lk_pairs *self) {
+  const int64_t least = self->indices[0], last = --self->size * self->step;
+  if (self->size > 0) lk_pairs_sink(self, 0, self->keys[last], self->indices[last]);
   return least;
 }

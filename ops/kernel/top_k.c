@@ -1,7 +1,8 @@
-/* The largest or smallest elements along an axis. A turn is a line along it. The best elements so
- * far are a heap, with the worst of them at its root, which lies in the output itself: so there is
- * no scratch memory, and most elements are compared with the root alone. The heap has indices, or
- * ranks. */
+/* The largest or smallest elements along an axis. A turn is a line along it, which is looked at in
+ * pieces of the class of its type (element_ops.h), because elements are made keys (order.h) class by
+ * class. The best elements so far are a heap, with the worst of them at its root: most elements are
+ * compared with the root alone, many at a time. The heap has ranks, or pairs where keys have 64
+ * bits. It lies on the stack, and where it is too large for that, in the outputs. */
 #include "ops/kernel/top_k.h"
 
 #include <math.h>
@@ -9,11 +10,16 @@
 
 #include "base/team/look.h"
 #include "base/tensor.h"
+#include "ops/kernel/element_program.h"
 #include "ops/kernel/order.h"
 #include "ops/kernel/row_loops.h"
 #include "ops/kernel/sizes.h"
 
-enum { SHARED_ELEMENTS = 16 * 1024 };
+enum {
+  SHARED_ELEMENTS = 16 * 1024,
+  PIECE = 1024, /* elements that are looked at together, and of a heap on the stack */
+  AT_ONCE = 32  /* elements of which most are worse than all that were chosen */
+};
 
 /* A line of the data. */
 typedef struct axis_line {
@@ -21,6 +27,8 @@ typedef struct axis_line {
   const char *data;
   size_t step; /* bytes */
 } axis_line;
+
+/* ---- lines of any length: a heap of indices in the output ---- */
 
 /* Larger is better. */
 static uint64_t key_at(const axis_line *line, int64_t index) {
@@ -33,7 +41,8 @@ static bool is_worse(const void *context, int64_t a, int64_t b) {
   return key_a != key_b ? key_a < key_b : a > b;
 }
 
-static void choose(const axis_line *line, int64_t *indices) {
+/* False: it is stopped, and the indices are any. */
+static bool choose_indices(const axis_line *line, int64_t *indices) {
   const int64_t k = line->self->k, step = line->self->inner;
   const lk_heap heap = {indices, step, k, is_worse, line};
   for (int64_t i = 0; i < k; i++) indices[i * step] = i;
@@ -46,90 +55,194 @@ static void choose(const axis_line *line, int64_t *indices) {
       lk_heap_sink(&heap, 0, i);
       worst = key_at(line, indices[0]);
     }
-    if (end < line->self->count && lk_team_is_stopped()) return;
+    if (end < line->self->count && lk_team_is_stopped()) return false;
   }
   lk_heap_sort(heap);
+  return !lk_team_is_stopped();
 }
 
-/* ---- with ranks ---- */
+/* ---- by class ---- */
 
-/* The larger the better. */
-static uint64_t rank_at(const axis_line *line, int64_t index) {
-  const uint64_t key = lk_order_key(LK_F32, line->data + (size_t)index * line->step, 0);
-  return lk_rank_of(line->self->smallest ? key ^ UINT32_MAX : key, index);
-}
+/* Takes the elements from number `first` on into the heap, of which they are a part. The bits of
+ * `turn` are those that differ in the keys where the smallest are looked for. */
+typedef void fill_fn(const void *heap, const void *from, int64_t first, int64_t n, uint64_t turn);
+/* Puts what is better than the root in its place. */
+typedef void improve_fn(const void *heap, const void *from, int64_t first, int64_t n,
+                        uint64_t turn);
 
-/* Elements of a line, side by side, of which most are worse than all that were chosen. */
-enum { AT_ONCE = 32 };
-
-/* Whether one of AT_ONCE elements may be better than `worst`: without branches, so that the
- * compiler makes vectors of it. NaN in either may be. */
-static bool may_be_better(const float *from, float worst, bool smallest) {
-  int found = 0;
-  if (smallest) {
-    for (int i = 0; i < AT_ONCE; i++) found |= !(from[i] >= worst);
-  } else {
-    for (int i = 0; i < AT_ONCE; i++) found |= !(from[i] <= worst);
+/* Of a class: the key of an element, and an element of a key, which is compared with others. Of
+ * those in may_be_better without branches, so that the compiler makes vectors of it; NaN in either
+ * may be. */
+#define CLASS(s, type, heap, KEY, VALUE)                                                           \
+  static bool may_be_better_##s(const type *from, type worst, bool smallest) {                     \
+    int found = 0;                                                                                 \
+    if (smallest) {                                                                                \
+      for (int i = 0; i < AT_ONCE; i++) found |= !(from[i] >= worst);                              \
+    } else {                                                                                       \
+      for (int i = 0; i < AT_ONCE; i++) found |= !(from[i] <= worst);                              \
+    }                                                                                              \
+    return found != 0;                                                                             \
+  }                                                                                                \
+  static void fill_##s(const void *best, const void *from, int64_t first, int64_t n,               \
+                       uint64_t turn) {                                                            \
+    const type *x = from;                                                                          \
+    for (int64_t i = 0; i < n; i++) heap##_put(best, first + i, KEY(x[i]) ^ turn, first + i);      \
+  }                                                                                                \
+  static void improve_##s(const void *best, const void *from, int64_t first, int64_t n,            \
+                          uint64_t turn) {                                                         \
+    const type *x = from;                                                                          \
+    uint64_t worst = heap##_worst(best);                                                           \
+    for (int64_t i = 0, end; i < n; i = end) {                                                     \
+      end = lk_min(i + AT_ONCE, n);                                                                \
+      if (end - i == AT_ONCE && !may_be_better_##s(x + i, VALUE(worst ^ turn), turn != 0)) {       \
+        continue;                                                                                  \
+      }                                                                                            \
+      for (; i < end; i++) {                                                                       \
+        const uint64_t key = KEY(x[i]) ^ turn;                                                     \
+        if (key <= worst) continue; /* of equal ones, the first stays */                           \
+        heap##_sink(best, 0, key, first + i);                                                      \
+        worst = heap##_worst(best);                                                                \
+      }                                                                                            \
+    }                                                                                              \
   }
-  return found != 0;
+
+static void ranks_put(const lk_ranks *self, int64_t place, uint64_t key, int64_t index) {
+  self->items[place * self->step] = (int64_t)lk_rank_of(key, index);
+}
+static void ranks_sink(const lk_ranks *self, int64_t place, uint64_t key, int64_t index) {
+  lk_ranks_sink(self, place, lk_rank_of(key, index));
+}
+static uint64_t ranks_worst(const lk_ranks *self) {
+  return lk_ranks_at(self, 0) >> 32;
+}
+static uint64_t pairs_worst(const lk_pairs *self) {
+  return self->keys[0];
+}
+#define pairs_put lk_pairs_put
+#define pairs_sink lk_pairs_sink
+/* of integers whose sign is turned, of u32, and of u64 */
+#define KEY_I32(x) ((uint64_t)((uint32_t)(x) ^ UINT32_C(1) << 31))
+#define VALUE_I32(key) ((int32_t)((uint32_t)(key) ^ UINT32_C(1) << 31))
+#define KEY_I64(x) ((uint64_t)(x) ^ UINT64_C(1) << 63)
+#define VALUE_I64(key) ((int64_t)KEY_I64(key))
+#define KEY_SAME(x) ((uint64_t)(x))
+#define VALUE_U32(key) ((int64_t)(key))
+CLASS(f32, float, ranks, lk_order_key_f32, lk_order_f32_of)
+CLASS(i32, int32_t, ranks, KEY_I32, VALUE_I32)
+CLASS(u32, int64_t, ranks, KEY_SAME, VALUE_U32)
+CLASS(f64, double, pairs, lk_order_key_f64, lk_order_f64_of)
+CLASS(i64, int64_t, pairs, KEY_I64, VALUE_I64)
+CLASS(u64, uint64_t, pairs, KEY_SAME, KEY_SAME)
+
+typedef struct class_loops {
+  fill_fn *fill;
+  improve_fn *improve;
+} class_loops;
+
+static class_loops loops_of(uint32_t dtype) {
+  static const class_loops table[] = {[LK_ELEMENT_F32] = {fill_f32, improve_f32},
+                                      [LK_ELEMENT_F64] = {fill_f64, improve_f64},
+                                      [LK_ELEMENT_I32] = {fill_i32, improve_i32},
+                                      [LK_ELEMENT_I64] = {fill_i64, improve_i64},
+                                      [LK_ELEMENT_U64] = {fill_u64, improve_u64}};
+  return dtype == LK_U32 ? (class_loops){fill_u32, improve_u32} : table[lk_element_class_of(dtype)];
 }
 
-/* One of a line side by side. False: what was found is NaN, which of the smallest is the last. */
+/* ---- a line ---- */
+
+/* Elements of a line, of their class: where they are, or in a piece. */
+static const void *take(const axis_line *line, int64_t first, int64_t n, void *piece) {
+  const uint32_t dtype = line->self->dtype;
+  const char *from = line->data + (size_t)first * line->step;
+  if (line->step == lk_dtype_size(dtype) && lk_element_is_of_class(dtype)) return from;
+  const lk_element_args args = {.to = {piece, 0},
+                                .a = {(char *)(uintptr_t)from, 0},
+                                .rows = 1,
+                                .cols = n,
+                                .stride = (int64_t)line->step};
+  lk_element_loops_for((uint32_t)lk_isa_get())->load[dtype](&args);
+  return piece;
+}
+
+/* One of a line that lies as its class does. False: what was found is NaN, which of the smallest is
+ * the last. */
 static bool choose_one(const axis_line *line, int64_t *index) {
-  const float *data = (const float *)(const void *)line->data;
-  lk_largest_fn *largest = lk_row_loops_get(lk_isa_get())->largest[LK_ELEMENT_F32];
+  const uint32_t dtype = line->self->dtype;
+  const char *data = line->data;
+  lk_largest_fn *largest = lk_row_loops_get(lk_isa_get())->largest[lk_element_class_of(dtype)];
   largest(data, line->self->count, 1, 1, line->self->smallest, index);
-  return !isnan(data[*index]);
+  return !(dtype == LK_F32 && isnan(((const float *)(const void *)data)[*index])) &&
+         !(dtype == LK_F64 && isnan(((const double *)(const void *)data)[*index]));
 }
 
-/* Looks for better elements among those from `first` to `last` - 1. */
-static void improve(const axis_line *line, lk_ranks *best, int64_t first, int64_t last) {
-  const float *data = (const float *)(const void *)line->data;
-  const bool is_dense = line->step == sizeof *data;
-  for (int64_t i = first, end; i < last; i = end) {
-    end = lk_min(i + AT_ONCE, last);
-    if (is_dense && end - i == AT_ONCE &&
-        !may_be_better(data + i, data[lk_rank_index(lk_ranks_at(best, 0))], line->self->smallest)) {
-      continue;
-    }
-    for (; i < end; i++) {
-      const uint64_t rank = rank_at(line, i);
-      if (rank > lk_ranks_at(best, 0)) lk_ranks_sink(best, 0, rank);
-    }
+static void make(lk_ranks *ranks, lk_pairs *pairs, bool has_pairs) {
+  if (has_pairs) {
+    lk_pairs_make(pairs);
+  } else {
+    lk_ranks_make(ranks);
   }
 }
 
 /* Ranks become indices: the worst goes to the end. */
-static void sort_ranks(lk_ranks *best) {
+static void sort_ranks(lk_ranks *best, int64_t *indices, int64_t step) {
   while (best->size > 0) {
     const int64_t end = best->size > LK_LOOK_FEW ? best->size - LK_LOOK_FEW : 0;
     while (best->size > end) {
-      const uint64_t worst = lk_ranks_take(best);
-      best->items[best->size * best->step] = lk_rank_index(worst);
+      const int64_t worst = lk_rank_index(lk_ranks_take(best));
+      indices[best->size * step] = worst;
+    }
+    if (end > 0 && lk_team_is_stopped()) return;
+  }
+}
+static void sort_pairs(lk_pairs *best, int64_t *indices, int64_t step) {
+  while (best->size > 0) {
+    const int64_t end = best->size > LK_LOOK_FEW ? best->size - LK_LOOK_FEW : 0;
+    while (best->size > end) {
+      const int64_t worst = lk_pairs_take(best);
+      indices[best->size * step] = worst;
     }
     if (end > 0 && lk_team_is_stopped()) return;
   }
 }
 
-static void choose_by_rank(const axis_line *line, int64_t *indices) {
-  const int64_t k = line->self->k, step = line->self->inner, count = line->self->count;
-  if (k == 1 && line->step == sizeof(float) && choose_one(line, indices)) return;
-  lk_ranks best = {indices, step, k};
-  for (int64_t i = 0; i < k; i++) indices[i * step] = (int64_t)rank_at(line, i);
-  lk_ranks_make(&best);
-  for (int64_t i = k, end; i < count; i = end) {
-    end = lk_look_part(i, count, LK_LOOK_FEW); /* each may be better than those before */
-    improve(line, &best, i, end);
-    if (end < count && lk_team_is_stopped()) return;
+/* `values`: memory for as many as `indices`, of 8 bytes where elements have so many. False: it is
+ * stopped, and the indices are any. */
+static bool choose(const axis_line *line, char *values, int64_t *indices) {
+  _Alignas(64) uint64_t piece[PIECE], near_keys[PIECE];
+  int64_t near_indices[PIECE];
+  const lk_top_k *self = line->self;
+  const int64_t k = self->k, step = self->inner, count = self->count;
+  const bool has_pairs = lk_dtype_size(self->dtype) == sizeof(uint64_t), is_near = k <= PIECE;
+  if (k == 1 && step == 1 && lk_element_is_of_class(self->dtype) && choose_one(line, indices)) {
+    return !lk_team_is_stopped();
   }
-  sort_ranks(&best);
+  uint64_t *keys = is_near ? near_keys : (uint64_t *)(void *)values;
+  lk_ranks ranks = {is_near ? near_indices : indices, is_near ? 1 : step, k};
+  lk_pairs pairs = {keys, ranks.items, ranks.step, k};
+  const void *best = has_pairs ? (const void *)&pairs : &ranks;
+  const class_loops loops = loops_of(self->dtype);
+  const uint64_t turn = !self->smallest ? 0 : has_pairs ? UINT64_MAX : UINT32_MAX;
+  for (int64_t first = 0, n; first < count; first += n) {
+    n = lk_min(PIECE, (first < k ? k : count) - first);
+    const void *from = take(line, first, n, piece);
+    (first < k ? loops.fill : loops.improve)(best, from, first, n, turn);
+    if (first + n == k) make(&ranks, &pairs, has_pairs);
+    if (first + n < count && lk_team_is_stopped()) return false;
+  }
+  if (has_pairs) {
+    sort_pairs(&pairs, indices, step);
+  } else {
+    sort_ranks(&ranks, indices, step);
+  }
+  return k <= LK_LOOK_FEW || !lk_team_is_stopped();
 }
 
 static void choose_lines(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_top_k *self = loop->params;
   const size_t size = lk_dtype_size(self->dtype);
-  const bool has_ranks = self->dtype == LK_F32 && self->count < UINT32_MAX;
+  /* others have no place for their keys, or ranks for their indices */
+  const bool has_heap = size == sizeof(uint64_t) || self->count < UINT32_MAX;
   for (int64_t turn = begin; turn < end; turn++) {
     const int64_t outer = turn / self->inner, inner = turn % self->inner;
     const int64_t from = outer * self->count * self->inner + inner;
@@ -139,13 +252,7 @@ static void choose_lines(const void *arg, int64_t begin, int64_t end) {
                             .step = (size_t)self->inner * size};
     char *values = (char *)loop->pointers[1] + (size_t)to * size;
     int64_t *indices = (int64_t *)loop->pointers[2] + to;
-    if (has_ranks) {
-      choose_by_rank(&line, indices);
-    } else {
-      choose(&line, indices);
-    }
-    /* what is stopped, which only long lines are, may have left ranks in the place of indices */
-    if (self->count > LK_LOOK_FEW && lk_team_is_stopped()) return;
+    if (!(has_heap ? choose(&line, values, indices) : choose_indices(&line, indices))) return;
     for (int64_t i = 0, next; i < self->k; i = next) {
       next = lk_look_part(i, self->k, LK_LOOK_FEW);
       for (int64_t j = i; j < next; j++) {
