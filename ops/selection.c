@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/kernel/selection.h"
+#include "ops/kernel/unique.h"
 #include "ops/plan/planner.h"
 
 /* A dimension that follows from data: `most` where a plan is made, else unknown. */

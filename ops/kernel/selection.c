@@ -9,12 +9,6 @@
 #include "ops/kernel/order.h"
 #include "ops/kernel/sizes.h"
 
-static int64_t multiply(const int64_t *dims, uint32_t first, uint32_t end) {
-  int64_t product = 1;
-  for (uint32_t i = first; i < end; i++) product *= dims[i];
-  return product;
-}
-
 /* Whether to leave the rest undone, which is looked at now and then. */
 static bool is_stopped_at(int64_t index) {
   return index % LK_LOOK_FEW == 0 && lk_team_is_stopped();
@@ -83,7 +77,7 @@ lk_status lk_non_zero_kernel(const void *params, void *const *pointers, lk_error
   const uint64_t mask = mask_of(self->dtype);
   const char *data = pointers[0];
   int64_t *to = pointers[1], *dims = pointers[2], count = 0, place = 0;
-  const int64_t elements = multiply(self->dims, 0, self->rank);
+  const int64_t elements = lk_multiply_dims(self->dims, 0, self->rank);
   for (int64_t i = 0; i < elements && !lk_team_is_stopped(); i += PIECE) {
     count += loops.count(data + (size_t)i * size, lk_min(PIECE, elements - i), mask);
   }
@@ -117,7 +111,7 @@ lk_status lk_compress_kernel(const void *params, void *const *pointers, lk_error
   const char *from = pointers[0];
   char *to = pointers[2];
   int64_t *dims = pointers[3];
-  const int64_t outer = multiply(self->dims, 0, self->axis), n = self->dims[self->axis];
+  const int64_t outer = lk_multiply_dims(self->dims, 0, self->axis), n = self->dims[self->axis];
   const int64_t length = lk_min(n, self->length);
   int64_t runs = 0; /* of slices that are chosen, or not */
   memcpy(dims, self->dims, self->rank * sizeof dims[0]);
@@ -133,91 +127,6 @@ lk_status lk_compress_kernel(const void *params, void *const *pointers, lk_error
       const size_t bytes = (size_t)(end - i) * self->block;
       lk_copy_long(to, from + (size_t)i * self->block, bytes);
       to += bytes;
-    }
-  }
-  return LK_OK;
-}
-
-/* ---- slices that differ ---- */
-
-typedef struct slices {
-  const lk_unique *self;
-  const char *data;
-  int64_t outer, count, inner;
-  size_t size;
-} slices;
-
-/* As their first elements that differ are ordered; those that are stopped, in any way. */
-static int compare(const slices *all, int64_t a, int64_t b) {
-  const uint32_t dtype = all->self->dtype;
-  for (int64_t o = 0; o < all->outer && !lk_look_after(o, LK_LOOK_EACH); o++) {
-    for (int64_t i = 0; i < all->inner && !lk_look_after(i, LK_LOOK_EACH); i++) {
-      const uint64_t key_a = lk_order_key(dtype, all->data, (o * all->count + a) * all->inner + i);
-      const uint64_t key_b = lk_order_key(dtype, all->data, (o * all->count + b) * all->inner + i);
-      if (key_a != key_b) return key_a < key_b ? -1 : 1;
-    }
-  }
-  return 0;
-}
-
-static bool is_larger(const void *context, int64_t a, int64_t b) {
-  const int order = compare(context, a, b);
-  return order != 0 ? order > 0 : a > b;
-}
-
-static bool is_later(const void *context, int64_t a, int64_t b) {
-  const int64_t *first = context;
-  return first[a] > first[b];
-}
-
-lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  const lk_unique *self = params;
-  int64_t *first = pointers[2], *inverse = pointers[3], *counts = pointers[4];
-  int64_t *order = pointers[5], *dims = pointers[6], groups = 0, copied = 0;
-  const slices all = {.self = self,
-                      .data = pointers[0],
-                      .outer = multiply(self->dims, 0, self->axis),
-                      .count = self->dims[self->axis],
-                      .inner = multiply(self->dims, self->axis + 1, self->rank),
-                      .size = lk_dtype_size(self->dtype)};
-  for (int64_t i = 0; i < all.count; i++) order[i] = i;
-  const lk_heap heap = {order, 1, all.count, is_larger, &all};
-  lk_heap_make(&heap);
-  lk_heap_sort(heap);
-  for (int64_t i = 0; i < all.count && !is_stopped_at(i + 1); i++) {
-    const bool is_new = i == 0 || compare(&all, order[i - 1], order[i]) != 0;
-    if (is_new) {
-      first[groups] = order[i];
-      counts[groups++] = 0;
-    }
-    inverse[order[i]] = groups - 1;
-  }
-  if (lk_team_is_stopped()) return LK_OK; /* not all have a group */
-  /* order: of the groups, as they come out; then counts: the place of each group */
-  for (int64_t g = 0; g < groups; g++) order[g] = g;
-  const lk_heap by_place = {order, 1, groups, is_later, first};
-  if (!self->sorted) {
-    lk_heap_make(&by_place);
-    lk_heap_sort(by_place);
-  }
-  for (int64_t g = 0; g < groups && !is_stopped_at(g + 1); g++) counts[order[g]] = g;
-  for (int64_t g = 0; g < groups && !is_stopped_at(g + 1); g++) order[g] = first[order[g]];
-  if (lk_team_is_stopped()) return LK_OK; /* not all groups have a place */
-  if (groups > 0) memcpy(first, order, (size_t)groups * sizeof first[0]);
-  for (int64_t i = 0; i < all.count && !is_stopped_at(i + 1); i++) inverse[i] = counts[inverse[i]];
-  if (groups > 0) memset(counts, 0, (size_t)groups * sizeof counts[0]);
-  if (lk_team_is_stopped()) return LK_OK;
-  for (int64_t i = 0; i < all.count && !is_stopped_at(i + 1); i++) counts[inverse[i]]++;
-  memcpy(dims, self->dims, self->rank * sizeof dims[0]);
-  dims[self->axis] = groups;
-  if (self->n_outputs > 1) dims[LK_MAX_RANK] = groups;
-  if (self->n_outputs > 3) dims[3 * LK_MAX_RANK] = groups;
-  const size_t block = (size_t)all.inner * all.size;
-  char *to = pointers[1];
-  for (int64_t o = 0; o < all.outer && block > 0; o++) {
-    for (int64_t g = 0; g < groups && !is_stopped_at(++copied); g++, to += block) {
-      lk_copy_long(to, all.data + (size_t)(o * all.count + first[g]) * block, block);
     }
   }
   return LK_OK;

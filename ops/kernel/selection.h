@@ -31,20 +31,6 @@ typedef struct lk_compress {
  * dimensions [rank]. */
 lk_status lk_compress_kernel(const void *params, void *const *pointers, lk_error *error);
 
-/* ---- slices that differ ---- */
-
-typedef struct lk_unique {
-  uint32_t dtype, rank, axis; /* of a flat tensor: rank 1 */
-  uint32_t n_outputs;         /* that are wanted: slices, first places, numbers, counts */
-  bool sorted;                /* ascending; else in the order in which they come first */
-  int64_t dims[LK_MAX_RANK];
-} lk_unique;
-
-/* Params: lk_unique. Pointers: data; slices (up to all of the data); int64_t [dims[axis]] of each:
- * where each slice comes first, which one each of the data is, how many there are, and scratch;
- * dimensions [n_outputs][LK_MAX_RANK], where those of the third output are there already. */
-lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *error);
-
 /* ---- boxes that do not overlap better ones ---- */
 
 typedef struct lk_non_max {

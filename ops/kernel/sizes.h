@@ -18,3 +18,9 @@ static inline int64_t lk_multiply_up_to_most(int64_t a, int64_t b) {
 static inline int64_t lk_div_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
+/* Of the dimensions `first` to `end` - 1. */
+static inline int64_t lk_multiply_dims(const int64_t *dims, uint32_t first, uint32_t end) {
+  int64_t product = 1;
+  for (uint32_t i = first; i < end; i++) product *= dims[i];
+  return product;
+}

@@ -9,6 +9,7 @@
 extern "C" {
 #include "ops/kernel/order.h"
 #include "ops/kernel/selection.h"
+#include "ops/kernel/unique.h"
 }
 
 namespace {
