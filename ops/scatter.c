@@ -34,6 +34,7 @@ static lk_status plan_updates(lk_planner *planner, lk_indexed *step, uint32_t op
   LK_RETURN_NOT_OK(lk_planner_input(planner, INDICES, LK_LAYOUT_PLAIN, &indices, error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, UPDATES, LK_LAYOUT_PLAIN, &updates, error));
   step->combine = lk_combine_find(to.desc.dtype, (lk_combine_op)op);
+  step->combine_each = lk_combine_find_each(to.desc.dtype, (lk_combine_op)op);
   return lk_plan_scatter(planner, step, &to, &indices, &updates, error);
 }
 

@@ -20,3 +20,9 @@ typedef void lk_combine_fn(void *restrict to, const void *restrict from, int64_t
 /* Of elements of a type; NULL for LK_COMBINE_NONE. Integers wrap around; NaN on either side stays;
  * of bool, add and max are `or`, the others `and`. */
 lk_combine_fn *lk_combine_find(uint32_t dtype, lk_combine_op op);
+
+/* Elements of `data`, `at` bytes from its beginning, each with one of `from`, which lie `step`
+ * bytes apart: one by one, since places may be equal. */
+typedef void lk_combine_each_fn(char *data, const int64_t *at, const char *from, int64_t step,
+                                int64_t count);
+lk_combine_each_fn *lk_combine_find_each(uint32_t dtype, lk_combine_op op);

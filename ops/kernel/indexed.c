@@ -152,11 +152,33 @@ static bool is_along_line(const lk_indexed *self) {
          self->strides[0] == block;
 }
 
-static void combine_long(const lk_indexed *self, char *data, const char *value) {
+static void combine_block(const lk_indexed *self, char *data, const char *value) {
   const int64_t size = (int64_t)self->block / lk_max(1, self->elements);
   for (int64_t i = 0, end; i < self->elements && !lk_look_after(i, LK_LOOK_EACH); i = end) {
     end = lk_look_part(i, self->elements, LK_LOOK_EACH);
     self->combine(data + i * size, value + i * size, end - i);
+  }
+}
+
+/* One index each, of blocks that are elements: some of them are found before they are combined. */
+static void combine_elements(indexing *loop, const position *p, int64_t count) {
+  enum { AT_ONCE = 64 };
+  const lk_indexed *self = loop->self;
+  const uint32_t last = self->rank - 1;
+  const char *values = loop->values + p->values;
+  int64_t at[AT_ONCE], found = 0;
+  for (int64_t i = 0, first = 0; i < count; i++) {
+    const int64_t place = p->index + i * self->index[last], size = self->sizes[0];
+    const int64_t given = index_at(self, loop->indices, place);
+    const int64_t index = given < 0 ? given + size : given;
+    const bool is_inside = (uint64_t)index < (uint64_t)size;
+    if (is_inside) at[found++] = i * self->data[last] + index * self->strides[0];
+    if (is_inside && found < AT_ONCE && i + 1 < count) continue;
+    self->combine_each(loop->data + p->data, at, values + first * self->values[last],
+                       self->values[last], found);
+    if (!is_inside) (void)find_block(loop, place, 0); /* notes it */
+    first = i + 1;
+    found = 0;
   }
 }
 
@@ -183,7 +205,7 @@ static inline __attribute__((always_inline)) void move_blocks(indexing *loop, co
     if ((uint64_t)index >= (uint64_t)size) {
       (void)find_block(loop, place, 0); /* notes it */
     } else if (combine != NULL) {
-      combine_long(self, data + index * stride, value);
+      combine_block(self, data + index * stride, value);
     } else if (scatters) {
       lk_copy_long(data + index * stride, value, block);
     } else {
@@ -202,7 +224,7 @@ static void move_any(indexing *loop, const position *p, int64_t count) {
     char *data = loop->data + p->data + i * self->data[last] + block;
     char *value = loop->values + p->values + i * self->values[last];
     if (self->combine != NULL) {
-      combine_long(self, data, value);
+      combine_block(self, data, value);
     } else {
       lk_copy_long(self->scatters ? data : value, self->scatters ? value : data, self->block);
     }
@@ -213,6 +235,8 @@ static void move_run(indexing *loop, const position *p, int64_t count) {
   const lk_indexed *self = loop->self;
   if (self->n_axes != 1 || uses_shift(self)) {
     move_any(loop, p, count);
+  } else if (self->combine != NULL && self->elements == 1) {
+    combine_elements(loop, p, count);
   } else if (self->block == 4 && self->wide && is_along_line(self)) { /* where a call is dear */
     move_blocks(loop, p, count, 4, true, true);
   } else if (self->block == 4 && self->wide) {

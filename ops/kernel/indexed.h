@@ -22,17 +22,18 @@ typedef enum lk_index_rule {
 } lk_index_rule;
 
 typedef struct lk_indexed {
-  size_t block;           /* bytes */
-  int64_t elements;       /* of a block */
-  uint32_t rule;          /* lk_index_rule */
-  uint32_t rank;          /* of the space of slots; at most LK_MAX_RANK */
-  uint32_t n_axes;        /* indices of a slot */
-  uint32_t axis;          /* which axis of the data the first one is, for messages */
-  uint32_t shift;         /* a dimension of slots */
-  bool wide;              /* indices are i64, else i32 */
-  bool scatters;          /* the values go into the data */
-  lk_combine_fn *combine; /* NULL: they replace what is there */
-  int64_t values_offset;  /* bytes */
+  size_t block;                     /* bytes */
+  int64_t elements;                 /* of a block */
+  uint32_t rule;                    /* lk_index_rule */
+  uint32_t rank;                    /* of the space of slots; at most LK_MAX_RANK */
+  uint32_t n_axes;                  /* indices of a slot */
+  uint32_t axis;                    /* which axis of the data the first one is, for messages */
+  uint32_t shift;                   /* a dimension of slots */
+  bool wide;                        /* indices are i64, else i32 */
+  bool scatters;                    /* the values go into the data */
+  lk_combine_fn *combine;           /* NULL: they replace what is there */
+  lk_combine_each_fn *combine_each; /* of blocks of one element; NULL with the other */
+  int64_t values_offset;            /* bytes */
   /* ---- by lk_indexed_plan ---- */
   bool shared;
   int64_t slots, turns, unit; /* unit: slots of a turn */
