@@ -1,10 +1,13 @@
 /* Matrix products of any rank and strides. */
 #include "ops/kernel/matmul.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/team/look.h"
 #include "base/team/team.h"
 #include "ops/kernel/bits_panels.h"
 #include "ops/kernel/kernel.h"
@@ -14,6 +17,10 @@
 
 /* So few rows read the right operand sooner than it is packed: by its rows, by its columns. */
 enum { FEW_ROWS = 32, FEW_DOTS = 4 };
+/* Elements of a right operand that one row reads sooner than it is prepared for anything else. */
+enum { FEW_WEIGHTS = 4096 };
+/* Rows that are multiplied by one column together, and so much of it. */
+enum { LINES = 128, LINE_PART = LK_LOOK_EACH / LINES };
 /* So few rows take numbers of few bits one by one; more have them unpacked. */
 enum { FEW_SUMS = LK_INTEGER_BITS_ROWS };
 /* Parts of a product by few bits that have scratch memory of their own. */
@@ -49,7 +56,14 @@ void lk_matmul_plan(lk_matmul *self) {
                    self->b_k == 1 && self->b_column != 1;
   self->sums_bits =
       self->b_is_bits && self->left_bytes == 0 && self->a_k == 1 && self->rows <= FEW_SUMS;
+  self->has_lines =
+      !self->b_is_packed && self->columns == 1 && self->k > 0 && self->a_k == 1 && self->b_k == 1;
+  self->has_sums = !self->b_is_packed && self->rows == 1 && self->k > 0 && self->a_k == 1 &&
+                   self->b_column == 1 && self->columns > 1 &&
+                   self->columns <= FEW_WEIGHTS / self->k && !self->has_bias && !self->has_chain &&
+                   self->low == -INFINITY && self->high == INFINITY;
   if (self->b_is_bits) lk_product_plan_made(&self->product);
+  if (self->has_lines) self->first_packed = self->product.panels;
   if (self->has_dots) self->first_packed = self->product.panels;
   if (self->b_is_packed || self->b_column != 1 || self->rows > FEW_ROWS) return;
   /* of several rows, a panel that is not whole would be read beyond its columns */
@@ -96,7 +110,7 @@ static int64_t left_size(const lk_matmul *self) {
 
 int64_t lk_matmul_scratch_size(const lk_matmul *self) {
   if (self->b_is_bits) return left_size(self) + slots(self) * slot_size(self);
-  if (self->b_is_packed || self->first_packed == self->product.panels) return 0;
+  if (self->b_is_packed || self->has_sums || self->first_packed == self->product.panels) return 0;
   return self->b_matrices * lk_matmul_packed_size(self);
 }
 
@@ -204,15 +218,16 @@ static void put_sums(const lk_matmul *self, const operands *read, int64_t at, in
   }
 }
 
-/* What follows the sums of a panel: a product without elements. */
-static void end_sums(const lk_matmul *self, const operands *read, int64_t batch, int64_t panel) {
+/* What follows the sums of a task, a panel or some rows of one: a product without elements. */
+static void end_sums(const lk_matmul *self, const operands *read, int64_t batch, int64_t task,
+                     int64_t rows) {
   lk_product ends = self->product;
   operands of_ends = *read;
   ends.k = ends.k_block = 0;
-  ends.row_block = self->rows;
+  ends.row_block = rows;
   ends.panel_block = 1;
   of_ends.residual = read->c;
-  do_task(self, &ends, &of_ends, batch, panel, NULL, NULL);
+  do_task(self, &ends, &of_ends, batch, task, NULL, NULL);
 }
 
 /* Elements are products of a row and a column. A task is a panel of a batch. */
@@ -231,7 +246,56 @@ static void do_dots(const void *arg, int64_t begin, int64_t end) {
     loops->dots(rows, self->rows, read.b + at.b + first * self->b_column, self->b_column, columns,
                 self->k, sums, width);
     put_sums(self, &read, at.c + first, self->rows, columns, sums, width);
-    end_sums(self, &read, i / panels, i % panels);
+    end_sums(self, &read, i / panels, i % panels, self->rows);
+  }
+}
+
+/* Elements are products of a row and the only column. A task is some rows of a batch. */
+static int64_t line_tasks(const lk_matmul *self) {
+  return lk_div_up(self->rows, LINES);
+}
+
+static void do_lines(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_matmul *self = loop->params;
+  const lk_attend_loops *loops = &lk_row_loops_get(self->isa)->attend;
+  const operands read = read_pointers(self, loop->pointers);
+  const int64_t tasks = line_tasks(self);
+  const bool has_end =
+      self->has_bias || self->has_chain || self->low != -INFINITY || self->high != INFINITY;
+  for (int64_t i = begin; i < end; i++) {
+    const lk_matmul_place at = lk_matmul_find_place(self, i / tasks);
+    const int64_t first = i % tasks * LINES, rows = lk_min(LINES, self->rows - first);
+    float sums[LINES] = {0}, parts[LINES];
+    for (int64_t k = 0; k < self->k && !(k > 0 && lk_team_is_stopped()); k += LINE_PART) {
+      const float *column = read.b + at.b + k, *lines = read.a + at.a + first * self->a_row + k;
+      loops->dots(&column, 1, lines, self->a_row, rows, lk_min(LINE_PART, self->k - k), parts,
+                  LINES);
+      for (int64_t r = 0; r < rows; r++) sums[r] += parts[r];
+    }
+    if (self->c_row == 1 && read.residual == NULL) {
+      memcpy(read.c + at.c + first, sums, (size_t)rows * sizeof *sums);
+    } else {
+      put_sums(self, &read, at.c + first * self->c_row, rows, 1, sums, 1);
+    }
+    if (has_end) end_sums(self, &read, i / tasks, i % tasks, LINES);
+  }
+}
+
+/* Elements are sums of rows of the right operand. A task is a batch. */
+static void do_sums(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_matmul *self = loop->params;
+  const lk_attend_loops *loops = &lk_row_loops_get(self->isa)->attend;
+  const operands read = read_pointers(self, loop->pointers);
+  for (int64_t i = begin; i < end; i++) {
+    const lk_matmul_place at = lk_matmul_find_place(self, i);
+    float *to = read.c + at.c;
+    for (int64_t n = 0; n < self->columns; n++) {
+      to[n] = read.residual != NULL ? read.residual[at.c + n] : 0;
+    }
+    loops->weigh(read.a + at.a, self->a_row, 1, read.b + at.b, self->b_k, self->k, self->columns,
+                 &to);
   }
 }
 
@@ -268,7 +332,7 @@ static void multiply_bytes(const lk_matmul *self, const operands *read, int64_t 
     lk_bits_panels_multiply(of_bits->panels, of_bits->loops, read->scratch, row, rows, panel, sums);
     put_sums(self, read, row * self->c_row + first, rows, columns, sums, width);
   }
-  end_sums(self, read, 0, panel);
+  end_sums(self, read, 0, panel, self->rows);
 }
 
 /* By rows as they are. */
@@ -279,7 +343,7 @@ static void sum_bits(const lk_matmul *self, const operands *read, int64_t batch,
   lk_bits_panels_sum(of_bits->panels, of_bits->loops, read->a + at.a, self->a_row, self->rows,
                      panel, sums);
   put_sums(self, read, at.c + first, self->rows, lk_min(width, self->columns - first), sums, width);
-  end_sums(self, read, batch, panel);
+  end_sums(self, read, batch, panel, self->rows);
 }
 
 /* A task is a panel, see lk_product_plan_made. */
@@ -327,6 +391,12 @@ lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *
       lk_product_of_rows_is_shared(lk_product_operations(product, self->batches), self->rows);
   (void)error;
   if (self->b_is_bits) return multiply_by_bits(self, is_shared, pointers);
+  if (self->has_sums) {
+    return lk_kernel_turns(self->batches, is_shared, do_sums, self, pointers);
+  }
+  if (self->has_lines) {
+    return lk_kernel_turns(self->batches * line_tasks(self), is_shared, do_lines, self, pointers);
+  }
   if (self->has_dots) {
     return lk_kernel_turns(self->batches * product->panels, is_shared, do_dots, self, pointers);
   }

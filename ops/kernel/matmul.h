@@ -3,7 +3,8 @@
  *
  * The right operand is packed in panels (product.h): once, where it is constant; else at the
  * beginning of each run, into scratch memory, but for what few rows can read as it lies. Where that
- * is transposed, its columns are multiplied one by one.
+ * is transposed, its columns are multiplied one by one, and by one column the rows are. Many small
+ * products of one row each are sums of rows of the right operand.
  *
  * Bound: 2 * batches * rows * columns * k operations, or the bytes of the right operand where there
  * are few rows.
@@ -41,6 +42,8 @@ typedef struct lk_matmul {
   int64_t batches, b_matrices; /* of the right operand, those that differ */
   int64_t first_packed;        /* panels before it are read as they lie */
   bool has_dots;  /* elements are products of rows and columns, which lie side by side in memory */
+  bool has_lines; /* the same, of a right operand of one column, by which rows are multiplied */
+  bool has_sums;  /* elements are sums of a few rows of the right operand, and nothing follows */
   bool sums_bits; /* of b_is_bits: rows are multiplied by numbers that are never unpacked */
   /* ---- the last member: only `batch_rank` of them matter ---- */
   lk_matmul_batch batch[LK_MAX_RANK];
