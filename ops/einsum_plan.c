@@ -287,8 +287,10 @@ static lk_status multiply_matrices(const contraction *self, view *a, view *b,
   return lk_plan_product(self->planner, &matmul, &a->operand, &b->operand, &to, error);
 }
 
-/* The output's order is that of a product, or of one with the operands the other way round. */
+/* The output's order is that of a product, or of one with the operands the other way round. Of one
+ * row or one column, it is both; what the inputs' order says is then as good. */
 static bool goes_backwards(const contraction *self, const product_labels *labels) {
+  if (labels->rows.n == 0 || labels->columns.n == 0) return false;
   label_list order = labels->batch;
   append(&order, &labels->columns, ~UINT64_C(0));
   append(&order, &labels->rows, ~UINT64_C(0));
