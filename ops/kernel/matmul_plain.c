@@ -10,6 +10,8 @@ enum {
   BLOCK_ROWS = 128,
   BLOCK_PANELS = 8,
   BLOCK_K = 128,
+  FEW_COLUMNS = 3, /* so few are multiplied one by one, where a panel has 16 and more; of f64 */
+  FEW_WIDE = 2,
   FEW_ROWS = 8 /* so few read the right operand sooner than it is copied */
 };
 
@@ -29,6 +31,7 @@ void lk_matmul_plain_plan(const lk_matmul *of, uint32_t dtype, lk_isa isa, lk_ma
   const lk_row_loops *loops = lk_row_loops_get(isa);
   const lk_plain_type type = type_of(dtype);
   out->run = loops->product[type];
+  out->run_column = of->columns <= FEW_COLUMNS && of->a_k == 1 ? loops->product_column[type] : NULL;
   out->size = type == LK_PLAIN_U32 ? 4 : 8;
   out->panel = loops->product_panel / out->size;
   out->of = *of;
@@ -95,6 +98,27 @@ static void do_block(const lk_matmul_plain *self, const block *at) {
   }
 }
 
+/* The same of a few columns, each of which is brought side by side. */
+static void do_columns(const lk_matmul_plain *self, const block *at) {
+  const lk_matmul *of = &self->of;
+  _Alignas(64) char copy[BLOCK_K * LK_PLAIN_PANEL];
+  lk_plain_tile tile = {.b = copy, .a_row = of->a_row, .c_row = of->c_row, .rows = at->rows};
+  for (int64_t k = 0; k < of->k; k += BLOCK_K) {
+    const char *b = at->b + k * of->b_k * self->size;
+    tile.k = lk_min(of->k - k, BLOCK_K);
+    tile.a = at->a + k * self->size;
+    tile.adds = k > 0;
+    for (int64_t column = 0; column < of->columns; column++) {
+      const char *from = b + column * of->b_column * self->size;
+      for (int64_t i = 0; i < tile.k; i++) {
+        memcpy(copy + i * self->size, from + i * of->b_k * self->size, (size_t)self->size);
+      }
+      tile.c = at->c + column * self->size;
+      self->run_column(&tile);
+    }
+  }
+}
+
 static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   const lk_kernel_loop *loop = arg;
   const lk_matmul_plain *self = loop->params;
@@ -113,7 +137,7 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
                       .rows = lk_min(of->rows - row, BLOCK_ROWS),
                       .begin_column = column,
                       .end_column = lk_min(of->columns, column + width)};
-    do_block(self, &at);
+    (self->run_column != NULL ? do_columns : do_block)(self, &at);
   }
 }
 

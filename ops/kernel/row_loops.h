@@ -213,6 +213,7 @@ typedef struct lk_row_loops {
   lk_lrn_fn *lrn_rows, *lrn_columns;
   lk_norm_row_fn *norm_row;
   lk_plain_product_fn *product[LK_PLAIN_TYPES];
+  lk_plain_product_fn *product_column[LK_PLAIN_TYPES]; /* one column; steps along k are 1 */
   int64_t product_panel; /* bytes */
 } lk_row_loops;
 
