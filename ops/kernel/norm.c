@@ -16,8 +16,9 @@ static void run_rows(const void *arg, int64_t first, int64_t end) {
   const float *bias = self->has_bias ? *next++ : NULL;
   float *mean = self->has_mean ? *next++ : NULL;
   float *deviation = self->has_deviation ? *next++ : NULL;
+  const int64_t scales = self->n / self->inner;
   for (int64_t r = first; r < end; r++) {
-    const int64_t at = r % self->period * (self->n / self->inner);
+    const int64_t at = self->period == 1 ? 0 : r % self->period * scales;
     const lk_norm_row row = {.from = from + r * self->n,
                              .to = to + r * self->n,
                              .scale = scale != NULL ? scale + at : NULL,
