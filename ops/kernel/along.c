@@ -15,7 +15,7 @@
 enum {
   MAX_ALONE = 65536, /* elements that are worth a second thread */
   PIECE = 4096,      /* elements */
-  SHORT_ROW = 32,    /* elements of rows that are transposed, at most */
+  SHORT_ROW = 96,    /* elements of rows that are transposed, at most */
   LONG_RUN = 1 << 20 /* elements between two looks at what may stop it */
 };
 

@@ -17,6 +17,8 @@
 #define LANES 16
 /* Elements that are brought to their class at a time; of columns, so many rows. */
 enum { PIECE = 4096, PIECE_ROWS = PIECE / LK_REDUCE_COLUMNS };
+/* Elements of rows that are transposed, at most: in any order, and in that of columns. */
+enum { SHORT_ROW = 32, SHORTEST_ROW = LK_REDUCE_LANES - 1 };
 
 /* ---- planning ---- */
 
@@ -55,6 +57,27 @@ static uint32_t computed_as(uint32_t dtype) {
   return dtype == LK_BOOL ? LK_U8 : dtype;
 }
 
+/* Each result is that of one row, and all of them lie the same distance apart. */
+static bool is_rows(const lk_reduce *self) {
+  return self->is_row && self->n_reduced == 1 && self->n_kept == 1 &&
+         (self->load == NULL || self->dims[1].size <= PIECE);
+}
+
+/* Rows that are transposed: where a total does not depend on the order of its elements, or the
+ * loops of a row have the order of those of columns, which they have for rows shorter than their
+ * lanes. A result shall not depend on how many rows there are. In f32, rows up to a vector are
+ * turned in registers. */
+static bool is_short(const lk_reduce *self) {
+  const lk_element_class class_ = lk_element_class_of(self->dtype);
+  const lk_reduce_kind kind = self->reduction.kind;
+  const bool has_any_order =
+      class_ > LK_ELEMENT_F64 || kind == LK_REDUCE_MAX || kind == LK_REDUCE_MIN;
+  const bool is_turned = class_ == LK_ELEMENT_F32 && kind != LK_REDUCE_PRODUCT && !has_any_order;
+  const int64_t n = self->dims[1].size;
+  return n > 1 && n <= (has_any_order ? SHORT_ROW : SHORTEST_ROW) && !is_turned &&
+         self->dims[0].size > 1;
+}
+
 void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to,
                     const lk_reduction *reduction, lk_isa isa, lk_reduce *out) {
   lk_reduce_dim dims[LK_MAX_RANK];
@@ -84,6 +107,15 @@ void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to
   out->n_reduced = n - out->n_kept;
   for (uint32_t i = 0; i < out->n_kept; i++) out->turns *= out->dims[i].size;
   out->block = out->blocks = 1;
+  if (lk_element_class_of(dtype) == LK_ELEMENT_F32 && dtype != LK_F32) {
+    out->narrow = loops->reduce_narrow;
+    out->put = lk_element_loops_for((uint32_t)isa)->store[dtype];
+  }
+  if (is_rows(out) && is_short(out)) {
+    const int64_t wide = lk_element_class_bytes(lk_element_class_of(dtype));
+    out->transpose = lk_copy_planes_get(isa)->transpose[wide == sizeof(int64_t) ? 3 : 2];
+    out->finish = NULL;
+  }
   if (out->is_row) return;
   const int64_t columns = out->dims[out->n_kept - 1].size;
   out->blocks = (columns + LK_REDUCE_COLUMNS - 1) / LK_REDUCE_COLUMNS;
@@ -99,47 +131,77 @@ static double end_of(const lk_reduction *self, double value) {
          : self->end == LK_REDUCE_LOG ? log(value)
                                       : value;
 }
-static void store_number(uint32_t dtype, double value, void *to) {
-  const float narrow = (float)value;
-  uint16_t half = 0;
-  switch (dtype) {
-  case LK_F64:
-    memcpy(to, &value, sizeof value);
-    break;
-  case LK_F32:
-    memcpy(to, &narrow, sizeof narrow);
-    break;
-  default:
-    half = dtype == LK_F16 ? lk_f64_to_f16(value) : lk_f64_to_bf16(value);
-    memcpy(to, &half, sizeof half);
-    break;
-  }
-}
-/* The low bytes come first. */
-static void store_whole(const lk_reduction *self, uint32_t dtype, int64_t total, void *to) {
-  const bool is_unsigned = dtype == LK_U64;
-  const int64_t divisor = (int64_t)self->divisor;
-  int64_t value = total;
-  if (self->end != LK_REDUCE_AS_IT_IS) {
-    const double real = is_unsigned ? (double)(uint64_t)total : (double)total;
-    value = lk_f64_to_i64(end_of(self, real));
-  } else if (divisor > 1) {
-    value = is_unsigned ? (int64_t)((uint64_t)total / (uint64_t)divisor) : total / divisor;
-  }
-  memcpy(to, &value, lk_dtype_size(dtype));
-}
-/* `count` totals, which end here, as elements `step` bytes apart. */
-static void store(const lk_reduction *self, uint32_t dtype, lk_reduce_total *totals, int64_t count,
-                  char *to, int64_t step) {
-  if (lk_element_class_of(dtype) > LK_ELEMENT_F64) {
-    for (int64_t i = 0; i < count; i++) store_whole(self, dtype, totals[i].whole, to + i * step);
-    return;
-  }
+static void end_reals(const lk_reduction *self, lk_reduce_total *totals, int64_t count) {
   for (int64_t i = 0; self->divisor != 1 && i < count; i++) totals[i].real /= self->divisor;
   for (int64_t i = 0; self->end != LK_REDUCE_AS_IT_IS && i < count; i++) {
     totals[i].real = end_of(self, totals[i].real);
   }
-  for (int64_t i = 0; i < count; i++) store_number(dtype, totals[i].real, to + i * step);
+}
+static void end_wholes(const lk_reduction *self, bool is_unsigned, lk_reduce_total *totals,
+                       int64_t count) {
+  const int64_t divisor = (int64_t)self->divisor;
+  for (int64_t i = 0; self->end != LK_REDUCE_AS_IT_IS && i < count; i++) {
+    const int64_t total = totals[i].whole;
+    const double real = is_unsigned ? (double)(uint64_t)total : (double)total;
+    totals[i].whole = lk_f64_to_i64(end_of(self, real));
+  }
+  if (self->end != LK_REDUCE_AS_IT_IS || divisor <= 1) return;
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t total = totals[i].whole;
+    totals[i].whole =
+        is_unsigned ? (int64_t)((uint64_t)total / (uint64_t)divisor) : total / divisor;
+  }
+}
+
+#define PUT(type, member)                                                                          \
+  for (int64_t i = 0; i < count; i++, to += step) {                                                \
+    const type value = (type)totals[i].member;                                                     \
+    memcpy(to, &value, sizeof value);                                                              \
+  }
+/* Those of whole numbers have the low bits that fit. */
+static void put(uint32_t dtype, const lk_reduce_total *totals, int64_t count, char *to,
+                int64_t step) {
+  if (dtype == LK_F32) {
+    PUT(float, real)
+  } else if (dtype == LK_F16 || dtype == LK_BF16) {
+    for (int64_t i = 0; i < count; i++, to += step) {
+      const double value = totals[i].real;
+      const uint16_t half = dtype == LK_F16 ? lk_f64_to_f16(value) : lk_f64_to_bf16(value);
+      memcpy(to, &half, sizeof half);
+    }
+  } else if (lk_dtype_size(dtype) == sizeof(int64_t)) {
+    PUT(int64_t, whole)
+  } else if (lk_dtype_size(dtype) == sizeof(int32_t)) {
+    PUT(int32_t, whole)
+  } else if (lk_dtype_size(dtype) == sizeof(int16_t)) {
+    PUT(int16_t, whole)
+  } else {
+    PUT(int8_t, whole)
+  }
+}
+
+static void end_totals(const lk_reduction *self, uint32_t dtype, lk_reduce_total *totals,
+                       int64_t count) {
+  if (lk_element_class_of(dtype) <= LK_ELEMENT_F64) {
+    end_reals(self, totals, count);
+  } else {
+    end_wholes(self, dtype == LK_U64, totals, count);
+  }
+}
+
+/* `count` totals, which end here, as elements `step` bytes apart; up to LK_REDUCE_COLUMNS. */
+static void store(const lk_reduce *self, lk_reduce_total *totals, int64_t count, char *to,
+                  int64_t step) {
+  float narrow[LK_REDUCE_COLUMNS];
+  end_totals(&self->reduction, self->dtype, totals, count);
+  if (self->narrow == NULL) {
+    put(self->dtype, totals, count, to, step);
+    return;
+  }
+  const lk_element_args args = {
+      .to = {to, 0}, .a = {(char *)narrow, 0}, .rows = 1, .cols = count, .stride = step};
+  self->narrow(totals, count, narrow);
+  self->put(&args);
 }
 
 void lk_reduce_of_nothing(const lk_reduction *reduction, uint32_t dtype, void *out) {
@@ -154,7 +216,8 @@ void lk_reduce_of_nothing(const lk_reduction *reduction, uint32_t dtype, void *o
     total.whole = is_signed ? -most - 1 : 0;
   }
   if (dtype == LK_BOOL) total.whole = reduction->kind == LK_REDUCE_MIN;
-  store(reduction, dtype, &total, 1, out, 0);
+  end_totals(reduction, dtype, &total, 1);
+  put(dtype, &total, 1, out, 0);
 }
 
 /* ---- running ---- */
@@ -238,13 +301,7 @@ static void reduce_turn(const lk_reduce *self, void *const *pointers, int64_t tu
     self->finish(totals, count, self->factor, (float *)(void *)to);
     return;
   }
-  store(&self->reduction, self->dtype, totals, count, to, to_step * size);
-}
-
-/* Each result is that of one row, and all of them lie the same distance apart. */
-static bool is_rows(const lk_reduce *self) {
-  return self->is_row && self->n_reduced == 1 && self->n_kept == 1 &&
-         (self->load == NULL || self->dims[1].size <= PIECE);
+  store(self, totals, count, to, to_step * size);
 }
 
 static void reduce_rows(const lk_reduce *self, void *const *pointers, int64_t begin, int64_t end) {
@@ -257,6 +314,26 @@ static void reduce_rows(const lk_reduce *self, void *const *pointers, int64_t be
                                .to_next = kept->to,
                                .factor = self->factor};
   self->loops->rows(&rows);
+}
+
+/* Short rows of their class, `next` elements apart: up to a piece of them. */
+static void reduce_as_columns(const lk_reduce *self, const void *from, int64_t rows, int64_t next,
+                              lk_reduce_total *totals) {
+  _Alignas(64) uint64_t turned[PIECE];
+  const int64_t wide = lk_element_class_bytes(lk_element_class_of(self->dtype));
+  const int64_t n = self->dims[1].size;
+  const lk_copy_plane plane = {.from = from,
+                               .to = (char *)turned,
+                               .rows = n,
+                               .cols = rows,
+                               .from_row = wide,
+                               .from_col = next * wide,
+                               .to_row = rows * wide,
+                               .to_col = wide,
+                               .block = (size_t)wide};
+  self->transpose(&plane);
+  for (int64_t i = 0; i < (rows + LANES - 1) / LANES * LANES; i++) totals[i] = self->loops->start;
+  self->loops->columns(totals, rows, turned, n, rows);
 }
 
 /* Rows that are brought to their class together, and whose results are stored together. */
@@ -278,8 +355,12 @@ static void reduce_some_rows(const lk_reduce *self, const char *from, char *to, 
     data = piece;
     next = n;
   }
-  self->loops->many(totals, data, n, rows, next);
-  store(&self->reduction, self->dtype, totals, rows, to, self->dims[0].to * size);
+  if (self->transpose != NULL) {
+    reduce_as_columns(self, data, rows, next, totals);
+  } else {
+    self->loops->many(totals, data, n, rows, next);
+  }
+  store(self, totals, rows, to, self->dims[0].to * size);
 }
 
 static void reduce_turns(const void *arg, int64_t begin, int64_t end) {

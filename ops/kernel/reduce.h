@@ -8,6 +8,7 @@
  * many there are, because longer sums are continued in f64. */
 #pragma once
 
+#include "ops/kernel/copy_plane.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/row_loops.h"
 
@@ -29,6 +30,9 @@ typedef struct lk_reduce {
   const lk_reduce_loops *loops;
   lk_reduce_finish_fn *finish; /* NULL: results are stored one by one */
   lk_element_fn *load;         /* memory to its class; NULL: it lies as that does */
+  lk_reduce_narrow_fn *narrow; /* with the next: totals to elements, of f16 and bf16 alone */
+  lk_element_fn *put;
+  lk_copy_plane_fn *transpose; /* rows are so short that many are columns; NULL: they are not */
   uint32_t dtype;
   lk_reduction reduction;
   double factor;              /* 1 / divisor */

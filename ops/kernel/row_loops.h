@@ -64,7 +64,9 @@ typedef union lk_reduce_total {
   int64_t whole;
 } lk_reduce_total;
 
-/* Takes `n` elements more into a total. Elements are those of an lk_element_class. */
+/* Takes `n` elements more into a total. Elements are those of an lk_element_class. Of all but sums
+ * of f32, fewer than LK_REDUCE_LANES are taken in their order, as those of a column are. */
+enum { LK_REDUCE_LANES = 8 };
 typedef void lk_reduce_row_fn(lk_reduce_total *total, const void *from, int64_t n);
 
 /* Of f32: rows of `n` elements, each of which is a result by itself: the total times a factor. */
@@ -89,6 +91,9 @@ typedef void lk_reduce_columns_fn(lk_reduce_total *totals, int64_t columns, cons
 /* Those totals times a factor, as f32. */
 typedef void lk_reduce_finish_fn(const lk_reduce_total *totals, int64_t columns, double factor,
                                  float *to);
+
+/* Real totals as f32 that can be rounded once more: to f16 or bf16. */
+typedef void lk_reduce_narrow_fn(const lk_reduce_total *totals, int64_t count, float *to);
 
 typedef struct lk_reduce_loops {
   lk_reduce_total start;
@@ -205,6 +210,7 @@ typedef struct lk_row_loops {
   lk_pool_plane_fn *pool_rolling[2]; /* maxima, sums */
   lk_reduce_loops reduce[LK_ELEMENT_CLASSES][LK_REDUCE_KINDS];
   lk_reduce_finish_fn *reduce_finish;
+  lk_reduce_narrow_fn *reduce_narrow;
   lk_largest_fn *largest[LK_ELEMENT_CLASSES];
   lk_running_fn *running[LK_ELEMENT_CLASSES];
   lk_softmax_rows_fn *softmax_rows;
@@ -214,7 +220,7 @@ typedef struct lk_row_loops {
   lk_norm_row_fn *norm_row;
   lk_plain_product_fn *product[LK_PLAIN_TYPES];
   lk_plain_product_fn *product_column[LK_PLAIN_TYPES]; /* one column; steps along k are 1 */
-  int64_t product_panel; /* bytes */
+  int64_t product_panel;                               /* bytes */
 } lk_row_loops;
 
 /* Only for a processor that has the instructions. */
