@@ -1,5 +1,6 @@
 // Kernels whose outputs are as large as the elements say: examples of the ONNX specification, and
 // random ones against plain loops.
+#include <map>
 #include <random>
 #include <set>
 
@@ -155,6 +156,45 @@ TEST(Unique, OfRandomNumbersIsASet) {
     for (size_t g = 0; g < found.slices.size(); g++) {
       EXPECT_EQ(found.counts[g], std::count(x.begin(), x.end(), found.slices[g]));
       EXPECT_EQ(std::find(x.begin(), x.end(), found.slices[g]) - x.begin(), found.first[g]);
+    }
+  }
+}
+
+// Slices of many elements, of few values and of many, against a map of them.
+TEST(Unique, OfManySlicesIsAMap) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 60; round++) {
+    const int64_t outer = 1 + int64_t(random() % 3), inner = int64_t(1) + int64_t(random() % 3);
+    const int64_t n = 1 + int64_t(random() % 700);
+    const uint32_t values = round % 3 == 0 ? 2 : round % 3 == 1 ? 40 : 1000000;
+    std::vector<float> x(size_t(outer * n * inner));
+    for (float &value : x) value = float(random() % values) / 3 - 5;
+    std::map<std::vector<float>, Ints> slices;
+    for (int64_t i = 0; i < n; i++) {
+      std::vector<float> slice;
+      for (int64_t o = 0; o < outer; o++) {
+        const auto at = x.begin() + (o * n + i) * inner;
+        slice.insert(slice.end(), at, at + inner);
+      }
+      slices[slice].push_back(i);
+    }
+    Ints first, counts, inverse(size_t(n), 0), in_order;
+    for (const auto &[slice, places] : slices) {
+      for (const int64_t place : places) inverse[size_t(place)] = int64_t(first.size());
+      first.push_back(places[0]);
+      counts.push_back(int64_t(places.size()));
+    }
+    in_order = first;
+    std::sort(in_order.begin(), in_order.end());
+    const Ints dims = {outer, n, inner};
+    const Unique found = unique(dims, 1, true, x), by_place = unique(dims, 1, false, x);
+    ASSERT_EQ(found.first, first) << round;
+    ASSERT_EQ(found.counts, counts) << round;
+    ASSERT_EQ(found.inverse, inverse) << round;
+    ASSERT_EQ(by_place.first, in_order) << round;
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t group = by_place.inverse[size_t(i)];
+      ASSERT_EQ(by_place.first[size_t(group)], first[size_t(inverse[size_t(i)])]) << round;
     }
   }
 }
