@@ -291,10 +291,10 @@ def model_of(op, inputs, tag="", outputs=1, opset=18, domain="", **attributes):
     return helper.make_model(graph, opset_imports=versions, ir_version=10), feeds
 
 
-def gather(blocks, seconds, wanted):
+def gather(listed, blocks, seconds, wanted):
     of_input, of_output = operators.run_costs(blocks, 10 * seconds)
     found = []
-    for op, inputs, *rest in cases():
+    for op, inputs, *rest in listed:
         if wanted and op not in wanted:
             continue
         extra = rest[0] if rest else {}
@@ -311,10 +311,11 @@ def gather(blocks, seconds, wanted):
     return found
 
 
-def main():
-    chosen, wanted = operators.options(QUESTION)
+def main(question, listed):
+    """Measures what is listed, as cases() has it, and prints it."""
+    chosen, wanted = operators.options(question)
     blocks, seconds = common.by_extent(chosen, (3, 0.002), (5, 0.01), (11, 0.05))
-    rows = gather(blocks, seconds, wanted)
+    rows = gather(listed, blocks, seconds, wanted)
     measured = [row for row in rows if "ratio" in row]
     if chosen.json:
         print(json.dumps({"target": operators.TARGET, "machine": common.machine(),
@@ -332,4 +333,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(QUESTION, cases())

@@ -49,6 +49,8 @@ Case draw(std::mt19937 &random, uint32_t dtype) {
   const auto pick = [&] { return SIZES[random() % std::size(SIZES)]; };
   Case test = {dtype, 1 + int64_t(random() % 3), pick(), random() % 2 == 0 ? 1 : pick(), {}};
   if (random() % 5 == 0) test.n = 9000, test.inner = 1;
+  if (random() % 3 == 0) test.outer = 1 + int64_t(random() % 1500), test.inner = 1;
+  if (test.outer > 3) test.n = 1 + int64_t(random() % 100); // short rows
   test.x.resize(size_t(test.count()) * test.size());
   const bool has_nan = test.is_real() && random() % 3 == 0;
   for (int64_t i = 0; i < test.count(); i++) {

@@ -101,7 +101,7 @@ TYPED_TEST_SUITE(MatmulPlain, Types, );
 TYPED_TEST(MatmulPlain, MatchesPlainLoops) {
   std::mt19937_64 random(1);
   for (int64_t rows : {1, 2, 3, 5, 8, 9, 13, 130}) {
-    for (int64_t columns : {1, 7, 16, 31, 64, 150}) {
+    for (int64_t columns : {1, 2, 3, 7, 16, 31, 64, 150}) {
       for (int64_t k : {1, 6, 128, 131}) {
         for (int form = 0; form < 8; form++) {
           const auto test = make<TypeParam>(2, rows, k, columns, form, random);

@@ -150,7 +150,8 @@ TEST(MatmulKernel, IsRightForRandomShapesAndStrides) {
 TEST(MatmulKernel, IsRightForLargeOnesOnAnyThreads) {
   std::mt19937 random(2);
   const std::vector<std::array<int64_t, 3>> sizes = {
-      {1, 1000, 2500}, {40, 300, 4200}, {500, 70, 64}, {129, 513, 33}};
+      {1, 1000, 2500}, {40, 300, 4200}, {500, 70, 64}, {129, 513, 33},
+      {300, 1, 1200},  {5, 1, 5},       {1, 70, 40}};
   for (const auto &[rows, columns, k] : sizes) {
     for (const bool packed : {false, true}) {
       const Case made = simple(rows, columns, k, packed, random);
