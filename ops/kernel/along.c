@@ -1,5 +1,5 @@
-/* Along one dimension: turns of columns, loaded in pieces where they do not lie as their class. Short
- * rows are many at a time: a piece of them is transposed, so that they are columns. */
+/* Along one dimension: turns of columns, loaded in pieces where they do not lie as their class.
+ * Short rows are many at a time: a piece of them is transposed, so that they are columns. */
 #include "ops/kernel/along.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The largest or smallest elements along an axis. A turn is a line along it, which is looked at in
- * pieces of the class of its type (element_ops.h), because elements are made keys (order.h) class by
- * class. The best elements so far are a heap, with the worst of them at its root: most elements are
- * compared with the root alone, many at a time. The heap has ranks, or pairs where keys have 64
+ * pieces of the class of its type (element_ops.h), because elements are made keys (order.h) class
+ * by class. The best elements so far are a heap, with the worst of them at its root: most elements
+ * are compared with the root alone, many at a time. The heap has ranks, or pairs where keys have 64
  * bits. It lies on the stack, and where it is too large for that, in the outputs. */
 #include "ops/kernel/top_k.h"
 
