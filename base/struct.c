@@ -7,7 +7,8 @@
 
 static lk_status read_size(const void *from, const char *what, size_t *out_size, lk_error *error) {
   if (from == NULL)
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: it is NULL", what);
+    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: it is NULL, it is required",
+                   what);
   memcpy(out_size, from, sizeof *out_size);
   if (*out_size < sizeof *out_size) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -24,8 +25,9 @@ lk_status lk_struct_read(void *to, size_t size, const void *from, const char *wh
   for (size_t i = size; i < given; i++) {
     if (((const unsigned char *)from)[i] != 0) {
       return lk_fail(error, LK_VERSION,
-                     "failed to read %s: byte %zu is set, this library knows %zu bytes", what, i,
-                     size);
+                     "failed to read %s: byte %zu is set, this library knows the first %zu; use a "
+                     "newer library, or set the rest to 0",
+                     what, i, size);
     }
   }
   memcpy(to, from, given < size ? given : size);

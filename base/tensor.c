@@ -68,11 +68,12 @@ lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *
   if (size == 0) {
     char type[LK_DTYPE_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to size %s: element type %s, which is not supported", what,
+                   "failed to size %s: it is of %s, which is not supported", what,
                    lk_dtype_text(desc->dtype, type));
   }
   if (desc->rank > LK_MAX_RANK) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to size %s: rank %" PRIu32 ", at most %d", what,
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to size %s: it has rank %" PRIu32 ", at most %d is supported", what,
                    desc->rank, LK_MAX_RANK);
   }
   int64_t bytes = (int64_t)size;
@@ -80,8 +81,9 @@ lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *
   for (uint32_t i = 0; i < desc->rank; i++) {
     if (desc->dims[i] < 0) {
       return lk_fail(error, LK_OUT_OF_RANGE,
-                     "failed to size %s: dimension %" PRIu32 " is %" PRId64 ", at least 0", what, i,
-                     desc->dims[i]);
+                     "failed to size %s: dimension %" PRIu32 " is %" PRId64
+                     ", it must be at least 0",
+                     what, i, desc->dims[i]);
     }
     const bool is_none = desc->dims[i] == 0;
     empty = empty || is_none;

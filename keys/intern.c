@@ -122,7 +122,8 @@ static lk_status take_place(lk_intern *intern, uint32_t *out_id, lk_error *error
     return LK_OK;
   }
   if (intern->count >= NO_PLACE) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to intern a name: %zu names, at most %" PRIu32,
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to intern a name: there are %zu names, at most %" PRIu32 " are allowed",
                    intern->count, NO_PLACE);
   }
   if (!LK_GROW(&intern->allocator, intern->places, intern->count, intern->capacity)) {

@@ -108,11 +108,13 @@ static lk_status fail_finish(const lk_key_builder *builder, lk_error *error) {
     return lk_fail_memory(error, "a key", (size_t)builder->capacity * 2);
   case LK_OUT_OF_RANGE:
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to build a key: it is longer than %u bytes, or a rank is over %d",
+                   "failed to build a key: it is longer than the %u bytes that are allowed, or a "
+                   "rank is over %d",
                    LK_KEY_MAX_BYTES, LK_MAX_RANK);
   default:
     return lk_fail(error, builder->status,
-                   "failed to build a key: a value is not a plain tensor of a known type");
+                   "failed to build a key: a value has a layout or an element type that is not "
+                   "known, a plain tensor is required");
   }
 }
 

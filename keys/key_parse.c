@@ -233,9 +233,10 @@ static lk_status read_values(lk_parser *parser, uint32_t size) {
     LK_RETURN_NOT_OK(read_signed(parser, size, &parser->values[parser->n_values]));
     parser->n_values++;
     if (parser->n_values * sizeof(int64_t) > LK_KEY_MAX_BYTES) {
-      return lk_fail(parser->error, LK_OUT_OF_RANGE,
-                     "failed to parse a key: a list is longer than a key, %u bytes",
-                     LK_KEY_MAX_BYTES);
+      return lk_fail(
+          parser->error, LK_OUT_OF_RANGE,
+          "failed to parse a key: a list is longer than the %u bytes that a key may have",
+          LK_KEY_MAX_BYTES);
     }
   } while (accept(parser, ','));
   if (!accept(parser, ']')) return expected(parser, "',' or ']'");
@@ -314,7 +315,7 @@ static lk_status add_value(lk_parser *parser, lk_key_builder *builder, const lk_
   }
   if (bytes > LK_KEY_MAX_BYTES) {
     return lk_fail(parser->error, LK_OUT_OF_RANGE,
-                   "failed to parse a key: a value of %" PRId64 " bytes, a key has at most %u",
+                   "failed to parse a key: a value has %" PRId64 " bytes, at most %u are allowed",
                    bytes, LK_KEY_MAX_BYTES);
   }
   if (bytes > 0) {
@@ -456,7 +457,8 @@ lk_status lk_key_parse(lk_intern *intern, const lk_allocator *allocator, const c
   lk_parser parser = {.allocator = allocator, .text = text, .at = text, .error = error};
   *out_key = NULL;
   if (strnlen(text, LK_KEY_MAX_TEXT + 1) > LK_KEY_MAX_TEXT) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to parse a key: its text is longer than %zu",
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to parse a key: its text is longer than the %zu bytes that are allowed",
                    LK_KEY_MAX_TEXT);
   }
   lk_words_begin(&parser.words, intern);

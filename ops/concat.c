@@ -68,12 +68,12 @@ static lk_status infer(lk_inference *self, lk_error *error) {
       char text[LK_TENSOR_TEXT_CAPACITY], first_text[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to concatenate input %" PRIu32
-                     ": %s, must be like %s but for axis %" PRIu32,
+                     ": it is %s, it must be like %s but for axis %" PRIu32,
                      i, lk_tensor_text(next, text), lk_tensor_text(first, first_text), axis);
     }
     if (overflows) {
       return lk_fail(error, LK_OUT_OF_RANGE,
-                     "failed to concatenate: axis %" PRIu32 ", a dimension exceeds 2^63", axis);
+                     "failed to concatenate: the output exceeds 2^63 along axis %" PRIu32, axis);
     }
   }
   self->outputs[0] = to;
@@ -191,7 +191,7 @@ static lk_status check_type(const lk_inference *self, uint32_t index, uint32_t d
                             lk_error *error) {
   const uint32_t found = self->inputs[index].desc.dtype;
   if (found == LK_DTYPE_NONE || dtype == LK_DTYPE_NONE || found == dtype) return LK_OK;
-  return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " has type %s, %s is supported", index,
+  return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " is of type %s; %s is supported", index,
                  lk_dtype_name(found), lk_dtype_name(dtype));
 }
 
@@ -199,7 +199,7 @@ static lk_status infer_qlinear(lk_inference *self, lk_error *error) {
   const uint32_t n = self->node->n_operands, dtype = self->outputs[0].dtype;
   if (n % 3 != 2) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "%" PRIu32 " inputs, two and three for each tensor are needed", n);
+                   "it has %" PRIu32 " inputs; two, and three for each tensor, are required", n);
   }
   for (uint32_t i = 0; i < n; i++) {
     const bool is_tensor = i % 3 == 2, is_scale = i % 3 == 0;

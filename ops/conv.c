@@ -57,14 +57,15 @@ static lk_status check_operands(const conv_operands *of, int64_t channels, lk_er
   const lk_tensor_desc *x = of->x, *w = of->w, *bias = of->bias;
   if (x->rank < 3 || x->rank > 2 + LK_MAX_SPATIAL || w->rank != x->rank) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "the input has rank %" PRIu32 " and the weights %" PRIu32 ", equal and 3 to %d",
+                   "the input has rank %" PRIu32 " and the weights have %" PRIu32
+                   ", both must have the same, of 3 to %d",
                    x->rank, w->rank, 2 + LK_MAX_SPATIAL);
   }
   if (bias == NULL || !lk_rank_is_known(bias)) return LK_OK;
   if (bias->rank != 1 || lk_dims_differ(bias->dims[0], channels)) {
     char text[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "the bias is %s, one value for each of %" PRId64 " channels is needed",
+                   "the bias is %s, it must have one value for each of %" PRId64 " channels",
                    lk_tensor_text(bias, text), channels);
   }
   return LK_OK;
@@ -354,7 +355,7 @@ static lk_status check_quantizers(const lk_inference *self, lk_error *error) {
   }
   const uint32_t bias = is_qlinear && lk_op_has(self->node, 8) ? self->inputs[8].desc.dtype : 0;
   if (bias == LK_DTYPE_NONE || bias == LK_I32) return LK_OK;
-  return lk_fail(error, LK_UNSUPPORTED, "the bias has type %s, i32 is supported",
+  return lk_fail(error, LK_UNSUPPORTED, "the bias is of type %s; i32 is supported",
                  lk_dtype_name(bias));
 }
 

@@ -163,8 +163,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   }
   const uint32_t rank = params->output.n + (params->output.has_ellipsis ? covered : 0);
   if (rank > LK_MAX_RANK) {
-    return lk_fail(error, LK_UNSUPPORTED, "an output of rank %" PRIu32 ", at most %d", rank,
-                   LK_MAX_RANK);
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "the output has rank %" PRIu32 ", at most %d is supported", rank, LK_MAX_RANK);
   }
   lk_einsum_labels(&params->output, rank, labels);
   to->rank = rank;

@@ -123,7 +123,8 @@ static void parse_reverse(lk_attrs *attrs, void *params) {
   const int64_t batch = lk_attrs_int(attrs, "batch_axis");
   if (!(time == 0 && batch == 1) && !(time == 1 && batch == 0)) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "time_axis %" PRId64 " and batch_axis %" PRId64 ", must be 0 and 1 or 1 and 0",
+                  "attributes 'time_axis' and 'batch_axis' are %" PRId64 " and %" PRId64
+                  ", they must be 0 and 1, or 1 and 0",
                   time, batch);
   }
   *(bool *)params = time == 1;

@@ -41,7 +41,7 @@ static void parse_outputs(lk_attrs *attrs, gqa_params *self) {
                   seen);
   } else if (self->is_sliding && self->left < 0) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "no attribute 'local_window_size', which 'sliding_window_cache' needs");
+                  "attribute 'local_window_size' is missing, 'sliding_window_cache' requires it");
   }
 }
 
@@ -85,14 +85,15 @@ static lk_status refuse_inputs(const lk_inference *self, lk_error *error) {
   const gqa_params *params = node->params;
   for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (!lk_op_has(node, GQA_UNSUPPORTED + i)) continue;
-    return lk_fail(error, LK_UNSUPPORTED, "input %s, which is not supported", names[i]);
+    return lk_fail(error, LK_UNSUPPORTED, "input '%s' is given, which is not supported", names[i]);
   }
   if (!lk_op_has(node, GQA_LAST_ROWS) || !lk_op_has(node, GQA_TOTAL)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "no seqlens_k and total_sequence_length");
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "inputs 'seqlens_k' and 'total_sequence_length' are absent, they are required");
   }
   if (params->seen != GQA_NO_SCORES && node->n_outputs <= GQA_SCORES) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "no output output_qk, which attribute 'qk_output' needs");
+                   "output 'output_qk' is absent, attribute 'qk_output' requires it");
   }
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
     if (lk_op_has(node, pairs[i][0]) == lk_op_has(node, pairs[i][1])) continue;
@@ -101,12 +102,14 @@ static lk_status refuse_inputs(const lk_inference *self, lk_error *error) {
                    pairs[i][1]);
   }
   if (params->is_rotated && !lk_op_has(node, GQA_COSINES)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "no cos_cache and sin_cache, which attribute 'do_rotary' needs");
+    return lk_fail(
+        error, LK_INVALID_ARGUMENT,
+        "inputs 'cos_cache' and 'sin_cache' are absent, attribute 'do_rotary' requires them");
   }
   if (params->is_sliding && !lk_op_has(node, GQA_PAST_KEY)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "no past_key and past_value, which attribute 'sliding_window_cache' needs");
+                   "inputs 'past_key' and 'past_value' are absent, attribute "
+                   "'sliding_window_cache' requires them");
   }
   return LK_OK;
 }
@@ -227,7 +230,7 @@ static lk_status check_scale(const lk_inference *self, uint32_t input, const cha
     return lk_fail(error, LK_INVALID_ARGUMENT, "no %s, which a quantized cache needs", name);
   }
   if (x->dtype != LK_DTYPE_NONE && x->dtype != LK_F32) {
-    return lk_fail(error, LK_UNSUPPORTED, "%s has type %s, f32 is supported", name,
+    return lk_fail(error, LK_UNSUPPORTED, "%s is of type %s; f32 is supported", name,
                    lk_dtype_name(x->dtype));
   }
   if (!lk_shape_is_known(x)) return LK_OK;

@@ -95,7 +95,7 @@ static lk_status check_operands(const lk_inference *self, lk_error *error) {
   const bool is_known = zeros != LK_DTYPE_NONE && real != LK_DTYPE_NONE;
   if (is_known && zeros != LK_U8 && zeros != real) {
     return lk_fail(error, LK_UNSUPPORTED,
-                   "'zero_points' has type %s, u8 and that of A, %s, are supported",
+                   "'zero_points' is of type %s; u8 and the type of A, %s, are supported",
                    lk_dtype_name(zeros), lk_dtype_name(real));
   }
   LK_RETURN_NOT_OK(check_count(self, NUMBERS, "B",

@@ -210,15 +210,18 @@ static lk_status find_type(lk_inference *self, lk_error *error) {
   const bool has_zero = lk_op_has(self->node, QGEMM_Y_ZERO);
   const uint32_t y = has_zero ? self->inputs[QGEMM_Y_ZERO].desc.dtype : LK_F32;
   if (has_zero != lk_op_has(self->node, QGEMM_Y_SCALE)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "of inputs 7 and 8 (y_scale, y_zero_point) one is absent, both or none must be");
+    return lk_fail(
+        error, LK_INVALID_ARGUMENT,
+        "one of inputs 7 (y_scale) and 8 (y_zero_point) is given, both or neither must be");
   }
   self->outputs[0].dtype = y;
   if (c != LK_DTYPE_NONE && c != LK_I32) {
-    return lk_fail(error, LK_UNSUPPORTED, "C has type %s, i32 is supported", lk_dtype_name(c));
+    return lk_fail(error, LK_UNSUPPORTED, "input 6 (C) is of type %s; i32 is supported",
+                   lk_dtype_name(c));
   }
   if (y != LK_DTYPE_NONE && y != LK_F32 && (LK_TYPE(y) & BYTES) == 0) {
-    return lk_fail(error, LK_UNSUPPORTED, "y_zero_point has type %s, u8 and i8 are supported",
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "input 8 (y_zero_point) is of type %s; u8 and i8 are supported",
                    lk_dtype_name(y));
   }
   return LK_OK;

@@ -55,7 +55,9 @@ static lk_status read_sizes(const lk_inference *self, uint32_t input, lk_head_si
                         (!lk_op_has(self->node, KEY) || lk_rank_is_known(&self->inputs[KEY].desc));
   if (!lk_op_has(self->node, owner)) {
     if (!is_known) return LK_OK; /* it may be packed */
-    return lk_fail(error, LK_UNSUPPORTED, "no keys and values, which only a packed query has");
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "inputs 1 (key) and 2 (value) are absent, which only a packed query of rank 5 "
+                   "may do without");
   }
   if (!lk_rank_is_known(x)) return LK_OK;
   const bool is_apart = x->rank == 4 && owner != QUERY;
@@ -94,7 +96,8 @@ static lk_status refuse_others(const lk_inference *self, lk_error *error) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "past_key and past_value must be given together");
   }
   if (lk_op_has(node, BIAS) && (is_packed(self, QUERY) || is_packed(self, KEY))) {
-    return lk_fail(error, LK_UNSUPPORTED, "a bias of packed heads");
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "input 3 (bias) is given with packed heads, which is not supported");
   }
   return LK_OK;
 }

@@ -35,7 +35,8 @@ static void parse_batch_norm(lk_attrs *attrs, void *params) {
 
 static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
   if (!lk_rank_is_known(x) || (x->rank >= 2 && x->rank <= 5)) return LK_OK;
-  return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 2 to 5", x->rank);
+  return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 2 to 5 are supported",
+                 x->rank);
 }
 
 static lk_status infer_batch_norm(lk_inference *self, lk_error *error) {
@@ -47,15 +48,16 @@ static lk_status infer_batch_norm(lk_inference *self, lk_error *error) {
     const lk_tensor_desc *desc = &self->inputs[i].desc;
     if (x->dtype != LK_DTYPE_NONE && desc->dtype != LK_DTYPE_NONE &&
         (x->dtype == LK_F64) != (desc->dtype == LK_F64)) {
-      return lk_fail(error, LK_UNSUPPORTED, "'%s' has type %s and 'X' %s: f64 goes with f64 alone",
-                     names[i], lk_dtype_name(desc->dtype), lk_dtype_name(x->dtype));
+      return lk_fail(error, LK_UNSUPPORTED,
+                     "'%s' is of type %s and 'X' of %s, both or neither may be f64", names[i],
+                     lk_dtype_name(desc->dtype), lk_dtype_name(x->dtype));
     }
     if (!lk_rank_is_known(desc)) continue;
     if (desc->rank != 1 || lk_dims_differ(desc->dims[0], channels)) {
       char text[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "'%s' is %s, one value for each of %" PRId64 " channels", names[i],
-                     lk_tensor_text(desc, text), channels);
+                     "'%s' is %s, it must have one value for each of %" PRId64 " channels",
+                     names[i], lk_tensor_text(desc, text), channels);
     }
   }
   for (uint32_t i = RUNNING_MEAN; i < self->node->n_outputs; i++) {

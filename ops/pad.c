@@ -37,8 +37,8 @@ static lk_status add(lk_inference *self, lk_pad *pad, uint32_t axis, int64_t bef
   const int64_t kept = fits ? dim + (before < 0 ? before : 0) + (after < 0 ? after : 0) : 0;
   if (out < 0 || (kept <= 0 && out > 0 && pad->mode != LK_PAD_CONSTANT)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to pad dimension %" PRIu32 " of %" PRId64 ": by %" PRId64 " and %" PRId64
-                   ", which leaves nothing that can be repeated",
+                   "failed to pad dimension %" PRIu32 " of %" PRId64 ": pads %" PRId64
+                   " and %" PRId64 " leave no element, at least one is required to be repeated",
                    axis, dim, before, after);
   }
   pad->in[axis] = kept > 0 ? kept : 0;
@@ -119,8 +119,8 @@ static lk_status infer_pad(lk_inference *self, lk_error *error) {
   if (!pads.given || pads.count != 2 * axes.count || axes.count > from->rank ||
       (lk_op_has(self->node, VALUE) && lk_shape_is_known(value) && lk_elements(value) != 1)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to pad: %" PRIu32 " pads for %" PRIu32 " axes of rank %" PRIu32
-                   ", must be two for each, and constant_value one element",
+                   "failed to pad: %" PRIu32 " pads are given for %" PRIu32 " axes of rank %" PRIu32
+                   ", they must be two for each axis, and constant_value one element",
                    pads.count, axes.count, from->rank);
   }
   LK_RETURN_NOT_OK(lk_read_axes(axes.values, axes.count, from->rank, "pad", at, error));
@@ -181,7 +181,7 @@ static lk_status infer_center(lk_inference *self, lk_error *error) {
     if (sizes.count != axes.count || size < 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to crop: %" PRIu32 " sizes for %" PRIu32
-                     " axes, must be one for each, and not negative",
+                     " axes, they must be one for each, and at least 0",
                      sizes.count, axes.count);
     }
     self->outputs[0].dims[at[i]] = size;
@@ -239,7 +239,7 @@ static lk_status infer_tile(lk_inference *self, lk_error *error) {
     if (repeats.count != to->rank || repeats.values[i] < 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to tile rank %" PRIu32 ": %" PRIu32
-                     " repeats, must be one for each dimension, and not negative",
+                     " repeats, they must be one for each dimension, and at least 0",
                      to->rank, repeats.count);
     }
     LK_RETURN_NOT_OK(

@@ -52,7 +52,8 @@ static void parse_norm_pool(lk_attrs *attrs, void *params) {
 
 static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
   if (x->rank < 3 || x->rank > 2 + LK_MAX_SPATIAL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 3 to %d", x->rank,
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the input has rank %" PRIu32 ", 3 to %d are supported", x->rank,
                    2 + LK_MAX_SPATIAL);
   }
   return LK_OK;

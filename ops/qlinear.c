@@ -127,7 +127,8 @@ static lk_tensor_desc channels_second(const lk_op_node *node, const lk_tensor_de
 
 static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
   if (!lk_rank_is_known(x) || (x->rank >= 3 && x->rank <= 2 + LK_MAX_SPATIAL)) return LK_OK;
-  return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", 3 to %d", x->rank,
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "the input has rank %" PRIu32 ", 3 to %d are supported", x->rank,
                  2 + LK_MAX_SPATIAL);
 }
 

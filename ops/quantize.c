@@ -100,7 +100,7 @@ static lk_status infer_quantize(lk_inference *self, lk_error *error) {
   const uint32_t zero = lk_op_has(self->node, ZERO) ? self->inputs[ZERO].desc.dtype : LK_U8;
   LK_RETURN_NOT_OK(infer(self, zero, error));
   if (params->dtype != LK_DTYPE_NONE && (LK_TYPE(params->dtype) & QUANTIZED) == 0) {
-    return lk_fail(error, LK_UNSUPPORTED, "to type %s, which is not supported",
+    return lk_fail(error, LK_UNSUPPORTED, "the output would be of type %s, which is not supported",
                    lk_dtype_name(params->dtype));
   }
   return LK_OK;
@@ -146,8 +146,9 @@ static lk_status split_blocks(lk_chain *chain, lk_operand *x, lk_error *error) {
   const uint32_t rank = x->desc.rank;
   if (params->block == 0 || is_single(&chain->planner->inputs[SCALE].desc)) return LK_OK;
   if (rank == LK_MAX_RANK) {
-    return lk_fail(error, LK_UNSUPPORTED, "blocks of a tensor of rank %" PRIu32 ", at most %d",
-                   rank, LK_MAX_RANK - 1);
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "blocks are of a tensor of rank %" PRIu32 ", at most %d is supported", rank,
+                   LK_MAX_RANK - 1);
   }
   const uint32_t axis = (uint32_t)lk_axis(params->axis, rank);
   for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {

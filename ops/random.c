@@ -46,7 +46,8 @@ static void parse(lk_attrs *attrs, void *params) {
   self->rank = lk_attrs_ints(attrs, "shape", self->dims, LK_MAX_RANK);
   for (uint32_t i = 0; i < self->rank; i++) {
     if (self->dims[i] >= 0) continue;
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'shape' has %" PRId64 ", at least 0",
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
+                  "attribute 'shape' has the size %" PRId64 ", it must be at least 0",
                   self->dims[i]);
   }
 }

@@ -14,13 +14,14 @@
 static lk_status check_sizes(const lk_list *sizes, lk_error *error) {
   if (sizes->count > LK_MAX_RANK) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read the shape: %" PRIu32 " sizes, at most %d are supported",
+                   "failed to read the shape: it has %" PRIu32 " sizes, at most %d are supported",
                    sizes->count, LK_MAX_RANK);
   }
   for (uint32_t i = 0; i < sizes->count; i++) {
     if (sizes->values[i] >= 0) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read the shape: size %" PRIu32 " is %" PRId64 ", must be 0 or more",
+                   "failed to read the shape: size %" PRIu32 " is %" PRId64
+                   ", it must be at least 0; 1 keeps the size of the input",
                    i, sizes->values[i]);
   }
   return LK_OK;
@@ -91,7 +92,8 @@ static lk_status infer_blocks(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *from = &self->inputs[0].desc;
   lk_tensor_desc *to = &self->outputs[0];
   if (lk_rank_is_known(from) && from->rank != 4) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to move blocks: rank %" PRIu32 ", must be 4",
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to move blocks: the input has rank %" PRIu32 ", it must have 4",
                    from->rank);
   }
   lk_shape_open(to, 4);
@@ -100,7 +102,7 @@ static lk_status infer_blocks(lk_inference *self, lk_error *error) {
     if (dim >= 0 && dim % divisors[i] != 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to move blocks of %" PRId64 ": dimension %" PRIu32 " is %" PRId64
-                     ", must be a multiple of %" PRId64,
+                     ", it must be a multiple of %" PRId64,
                      params->size, i, dim, divisors[i]);
     }
     const int64_t each = lk_dims_divide(self->dims, dim, divisors[i]);

@@ -78,9 +78,10 @@ static void parse_functions(lk_attrs *attrs, recurrent_params *self,
   for (uint32_t i = 0; i < needed; i++) {
     const int32_t kind = names != NULL ? find_function(names[i]) : (int32_t)fallback[i % count];
     if (kind == RECURRENT_FUNCTION_KINDS) {
-      lk_attrs_fail(attrs, LK_UNSUPPORTED,
-                    "attribute 'activations' has '%.64s', which is none of ONNX's functions",
-                    names[i]);
+      lk_attrs_fail(
+          attrs, LK_UNSUPPORTED,
+          "attribute 'activations' has '%.64s', which is not one of ONNX's activation functions",
+          names[i]);
       return;
     }
     self->functions[i / count][i % count] =

@@ -38,7 +38,9 @@ static lk_status reduced_dims(const lk_op_node *node, const lk_tensor *inputs, u
   for (uint32_t i = 0; i < count; i++) {
     const int64_t axis = lk_axis(axes[i], rank);
     if (axis < 0) {
-      return lk_fail(error, LK_OUT_OF_RANGE, "axis %" PRId64 " of a tensor of rank %" PRIu32,
+      return lk_fail(error, LK_OUT_OF_RANGE,
+                     "axis %" PRId64 " is given for a tensor of rank %" PRIu32
+                     ", it must be one of its dimensions",
                      axes[i], rank);
     }
     *out_mask |= 1U << axis;

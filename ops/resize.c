@@ -56,8 +56,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
     to->dims[i] = stretches[i].out;
     if (stretches[i].in == 0 && stretches[i].out > 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to resize axis %" PRIu32 ": from 0 to %" PRId64
-                     ", there is nothing to interpolate",
+                     "failed to resize axis %" PRIu32 " to %" PRId64
+                     ": its size is 0, it must be at least 1",
                      i, stretches[i].out);
     }
     same = same && (stretches[i].same || stretches[i].in < 0);
@@ -65,7 +65,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   if (!same && params->rule.mode != LK_RESIZE_NEAREST && to->dtype != LK_DTYPE_NONE &&
       lk_resize_wide(to->dtype) == LK_DTYPE_NONE) {
     return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to resize type %s: linear and cubic are for numbers",
+                   "failed to resize type %s: mode is linear or cubic, which are for numbers; "
+                   "nearest takes all types",
                    lk_dtype_name(to->dtype));
   }
   return lk_shape_check(to, "the resized tensor", error);

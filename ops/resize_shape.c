@@ -22,14 +22,16 @@ static lk_status read_scales(const lk_resize_params *params, const lk_tensor *in
       lk_elements(&scales->desc) != (int64_t)count || scales->data == NULL) {
     char text[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read scales: %s, must be %" PRIu32 " f32 values that are known",
+                   "failed to read scales: it is %s, it must have %" PRIu32
+                   " f32 values that are known",
                    lk_tensor_text(&scales->desc, text), count);
   }
   for (uint32_t i = 0; i < count; i++) {
     float scale = ((const float *)scales->data)[i];
     if (!(scale > 0) || !isfinite(scale)) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read scales: %g, must be positive and finite", (double)scale);
+                     "failed to read scales: one is %g, it must be positive and finite",
+                     (double)scale);
     }
     out[i] = (double)scale;
   }
@@ -42,12 +44,13 @@ static lk_status read_sizes(const lk_tensor *sizes, uint32_t count, int64_t out[
   LK_RETURN_NOT_OK(lk_read_ints(sizes, "sizes", out, LK_MAX_RANK, &given, error));
   if (given != count) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read sizes: %" PRIu32 " values, must be %" PRIu32, given, count);
+                   "failed to read sizes: it has %" PRIu32 " values, it must have %" PRIu32, given,
+                   count);
   }
   for (uint32_t i = 0; i < count; i++) {
     if (out[i] < 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read sizes: %" PRId64 ", must be at least 0", out[i]);
+                     "failed to read sizes: one is %" PRId64 ", it must be at least 0", out[i]);
     }
   }
   return LK_OK;
@@ -72,7 +75,7 @@ static lk_status read_roi(const lk_tensor *roi, const uint32_t *axes, uint32_t n
       lk_elements(&roi->desc) != 2 * (int64_t)n_axes || roi->data == NULL) {
     char text[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read roi: %s, must be %" PRIu32
+                   "failed to read roi: it is %s, it must have %" PRIu32
                    " f32, f64 or f16 values that are known",
                    lk_tensor_text(&roi->desc, text), 2 * n_axes);
   }
@@ -92,7 +95,9 @@ static lk_status read_roi(const lk_tensor *roi, const uint32_t *axes, uint32_t n
 static lk_status set_length(lk_stretch *s, double length, lk_error *error) {
   length = floor(length);
   if (length >= 0x1p62) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to resize %" PRId64 ": scale %g, too large",
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to resize %" PRId64
+                   ": scale %g makes 2^62 elements or more, fewer are supported",
                    s->in, s->up / s->down);
   }
   s->out = (int64_t)length;
@@ -163,12 +168,12 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
   if (from->rank == 0) return LK_OK;
   if (by_scales == by_sizes) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to resize: %s, one of scales and sizes is required",
+                   "failed to resize: it has %s, exactly one of them is required",
                    by_scales ? "both scales and sizes" : "neither scales nor sizes");
   }
   if (crops && !is_given(node, inputs, roi_at)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to resize: no roi, tf_crop_and_resize requires it");
+                   "failed to resize: roi is missing, tf_crop_and_resize requires it");
   }
   double scales[LK_MAX_RANK];
   int64_t sizes[LK_MAX_RANK];

@@ -16,7 +16,7 @@ static void parse(lk_attrs *attrs, void *params) {
   const uint32_t count = lk_attrs_ints(attrs, "pooled_shape", self->bins, 2);
   if (count != 2 || self->bins[0] < 1 || self->bins[1] < 1) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "failed to read pooled_shape: must be two positive numbers");
+                  "failed to read pooled_shape: it must have two numbers, both at least 1");
   }
 }
 

@@ -143,8 +143,8 @@ static lk_status infer_cache(lk_inference *self, lk_error *error) {
   LK_RETURN_NOT_OK(check_updates(update, &wanted, error));
   if (axis == 0 || (is_known && cache->dims[axis] >= 0 && wanted.dims[axis] > cache->dims[axis])) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to scatter along axis %" PRIu32 " of %" PRId64 ": %" PRId64
-                   ", must be no more, along another axis than the first",
+                   "failed to scatter along axis %" PRIu32 " of %" PRId64
+                   ": the update has %" PRId64 ", it must have no more, and the axis must not be 0",
                    axis, cache->dims[axis], wanted.dims[axis]);
   }
   return lk_op_has(self->node, WRITE_INDICES) ? check_updates(indices, &count, error) : LK_OK;
@@ -208,7 +208,7 @@ static lk_status infer_one_hot(lk_inference *self, lk_error *error) {
     lk_cast_one(depth->desc.dtype, depth->data, LK_I64, &count);
     if (count < 0) {
       return lk_fail(error, LK_OUT_OF_RANGE,
-                     "failed to make one-hot: depth %" PRId64 ", must not be negative", count);
+                     "failed to make one-hot: depth is %" PRId64 ", it must be at least 0", count);
     }
   }
   if (lk_shape_is_known(values) && lk_elements(values) != 2) {

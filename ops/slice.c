@@ -64,7 +64,7 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
   if (node->opset >= BOUNDS_AS_INPUTS_SINCE) {
     if (node->n_inputs <= ENDS) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to slice: %" PRIu32 " inputs, starts and ends are required",
+                     "failed to slice: it has %" PRIu32 " inputs, starts and ends are required",
                      node->n_inputs);
     }
     for (uint32_t i = STARTS; i <= STEPS; i++) {
@@ -79,7 +79,7 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to slice: %" PRIu32 " starts, %" PRIu32 " ends, %" PRIu32
                    " axes, %" PRIu32 " steps for rank %" PRIu32
-                   ", must be equally many and at most the rank",
+                   ", they must be as many, and at most the rank",
                    count, counts[ENDS], counts[AXES], counts[STEPS], from->rank);
   }
   uint32_t axes[LK_MAX_RANK];
@@ -94,7 +94,7 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
     const int64_t step = counts[STEPS] > 0 ? bounds.lists[STEPS][i] : 1;
     if (step == 0) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to slice: step 0 along axis %" PRIu32 ", must not be 0", axis);
+                     "failed to slice: the step along axis %" PRIu32 " is 0, it must not be", axis);
     }
     ranges[axis] = clamp(bounds.lists[STARTS][i], bounds.lists[ENDS][i], step, from->dims[axis]);
   }

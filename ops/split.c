@@ -24,8 +24,9 @@ static void parse(lk_attrs *attrs, void *params) {
     return;
   }
   lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                "num_outputs is %" PRId64 ", must be the outputs, which are %" PRIu32, given,
-                attrs->n_outputs);
+                "attribute 'num_outputs' is %" PRId64
+                ", it must be the number of outputs, %" PRIu32,
+                given, attrs->n_outputs);
 }
 
 /* Equal parts, but for the last one from opset 18 on. `dim` may be a term. */
@@ -65,7 +66,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   if (fits && sizes.count >= self->node->n_outputs && !lk_dims_differ(sum, dim)) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to split dimension %" PRIu32 " of %" PRId64 ": %" PRIu32
-                 " sizes for %" PRIu32 " outputs, must be one for each and sum up to it",
+                 " sizes are given for %" PRIu32
+                 " outputs, they must be one for each, and add up to the dimension",
                  axis, dim, sizes.count, self->node->n_outputs);
 }
 

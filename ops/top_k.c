@@ -34,7 +34,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
       (k.count != 1 || k.values[0] < 0 || (x->dims[axis] >= 0 && k.values[0] > x->dims[axis]))) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to choose %" PRId64 " elements along axis %" PRIu32
-                   ": there are %" PRId64,
+                   ": 0 to its size, %" PRId64 ", are allowed",
                    k.count == 1 ? k.values[0] : -1, axis, x->dims[axis]);
   }
   for (uint32_t i = 0; i < self->node->n_outputs; i++) {

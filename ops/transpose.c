@@ -27,8 +27,8 @@ static lk_status read_perm(const lk_op_node *node, const lk_tensor_desc *from,
   }
   if (params->n_perm != from->rank) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to transpose: perm has %" PRIu32 " values, rank is %" PRIu32
-                   ", must be equal",
+                   "failed to transpose: perm has %" PRIu32 " values for rank %" PRIu32
+                   ", it must have one for each dimension",
                    params->n_perm, from->rank);
   }
   bool seen[LK_MAX_RANK] = {false};
@@ -36,7 +36,7 @@ static lk_status read_perm(const lk_op_node *node, const lk_tensor_desc *from,
     int64_t axis = params->perm[i];
     if (axis < 0 || axis >= (int64_t)from->rank || seen[axis]) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to transpose: perm has %" PRId64 ", must have each of 0 to %" PRIu32
+                     "failed to transpose: perm has %" PRId64 ", it must have each of 0 to %" PRIu32
                      " once",
                      axis, from->rank - 1);
     }

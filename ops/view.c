@@ -58,7 +58,7 @@ static lk_status infer_dropout(lk_inference *self, lk_error *error) {
     if (lk_shape_is_known(&training->desc) && lk_elements(&training->desc) != 1) {
       char text[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read training_mode: %s, must be one bool",
+                     "failed to read training_mode: it is %s, it must be one bool",
                      lk_tensor_text(&training->desc, text));
     }
     if (training->data == NULL) {
@@ -190,21 +190,24 @@ static lk_status infer_reshape(lk_inference *self, lk_error *error) {
       if (inferred >= 0) return reshape_fail(error, from, shape, rank, "only one -1 is allowed");
       inferred = i;
     } else if (shape[i] < -1) {
-      return reshape_fail(error, from, shape, rank, "dimensions must be at least -1");
+      return reshape_fail(error, from, shape, rank, "sizes must be at least -1");
     } else if (shape[i] == 0 && !*allow_zero) {
       if (i >= from->rank) {
-        return reshape_fail(error, from, shape, rank, "0 at a dimension that the input lacks");
+        return reshape_fail(error, from, shape, rank,
+                            "a 0 must have a dimension of the input to copy");
       }
       to.dims[i] = lk_rank_is_known(from) ? from->dims[i] : LK_DIM_UNKNOWN;
       copied[i] = true;
     } else if (__builtin_mul_overflow(known, shape[i], &known)) {
-      return reshape_fail(error, from, shape, rank, "too many elements");
+      return reshape_fail(error, from, shape, rank, "it must have fewer than 2^63 elements");
     }
   }
   if (inferred >= 0) {
-    if (known == 0) return reshape_fail(error, from, shape, rank, "-1 beside 0 says nothing");
+    if (known == 0)
+      return reshape_fail(error, from, shape, rank, "-1 cannot be worked out beside a 0");
     if (!find_rest(self->dims, from, copied, known, &to.dims[inferred])) {
-      return reshape_fail(error, from, shape, rank, "elements must be a multiple of the others");
+      return reshape_fail(error, from, shape, rank,
+                          "the elements must be a multiple of the product of the other sizes");
     }
   }
   LK_RETURN_NOT_OK(lk_shape_check(&to, "the reshaped tensor", error));
@@ -231,8 +234,9 @@ static lk_status infer_flatten(lk_inference *self, lk_error *error) {
   if (!lk_rank_is_known(from)) return LK_OK;
   if (given < -rank || given > rank) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to flatten: axis %" PRId64 ", must be -%" PRId64 " to %" PRId64, given,
-                   rank, rank);
+                   "failed to flatten: axis is %" PRId64 ", -%" PRId64 " to %" PRId64
+                   " are allowed",
+                   given, rank, rank);
   }
   const int64_t axis = given < 0 ? given + rank : given;
   to->dims[0] = to->dims[1] = 1;
@@ -241,7 +245,8 @@ static lk_status infer_flatten(lk_inference *self, lk_error *error) {
     /* With a dimension of 0 on the other side, the product is unchecked so far. */
     if (!lk_dims_multiply(self->dims, *product, from->dims[i], product)) {
       return lk_fail(error, LK_OUT_OF_RANGE,
-                     "failed to flatten: axis %" PRId64 ", a dimension exceeds 2^63", given);
+                     "failed to flatten: a dimension on one side of axis %" PRId64 " exceeds 2^63",
+                     given);
     }
   }
   return LK_OK;
@@ -273,7 +278,8 @@ static lk_status read_axes(const lk_op_node *node, const lk_tensor *inputs, uint
     const bool is_onnx = node->class_->row.domain[0] == '\0';
     if (is_onnx && node->opset < AXES_AS_INPUT_SINCE) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read axes: an input in opset %" PRId32 ", only since opset 13",
+                     "failed to read axes: they are input 1 at opset %" PRId32
+                     ", which they may be since opset 13; before they are attribute 'axes'",
                      node->opset);
     }
     LK_RETURN_NOT_OK(lk_read_ints(&inputs[1], "axes", axes.axes, LK_MAX_RANK, &axes.n_axes, error));
@@ -303,7 +309,7 @@ static lk_status infer_squeeze(lk_inference *self, lk_error *error) {
       to.dims[to.rank++] = from->dims[i];
     } else if (lk_dims_differ(from->dims[i], 1)) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to squeeze axis %" PRIu32 ": dimension %" PRId64 ", must be 1", i,
+                     "failed to squeeze axis %" PRIu32 ": its size is %" PRId64 ", it must be 1", i,
                      from->dims[i]);
     }
   }
@@ -318,13 +324,15 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
   bool marks[LK_MAX_RANK];
   const bool as_input = lk_op_has(self->node, 1);
   if (!as_input && !params->given) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to unsqueeze: no axes, they are required");
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to unsqueeze: axes are missing, they are required");
   }
   /* Axes count in the output, whose rank depends on how many there are. */
   const int64_t count = as_input ? lk_infer_count(self, 1) : params->n_axes;
   if (!lk_rank_is_known(from) || count < 0) return LK_OK;
   if (count > LK_MAX_RANK - (int64_t)from->rank) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to unsqueeze: rank %" PRId64 ", at most %d",
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to unsqueeze: the output has rank %" PRId64 ", at most %d is supported",
                    from->rank + count, LK_MAX_RANK);
   }
   lk_shape_open(to, from->rank + count);

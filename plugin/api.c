@@ -48,7 +48,8 @@ static lk_status tensor_convert(const lk_tensor *from, const lk_tensor *to, lk_e
   }
   if (bytes == 0) return LK_OK;
   if (from->data == NULL || to->data == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to convert a tensor: its data is NULL");
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to convert a tensor: its data is NULL, it is required");
   }
   if (lk_layout_same_bytes(&from->desc, from->desc.layout, to->desc.layout)) {
     if (from->data != to->data) memcpy(to->data, from->data, bytes);
@@ -83,7 +84,8 @@ static lk_status cache_set_weights_capacity(lk_context *context, uint64_t bytes,
 static lk_status memory_set_limit(lk_context *context, uint64_t bytes, lk_error *error) {
   LK_REQUIRE("memory_set_limit", error, context);
   if (bytes == 0) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to limit memory to 0 bytes: at least 1");
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to limit memory to 0 bytes: at least 1 is required");
   }
   if (bytes == LK_UNSET) return LK_OK;
   lk_memory_budget_set_limit(&context->memory, bytes);

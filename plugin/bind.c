@@ -95,7 +95,8 @@ static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, const lk_pla
 
 static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error *error) {
   if (bind->n_inputs > 0 && bind->inputs == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "inputs is NULL, but its count is not 0");
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "inputs is NULL and its count is not 0, give both or neither");
   }
   if (bind->n_inputs != op->node.n_inputs || bind->n_outputs != op->node.n_outputs) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -126,7 +127,7 @@ static lk_status check_inputs(const lk_op *op, const lk_bind_desc *bind, lk_erro
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
     if (!op->comes_at_run[i]) continue;
     if (bind->inputs[i].desc.rank > LK_MAX_RANK) {
-      return lk_fail(error, LK_OUT_OF_RANGE, "input %u has rank %u, at most %d", i,
+      return lk_fail(error, LK_OUT_OF_RANGE, "input %u has rank %u, at most %d is supported", i,
                      bind->inputs[i].desc.rank, LK_MAX_RANK);
     }
     if (lk_op_is_shape_input(op, i)) {
@@ -295,8 +296,8 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
 
 static lk_status check_index(const char *what, uint32_t index, uint32_t count, lk_error *error) {
   if (index < count) return LK_OK;
-  return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe %s %u: the plan has %u", what, index,
-                 count);
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to describe %s %u: the plan has %u, numbered from 0", what, index, count);
 }
 
 lk_status lk_plan_step(const lk_plan *plan, uint32_t index, lk_step_info *out, lk_error *error) {

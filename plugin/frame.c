@@ -34,8 +34,9 @@ lk_status lk_frame_lanes(lk_frame *frame, uint32_t count, lk_error *error) {
   const lk_allocator *allocator = &frame->executor->context->allocator;
   if (count <= frame->n_lanes) return LK_OK;
   if (count > LK_MAX_THREADS) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to give a frame %" PRIu32 " lanes: at most %d",
-                   count, LK_MAX_THREADS);
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to give a frame %" PRIu32 " lanes: at most %d are allowed", count,
+                   LK_MAX_THREADS);
   }
   lk_status status = LK_OK;
   const uint32_t n_former = frame->n_lanes;

@@ -17,7 +17,8 @@ static lk_status check_data(const char *what, uint32_t index, const void *data, 
                             lk_error *error) {
   if (data != NULL || count == 0) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to make a key: %s %" PRIu32 " has %" PRIu64 " elements and data NULL",
+                 "failed to make a key: %s %" PRIu32 " has %" PRIu64
+                 " elements and its data is NULL, give both",
                  what, index, count);
 }
 

@@ -102,21 +102,31 @@ static uint32_t count_operands(const lk_node_desc *desc) {
   return count;
 }
 
+static lk_status fail_count(const char *what, uint32_t count, uint32_t least, uint32_t most,
+                            lk_error *error) {
+  if (least == most) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "it has %u %s, exactly %u %s required", count, what,
+                   most, most == 1 ? "is" : "are");
+  }
+  return lk_fail(error, LK_INVALID_ARGUMENT, "it has %u %s, %u to %u are allowed", count, what,
+                 least, most);
+}
+
 static lk_status check_counts(const lk_op_node *node, lk_error *error) {
   const lk_op_row *row = &node->class_->row;
-  if (node->n_operands < row->min_inputs || node->n_operands > row->max_inputs ||
-      node->n_outputs > row->max_outputs) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "%u inputs and %u outputs; %u to %u, and at most %u",
-                   node->n_operands, node->n_outputs, row->min_inputs, row->max_inputs,
-                   row->max_outputs);
+  if (node->n_operands < row->min_inputs || node->n_operands > row->max_inputs) {
+    return fail_count("inputs", node->n_operands, row->min_inputs, row->max_inputs, error);
+  }
+  if (node->n_outputs > row->max_outputs) {
+    return fail_count("outputs", node->n_outputs, 1, row->max_outputs, error);
   }
   const uint32_t needed = node->class_->needs_all ? node->n_operands : row->min_inputs;
   for (uint32_t i = 0; i < needed; i++) {
     if (lk_op_has(node, i)) continue;
-    return lk_fail(error, LK_INVALID_ARGUMENT, "input %u is required", i);
+    return lk_fail(error, LK_INVALID_ARGUMENT, "input %u is absent, it is required", i);
   }
   if (node->n_post_ops > 0 && (row->flags & LK_OP_POST_OPS) == 0) {
-    return lk_fail(error, LK_UNSUPPORTED, "it takes no post-ops");
+    return lk_fail(error, LK_UNSUPPORTED, "it has post-ops, this operator takes none");
   }
   return LK_OK;
 }

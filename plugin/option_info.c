@@ -111,8 +111,9 @@ lk_status lk_option_info_get(lk_context *context, uint32_t index, lk_option_info
                              lk_error *error) {
   LK_REQUIRE("option_info", error, context, out);
   if (index >= LK_OPTION_COUNT) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe option %" PRIu32 ": there are %d",
-                   index, LK_OPTION_COUNT);
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to describe option %" PRIu32 ": there are %d, numbered from 0", index,
+                   LK_OPTION_COUNT);
   }
   lk_option_info info = {
       .struct_size = sizeof info, .name = names[index].name, .variable = names[index].variable};

@@ -21,10 +21,11 @@ static lk_status read_number(const char *variable, bool allow_unit, uint64_t lea
   if (text == NULL || text[0] == '\0') return LK_OK;
   uint64_t number = 0;
   if (!lk_parse_number(text, allow_unit, &number) || number < least || number > most) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read the environment variable %s: '%.64s', a number from %" PRIu64
-                   " to %" PRIu64 "%s",
-                   variable, text, least, most, allow_unit ? ", with k, m or g" : "");
+    return lk_fail(
+        error, LK_OUT_OF_RANGE,
+        "failed to read the environment variable %s: it is '%.64s', a number from %" PRIu64
+        " to %" PRIu64 "%s is allowed",
+        variable, text, least, most, allow_unit ? ", with k, m or g" : "");
   }
   *value = number;
   *source = LK_FROM_ENVIRONMENT;
@@ -37,8 +38,8 @@ static lk_status read_mode(uint32_t *mode, uint8_t *source, lk_error *error) {
   *source = LK_FROM_ENVIRONMENT;
   if (lk_parse_cache_mode(text, mode)) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to read the environment variable LATCHKEY_CACHE: '%.64s', one of off, "
-                 "thread, shared",
+                 "failed to read the environment variable LATCHKEY_CACHE: it is '%.64s', one of "
+                 "off, thread, shared is allowed",
                  text);
 }
 
@@ -47,8 +48,8 @@ static lk_status check_isa(lk_error *error) {
   const char *text = getenv("LATCHKEY_MAX_ISA");
   if (text == NULL || text[0] == '\0' || lk_isa_is_name(text)) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to read the environment variable LATCHKEY_MAX_ISA: '%.64s', one of sse2, "
-                 "avx2, avx512_core, avx512, amx",
+                 "failed to read the environment variable LATCHKEY_MAX_ISA: it is '%.64s', one of "
+                 "sse2, avx2, avx512_core, avx512, amx is allowed",
                  text);
 }
 
@@ -64,8 +65,9 @@ lk_status lk_processors_read(lk_error *error) {
 static lk_status check_range(const char *option, int64_t value, int least, int most,
                              lk_error *error) {
   if (value >= least && value <= most) return LK_OK;
-  return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option '%s': %" PRId64 ", %d to %d",
-                 option, value, least, most);
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to read option '%s': it is %" PRId64 ", %d to %d are allowed", option,
+                 value, least, most);
 }
 
 static lk_status check_struct(const lk_context_options *options, lk_error *error) {

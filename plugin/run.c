@@ -69,11 +69,13 @@ static lk_status run_step_timed(const lk_frame *frame, const lk_slot *self, uint
 static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t slot_index,
                             lk_error *error) {
   if (slot_index >= frame->n_slots) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to run slot %u: the frame has %zu", slot_index,
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to run slot %u: the frame has %zu, numbered from 0", slot_index,
                    frame->n_slots);
   }
   if (lane_index >= frame->n_lanes) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to run slot %u in lane %u: the frame has %u",
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to run slot %u in lane %u: the frame has %u lanes, numbered from 0",
                    slot_index, lane_index, frame->n_lanes);
   }
   return LK_OK;

@@ -29,8 +29,9 @@ lk_status lk_threads_enter(lk_context *context, const lk_threads_ask *given, int
                              .limit = {given->cancel, given->stop, given->deadline_ns}};
   if (ask.least < 1 || ask.most < ask.least || ask.most > LK_MAX_THREADS) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to ask for threads: from %" PRId32 " to %" PRId32 ", 1 to %d", ask.least,
-                   ask.most, LK_MAX_THREADS);
+                   "failed to ask for threads: %" PRId32 " to %" PRId32
+                   " are asked for, they must be in order and 1 to %d",
+                   ask.least, ask.most, LK_MAX_THREADS);
   }
   const int granted = lk_budget_enter(&ask);
   if (granted < 0) {
@@ -60,7 +61,8 @@ lk_status lk_threads_stats_get(lk_threads_stats *out, lk_error *error) {
 
 lk_status lk_processors_set(int32_t processors, lk_error *error) {
   if (processors < 1 || processors > LK_MAX_THREADS) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to set the processors: %" PRId32 ", 1 to %d",
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to set the processors: %" PRId32 " are asked for, 1 to %d are allowed",
                    processors, LK_MAX_THREADS);
   }
   lk_budget_set_processors(processors);
@@ -110,8 +112,8 @@ lk_status lk_machine_peak_measure(lk_context *context, int32_t threads, lk_machi
   LK_REQUIRE("machine_peak", error, context, out);
   if (threads < 0 || threads > LK_MAX_THREADS) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to measure the machine with %" PRId32 " threads: 0 to %d", threads,
-                   LK_MAX_THREADS);
+                   "failed to measure the machine with %" PRId32 " threads: 0 to %d are allowed",
+                   threads, LK_MAX_THREADS);
   }
   if (threads == 0) threads = context->env.threads;
   lk_peak peak = {0};

@@ -319,7 +319,9 @@ static lk_status hand_over_one(const lk_flow *flow, const lk_graph_run *run, uin
   const lk_tensor *made = &value->tensor;
   if (made->data == NULL) {
     const char *name = flow->graph->values[flow->graph->outputs[output]].name;
-    return lk_fail(error, LK_UNSUPPORTED, "failed to give output '%s': %s, which is no tensor",
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to give output '%s': it is %s, a tensor is required; let the model give "
+                   "the tensors themselves",
                    name, value->list != NULL ? "a sequence" : "an optional value that is absent");
   }
   void *to = run->place == NULL ? run->outputs[output].data : NULL;

@@ -112,8 +112,8 @@ lk_status lk_flow_describe_none(const lk_stage *stage, size_t index, lk_tensor_d
   const lk_tensor_desc *known = &stage->results[index];
   if (known->dtype == LK_DTYPE_NONE) {
     return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to make scan output %zu of no iterations: neither does the body say its "
-                   "type, nor do its operators",
+                   "failed to make scan output %zu of no iterations: its type is not known; "
+                   "declare the type of that output in the body",
                    index);
   }
   *out = *known;

@@ -1,6 +1,7 @@
 /* Which values are sequences or optional. */
 #include "base/status.h"
 #include "executor_glue/flow/lists.h"
+#include "executor_glue/graph/advice.h"
 #include "executor_glue/run/program.h"
 
 static uint8_t kind_of(const lk_graph *graph, int32_t value) {
@@ -89,10 +90,9 @@ lk_status lk_flow_check_output(const lk_graph *graph, size_t index, lk_error *er
   const lk_value *value = &graph->values[graph->outputs[index]];
   const char *op_type = value->producer != LK_NO_NODE ? graph->nodes[value->producer].op_type : "?";
   if (value->kind == 0) return LK_OK;
-  return lk_fail(
-      error, LK_UNSUPPORTED,
-      "failed to give output '%s', which %s makes: it is %s, tensors are supported; ONNX "
-      "Runtime runs such a model, with latchkey.ort as its provider",
-      value->name, op_type,
-      (value->kind & LK_VALUE_OPTIONAL) != 0 ? "an optional value" : "a sequence");
+  return lk_fail(error, LK_UNSUPPORTED,
+                 "failed to give output '%s', which %s makes: it is %s, tensors are "
+                 "supported" LK_ADVICE_PROVIDER,
+                 value->name, op_type,
+                 (value->kind & LK_VALUE_OPTIONAL) != 0 ? "an optional value" : "a sequence");
 }

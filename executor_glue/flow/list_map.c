@@ -11,8 +11,9 @@ static lk_status check_lengths(const list_call *c, lk_error *error) {
     const lk_flow_list *list = c->inputs[i].list;
     if (list == NULL || list->count == count) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to map sequences: input %u has %zu tensors, the first has %zu", i,
-                   list->count, count);
+                   "failed to map sequences: input %u has %zu tensors and input 0 has %zu, they "
+                   "must be as many",
+                   i, list->count, count);
   }
   return LK_OK;
 }

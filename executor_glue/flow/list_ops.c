@@ -26,7 +26,8 @@ static lk_status read_position(const list_call *c, uint32_t index, int64_t fallb
   }
   if (*out >= least && *out <= most) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to find position %" PRId64 " in a sequence of %" PRId64 " tensors",
+                 "failed to find position %" PRId64 ": the sequence has %" PRId64
+                 " tensors, the position must lie within it",
                  *out < 0 ? *out - count : *out, count);
 }
 
@@ -36,12 +37,15 @@ static lk_status read_position(const list_call *c, uint32_t index, int64_t fallb
 static lk_status put(lk_flow_list *list, size_t at, const lk_flow_value *value, lk_error *error) {
   const uint32_t dtype = value->tensor.desc.dtype;
   if (value->tensor.data == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to make a sequence: a value is no tensor");
+    return lk_fail(
+        error, LK_INVALID_ARGUMENT,
+        "failed to make a sequence: a value is a sequence or absent, tensors are required");
   }
   if (list->dtype != LK_DTYPE_NONE && list->dtype != dtype) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to make a sequence: a tensor of type %s among those of type %s",
-                   lk_dtype_name(dtype), lk_dtype_name(list->dtype));
+    return lk_fail(
+        error, LK_INVALID_ARGUMENT,
+        "failed to make a sequence: one tensor is of type %s and another of %s, they must be equal",
+        lk_dtype_name(dtype), lk_dtype_name(list->dtype));
   }
   list->dtype = dtype;
   list->values[at] = lk_flow_value_retain(value);
@@ -109,7 +113,8 @@ static lk_status find_axis(int64_t given, uint32_t rank, uint32_t *out, lk_error
   const int64_t axis = given < 0 ? given + rank : given;
   *out = (uint32_t)axis;
   if (axis >= 0 && axis < rank) return LK_OK;
-  return lk_fail(error, LK_OUT_OF_RANGE, "failed to find axis %" PRId64 " of rank %" PRIu32, given,
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to find axis %" PRId64 ": it must be one of %" PRIu32 " dimensions", given,
                  rank);
 }
 
@@ -154,7 +159,8 @@ static lk_status find_whole(const list_call *c, const lk_flow_list *list, uint32
     if (!lk_tensor_desc_same(&each, out)) {
       char first[LK_TENSOR_TEXT_CAPACITY], other[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to concatenate a sequence: %s after %s, along axis %" PRIu32,
+                     "failed to concatenate a sequence: one tensor is %s and the first is %s, they "
+                     "must be alike but for axis %" PRIu32,
                      lk_tensor_text(&list->values[i].tensor.desc, other),
                      lk_tensor_text(&list->values[0].tensor.desc, first), axis);
     }
@@ -168,11 +174,16 @@ static lk_status concatenate(const list_call *c, lk_flow_value *out, lk_error *e
   uint32_t axis = 0;
   lk_tensor_desc whole;
   if (list->count == 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to concatenate a sequence: it is empty");
+    return lk_fail(
+        error, LK_INVALID_ARGUMENT,
+        "failed to concatenate a sequence: it is empty, at least one tensor is required");
   }
   const uint32_t rank = list->values[0].tensor.desc.rank + (c->attributes.new_axis ? 1 : 0);
   if (rank > LK_MAX_RANK) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to concatenate a sequence: rank %" PRIu32, rank);
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to concatenate a sequence: the output has rank %" PRIu32
+                   ", at most %d is supported",
+                   rank, LK_MAX_RANK);
   }
   LK_RETURN_NOT_OK(find_axis(c->attributes.axis, rank, &axis, error));
   LK_RETURN_NOT_OK(find_whole(c, list, axis, &whole, error));
@@ -210,9 +221,10 @@ static lk_status read_sizes(const lk_tensor *split, int64_t total, sizes *out, l
   const bool is_index = split->desc.dtype == LK_I64 || split->desc.dtype == LK_I32;
   if (!is_index || split->desc.rank > 1) {
     char text[LK_TENSOR_TEXT_CAPACITY];
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to split a tensor: sizes are %s, must be one number or a list",
-                   lk_tensor_text(&split->desc, text));
+    return lk_fail(
+        error, LK_INVALID_ARGUMENT,
+        "failed to split a tensor: sizes are %s, they must be one number or a list of numbers",
+        lk_tensor_text(&split->desc, text));
   }
   out->list = split;
   if (split->desc.rank == 0) {
@@ -220,7 +232,9 @@ static lk_status read_sizes(const lk_tensor *split, int64_t total, sizes *out, l
     out->list = NULL;
     if (out->each > 0) out->count = (size_t)(total / out->each + (total % out->each != 0));
     if (out->each > 0) return LK_OK;
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to split a tensor: pieces of %" PRId64,
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to split a tensor: a piece would have the size %" PRId64
+                   ", it must be at least 1",
                    out->each);
   }
   int64_t left = total;
@@ -233,7 +247,9 @@ static lk_status read_sizes(const lk_tensor *split, int64_t total, sizes *out, l
   }
   if (left == 0) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to split a tensor: the sizes do not add up to %" PRId64, total);
+                 "failed to split a tensor: the sizes must be at least 0 and add up to that of the "
+                 "axis, %" PRId64,
+                 total);
 }
 
 static lk_status split(const list_call *c, lk_flow_value *out, lk_error *error) {
@@ -290,7 +306,9 @@ static lk_status has(const list_call *c, lk_flow_value *out, lk_error *error) {
 
 static lk_status get(const list_call *c, lk_flow_value *out, lk_error *error) {
   if (!is_there(&c->inputs[0])) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read an optional value: it is absent");
+    return lk_fail(
+        error, LK_INVALID_ARGUMENT,
+        "failed to read an optional value: it is absent, OptionalHasElement says so beforehand");
   }
   return same(c, out, error);
 }
@@ -337,8 +355,10 @@ lk_status lk_flow_list_read(const lk_graph *graph, lk_stage *stage, lk_error *er
   const uint32_t own = node->n_inputs - lk_node_captured(node);
   if (own < op->least || own > op->most || node->n_outputs < 1 ||
       (node->n_outputs > 1 && !op->has_body)) {
-    return lk_fail(error, LK_MALFORMED, "%" PRIu32 " inputs and %" PRIu32 " outputs", own,
-                   node->n_outputs);
+    return lk_fail(error, LK_MALFORMED,
+                   "it has %" PRIu32 " inputs and %" PRIu32 " outputs; %" PRIu32 " to %" PRIu32
+                   " inputs and one output are allowed",
+                   own, node->n_outputs, op->least, op->most);
   }
   stage->list_op = op;
   stage->of_list = (lk_list_attributes){

@@ -25,7 +25,9 @@ static lk_status read_axes(const lk_allocator *allocator, const lk_node *node, u
   const lk_attr *directions = lk_node_attr(node, directions_name, LK_ATTR_INTS);
   if ((axes != NULL && axes->count != count) ||
       (directions != NULL && directions->count != count)) {
-    return lk_fail(error, LK_MALFORMED, "attributes '%s' and '%s' must have %" PRIu32 " values",
+    return lk_fail(error, LK_MALFORMED,
+                   "attributes '%s' and '%s' have another number of values than the %" PRIu32
+                   " that follow from the node",
                    axes_name, directions_name, count);
   }
   *out = lk_calloc(allocator, count, sizeof **out);
@@ -48,8 +50,10 @@ lk_status lk_flow_scan_read(const lk_allocator *allocator, lk_stage *stage, lk_e
   if (own < first_state(node) || n < 1 || n > own - first_state(node) ||
       node->n_outputs < own - first_state(node) - n) {
     return lk_fail(error, LK_MALFORMED,
-                   "attribute 'num_scan_inputs' is %" PRId64 ", with %" PRIu32
-                   " inputs and %" PRIu32 " outputs",
+                   "attribute 'num_scan_inputs' is %" PRId64 ", which does not fit %" PRIu32
+                   " inputs and %" PRIu32
+                   " outputs; each scan input is an input, each other one a state "
+                   "with an output",
                    n, own, node->n_outputs);
   }
   stage->n_scan_inputs = (uint32_t)n;
@@ -108,8 +112,9 @@ static lk_status place_axis(const lk_allocator *allocator, lk_flow_value *value,
   const int64_t rank = desc->rank, axis = to->axis < 0 ? to->axis + rank : to->axis;
   if (axis < 0 || axis >= rank) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to make a scan output: axis %" PRId64 ", of rank %" PRId64, to->axis,
-                   rank);
+                   "failed to make a scan output: its axis is %" PRId64
+                   ", it must be one of %" PRId64 " dimensions",
+                   to->axis, rank);
   }
   if (axis == 0 && !to->is_backward) return LK_OK;
   int64_t dims[LK_MAX_RANK] = {0};
@@ -154,20 +159,22 @@ typedef struct scan {
 static lk_status find_length(scan *self, const lk_flow_value *scanned, lk_error *error) {
   for (uint32_t i = 0; i < self->n_inputs; i++) {
     const lk_tensor_desc *desc = &scanned[i].tensor.desc;
+    const uint32_t number = first_state(self->stage->node) + self->n_states + i;
     const int64_t given = self->stage->scan_inputs[i].axis, rank = desc->rank;
     const int64_t axis = given < 0 ? given + rank : given;
     if (axis < 0 || axis >= rank) {
       return lk_fail(error, LK_OUT_OF_RANGE,
-                     "failed to scan input %" PRIu32 ": axis %" PRId64 ", of rank %" PRId64, i,
-                     given, rank);
+                     "failed to scan input %" PRIu32 ": its axis is %" PRId64
+                     ", it must be one of %" PRId64 " dimensions",
+                     number, given, rank);
     }
     self->axes[i] = (uint32_t)axis;
     if (i == 0) self->length = desc->dims[axis];
     if (desc->dims[axis] != self->length) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to scan input %" PRIu32 ": its length is %" PRId64
-                     ", that of the first is %" PRId64,
-                     i, desc->dims[axis], self->length);
+                     ", it must be that of the first, %" PRId64,
+                     number, desc->dims[axis], self->length);
     }
   }
   return LK_OK;
@@ -177,8 +184,9 @@ static lk_status begin(scan *self, lk_flow_stage_frame *frame, const lk_flow_val
                        const lk_flow_value *captured, lk_error *error) {
   const size_t n_inputs = self->body->graph->n_inputs, n_outputs = self->body->graph->n_outputs;
   if (self->n_inputs > sizeof self->axes / sizeof self->axes[0]) {
-    return lk_fail(error, LK_UNSUPPORTED, "failed to scan: %" PRIu32 " scan inputs",
-                   self->n_inputs);
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to scan: it has %" PRIu32 " scan inputs, at most %zu are supported",
+                   self->n_inputs, sizeof self->axes / sizeof self->axes[0]);
   }
   LK_RETURN_NOT_OK(lk_flow_frame_of_body(self->stage, 0, frame, &self->own, &self->frame, error));
   self->spares = lk_calloc(self->allocator, self->n_inputs, sizeof *self->spares);
@@ -289,9 +297,10 @@ static lk_status run_element(lk_flow *flow, const lk_stage *stage, const lk_flow
   for (uint32_t i = 0; i < n_values; i++) {
     const lk_tensor_desc *desc = &inputs[i].tensor.desc;
     if (desc->rank == 0 || desc->dims[0] <= element) {
-      return lk_fail(
-          error, LK_INVALID_ARGUMENT,
-          "failed to scan: input %" PRIu32 " has another batch than the first scan input", i);
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to scan: input %" PRIu32
+                     " has a smaller batch than the first scan input, all must have the same",
+                     i + 1);
     }
     /* along the first axis it is always a view */
     LK_RETURN_NOT_OK(slice(flow->allocator, &inputs[i], 0, element, NULL, &values[i], error));
@@ -318,11 +327,16 @@ static lk_status run_batch(lk_flow *flow, const lk_stage *stage, const lk_flow_c
     LK_TRY(lk_fail_memory(error, "the values of a scan", n_values * sizeof *values));
   }
   if (inputs[0].tensor.data != NULL) {
-    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to scan: lengths of sequences of opset 8"));
+    LK_TRY(
+        lk_fail(error, LK_UNSUPPORTED,
+                "failed to scan: input 0 gives lengths of sequences, as opset 8 has them, which is "
+                "not supported; onnx.version_converter converts the model to opset 9 or above"));
   }
   const lk_tensor_desc *first = &inputs[1 + n_states].tensor.desc;
   if (first->rank == 0 || first->dims[0] == 0) {
-    LK_TRY(lk_fail(error, LK_UNSUPPORTED, "failed to scan: no batch"));
+    LK_TRY(lk_fail(
+        error, LK_UNSUPPORTED,
+        "failed to scan: the first scan input has no batch, at least one element is required"));
   }
   for (int64_t b = 0; b < first->dims[0]; b++) {
     LK_TRY(run_element(flow, stage, call, frame, n_states, inputs + 1, b, values, stacks, error));

@@ -30,7 +30,8 @@ lk_status lk_flow_stack_push(const lk_allocator *allocator, lk_flow_stack *self,
   size_t room = 0;
   if (tensor->data == NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to collect a scan output: a sequence, or nothing, is no tensor");
+                   "failed to collect a scan output: the body gives a sequence or an absent value, "
+                   "a tensor is required");
   }
   if (self->count == 0) {
     self->each = tensor->desc;
@@ -39,7 +40,8 @@ lk_status lk_flow_stack_push(const lk_allocator *allocator, lk_flow_stack *self,
   } else if (!lk_tensor_desc_same(&self->each, &tensor->desc)) {
     char was[LK_TENSOR_TEXT_CAPACITY], is[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to collect a scan output: %s after %s, all must be alike",
+                   "failed to collect a scan output: one is %s and the first is %s, all must be of "
+                   "one type and shape",
                    lk_tensor_text(&tensor->desc, is), lk_tensor_text(&self->each, was));
   }
   if (room < self->bytes + bytes) room = self->bytes + bytes;
@@ -53,7 +55,8 @@ lk_status lk_flow_stack_push(const lk_allocator *allocator, lk_flow_stack *self,
 lk_status lk_flow_stack_finish(const lk_allocator *allocator, lk_flow_stack *self,
                                lk_flow_value *out, lk_error *error) {
   if (self->each.rank >= LK_MAX_RANK) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to collect a scan output: rank %u, at most %d",
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to collect a scan output: it has rank %u, at most %d is supported",
                    self->each.rank + 1, LK_MAX_RANK);
   }
   LK_RETURN_NOT_OK(make_room(allocator, self, 1, error)); /* also nothing has an address */

@@ -131,7 +131,7 @@ lk_status lk_flow_value_detach(const lk_allocator *allocator, lk_flow_value *val
 static lk_status fail_scalar(const lk_flow_value *value, const char *what, const char *rule,
                              lk_error *error) {
   char text[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: %s, must be %s", what,
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: it is %s, it must be %s", what,
                  lk_tensor_text(&value->tensor.desc, text), rule);
 }
 

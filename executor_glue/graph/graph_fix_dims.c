@@ -93,15 +93,16 @@ static void list_open(const lk_graph *graph, char text[LISTED]) {
 static lk_status fail_unknown(const lk_graph *graph, const char *name, lk_error *error) {
   char open[LISTED];
   list_open(graph, open);
-  return lk_fail(error, LK_NOT_FOUND, "failed to fix dimension '%s': no input has it; open are: %s",
-                 name, open[0] != '\0' ? open : "none");
+  return lk_fail(error, LK_NOT_FOUND,
+                 "failed to fix dimension '%s': no input has it, the free dimensions are: %s", name,
+                 open[0] != '\0' ? open : "none");
 }
 
 static lk_status fail_fixed(const char *name, const input_dim *found, int64_t size,
                             lk_error *error) {
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to fix dimension '%s' to %" PRId64 ": input '%s' has %" PRId64
-                 " there already",
+                 "failed to fix dimension '%s' to %" PRId64 ": input '%s' has the size %" PRId64
+                 " there, they must be equal",
                  name, size, found->value->name, found->value->declared->dims[found->dim]);
 }
 

@@ -61,8 +61,10 @@ static lk_status index_uses(lk_graph *graph, lk_error *error) {
   for (size_t i = 0; i < graph->n_outputs; i++) {
     lk_value *value = &graph->values[graph->outputs[i]];
     if (!is_made(value)) {
-      return lk_fail(error, LK_MALFORMED, "failed to link graph: output '%s' is never made",
-                     value->name);
+      return lk_fail(
+          error, LK_MALFORMED,
+          "failed to link graph: output '%s' is not an input, a constant, or made by a node",
+          value->name);
     }
     value->n_uses++;
   }

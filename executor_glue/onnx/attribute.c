@@ -157,8 +157,8 @@ lk_status lk_onnx_attributes_read(const lk_onnx_source *source, const lk_onnx_sc
     const Onnx__AttributeProto *a = node->attribute[i];
     if (a->name == NULL || a->name[0] == '\0') {
       return lk_fail(error, LK_MALFORMED,
-                     "failed to read node '%s' (%s): attribute %zu has no name", label,
-                     node->op_type, i);
+                     "failed to read node '%s' (%s): attribute %zu has no name, it is required",
+                     label, node->op_type, i);
     }
     for (size_t j = 0; j < i; j++) {
       if (strcmp(node->attribute[j]->name, a->name) == 0) return malformed(&r, a, "is there twice");

@@ -63,16 +63,17 @@ lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, const lk_onnx
   lk_graph *graph = scope->graph;
   const char *name = graph->values[value].name;
   if (node->n_attribute != 1 || node->attribute[0]->name == NULL) {
-    return lk_fail(error, LK_MALFORMED, "failed to read Constant '%s': %zu attributes, exactly one",
+    return lk_fail(error, LK_MALFORMED,
+                   "failed to read Constant '%s': it has %zu attributes, exactly one is required",
                    name, node->n_attribute);
   }
   const char *kind = node->attribute[0]->name;
   const Onnx__AttributeProto *a = lk_onnx_attribute_resolve(scope, node->attribute[0]);
   if (a == NULL) {
-    return lk_fail(
-        error, LK_MALFORMED,
-        "failed to read Constant '%s': attribute '%s' refers to '%s', which nobody gives", name,
-        kind, node->attribute[0]->ref_attr_name);
+    return lk_fail(error, LK_MALFORMED,
+                   "failed to read Constant '%s': attribute '%s' refers to '%s', which the call of "
+                   "the function does not give",
+                   name, kind, node->attribute[0]->ref_attr_name);
   }
   const lk_status allowed = check_attribute(kind, a, opset, error);
   if (allowed != LK_OK) {
@@ -94,7 +95,8 @@ lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, const lk_onnx
     return from_elements(source, graph, value, LK_I64, 1, a->n_ints, a->ints, error);
   }
   return lk_fail(error, LK_UNSUPPORTED,
-                 "failed to read Constant '%s': attribute '%s' is not supported, or has no tensor",
+                 "failed to read Constant '%s': attribute '%s' is not supported or is empty, a "
+                 "value that is a tensor, numbers or a number is required",
                  name, kind);
 }
 

@@ -104,7 +104,9 @@ static lk_status find_file(lk_onnx_external *external, const char *location, lk_
     }
   }
   if (external->n_files >= MAX_FILES) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to open external data '%s': more than %d files",
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to open external data '%s': the model has more than the %d files that "
+                   "are supported; onnx.save_model(..., all_tensors_to_one_file=True) writes one",
                    location, MAX_FILES);
   }
   LK_TRY(lk_onnx_folders_open(&external->folders, location, &file, error));
@@ -145,12 +147,13 @@ lk_status lk_onnx_external_find(lk_onnx_external *external, const Onnx__TensorPr
     }
   }
   if (location == NULL) {
-    return lk_fail(error, LK_MALFORMED, "failed to read external data: it has no location");
+    return lk_fail(error, LK_MALFORMED,
+                   "failed to read external data: it has no location, which is required");
   }
   if (length != size) {
     return lk_fail(error, LK_MALFORMED,
-                   "failed to read external data '%s': length is %" PRIu64
-                   ", the shape needs %" PRIu64 " bytes",
+                   "failed to read external data '%s': its length is %" PRIu64
+                   ", the shape requires %" PRIu64 " bytes",
                    location, length, size);
   }
   lk_onnx_map map = {0};

@@ -140,10 +140,11 @@ static lk_status open_in(const lk_onnx_folders *folders, const char *folder, con
   if (length < 0 || length >= PATH_MAX) return fail_long(location, error);
   if (realpath(path, resolved) == NULL) return fail_open(path, errno, error);
   if (!is_below(folders, resolved)) {
-    return lk_fail(error, LK_MALFORMED,
-                   "failed to open external data '%s': it is a link that leaves the model's "
-                   "folder, and the folder of the file that the model's path leads to",
-                   location);
+    return lk_fail(
+        error, LK_MALFORMED,
+        "failed to open external data '%s': it is a link that leaves the model's folder, and that "
+        "of the file to which the model's path leads; its target must lie in one of them",
+        location);
   }
   /* Not even opened: devices may do something when they are. */
   if (lstat(resolved, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode)) {

@@ -128,8 +128,8 @@ static lk_status put_inputs(lk_onnx_builder *b, lk_onnx_scope *outer, lk_onnx_sc
   const Onnx__FunctionProto *f = inner->call->function;
   if (node->n_input > f->n_input || node->n_output > f->n_output) {
     return lk_fail(b->error, LK_MALFORMED,
-                   "failed to read node '%s' (%s): %zu inputs and %zu outputs, the function has "
-                   "%zu and %zu",
+                   "failed to read node '%s' (%s): it has %zu inputs and %zu outputs, its function "
+                   "has %zu and %zu at most",
                    lk_onnx_node_label(node), node->op_type, node->n_input, node->n_output,
                    f->n_input, f->n_output);
   }
@@ -139,7 +139,8 @@ static lk_status put_inputs(lk_onnx_builder *b, lk_onnx_scope *outer, lk_onnx_sc
       LK_RETURN_NOT_OK(lk_onnx_scope_find(outer, node->input[i], &value, b->error));
       if (value == LK_NO_VALUE) {
         return lk_fail(b->error, LK_MALFORMED,
-                       "failed to read node '%s' (%s): its input '%s' is never made",
+                       "failed to read node '%s' (%s): its input '%s' is not an input, an "
+                       "initializer, or made by a node before it",
                        lk_onnx_node_label(node), node->op_type, node->input[i]);
       }
     }
@@ -187,8 +188,9 @@ lk_status lk_onnx_function_inline(lk_onnx_builder *builder, lk_onnx_scope *scope
   const char *prefix = NULL;
   if (builder->calls >= MAX_CALLS) {
     return lk_fail(builder->error, LK_OUT_OF_RANGE,
-                   "failed to read function '%s': more than %d calls within calls", function->name,
-                   MAX_CALLS);
+                   "failed to read function '%s': it is reached by more than the %d calls within "
+                   "calls that are supported, or calls itself",
+                   function->name, MAX_CALLS);
   }
   builder->n_inlined += function->n_node + 1;
   if (builder->n_inlined > MAX_INLINED) {

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/advice.h"
 #include "executor_glue/onnx/builder.h"
 #include "executor_glue/onnx/constant.h"
 
@@ -85,10 +86,10 @@ static lk_status add_sparse(lk_onnx_builder *b, lk_onnx_scope *scope,
     int32_t value = LK_NO_VALUE;
     if (values == NULL) continue;
     LK_RETURN_NOT_OK(lk_onnx_scope_add(scope, values->name, "an initializer", &value, b->error));
-    const lk_status status =
-        lk_fail(b->error, LK_UNSUPPORTED,
-                "failed to read the graph: initializer '%s' is sparse, which is not supported",
-                values->name);
+    const lk_status status = lk_fail(b->error, LK_UNSUPPORTED,
+                                     "failed to read the graph: initializer '%s' is sparse, dense "
+                                     "ones are supported; save it as a dense tensor",
+                                     values->name);
     LK_RETURN_NOT_OK(lk_onnx_constant_forgive(scope->graph, value, status, b->error));
   }
   return LK_OK;
@@ -140,7 +141,7 @@ static lk_status refuse_input(const lk_onnx_builder *b, const Onnx__GraphProto *
   const char *which = reader != NULL ? ", which node '" : "";
   return lk_fail(b->error, LK_UNSUPPORTED,
                  "failed to read graph input '%s'%s%s%s%s%s: it is %s, tensors of numbers and bool "
-                 "are supported; ONNX Runtime runs such a model, with latchkey.ort as its provider",
+                 "are supported" LK_ADVICE_PROVIDER,
                  info->name, which, reader != NULL ? lk_onnx_node_label(reader) : "",
                  reader != NULL ? "' (" : "", reader != NULL ? reader->op_type : "",
                  reader != NULL ? ") reads" : "", found);
@@ -159,8 +160,9 @@ static lk_status check_input(const lk_onnx_builder *b, const Onnx__GraphProto *g
   }
   if (type->tensor_type->shape != NULL && type->tensor_type->shape->n_dim > LK_MAX_RANK) {
     return lk_fail(b->error, LK_OUT_OF_RANGE,
-                   "failed to read graph input '%s': rank %zu, at most %d", info->name,
-                   type->tensor_type->shape->n_dim, LK_MAX_RANK);
+                   "failed to read graph input '%s': it has rank %zu, at most %d is "
+                   "supported" LK_ADVICE_PROVIDER,
+                   info->name, type->tensor_type->shape->n_dim, LK_MAX_RANK);
   }
   return LK_OK;
 }
@@ -267,7 +269,9 @@ static lk_status add_outputs(lk_onnx_builder *b, lk_onnx_scope *scope,
     }
     const bool is_twice = value >= 0 && graph->values[value].is_output;
     if (value < 0) {
-      return lk_fail(b->error, LK_MALFORMED, "failed to read the graph: output '%s' is never made",
+      return lk_fail(b->error, LK_MALFORMED,
+                     "failed to read the graph: output '%s' is not an input, an initializer, or "
+                     "made by a node",
                      lk_onnx_given(info->name) ? info->name : "");
     }
     if (is_twice && scope->around == NULL) continue; /* a run asks for it by its name */
@@ -343,7 +347,7 @@ lk_status lk_onnx_graph_build(const lk_allocator *allocator, const lk_onnx_sourc
   *out_graph = NULL;
   if (error == NULL) b.error = error = &kept;
   if (!model->has_ir_version || model->graph == NULL) {
-    return lk_fail(error, LK_MALFORMED, "failed to read the model: it has no %s",
+    return lk_fail(error, LK_MALFORMED, "failed to read the model: it has no %s, which is required",
                    model->graph == NULL ? "graph" : "ir_version");
   }
   LK_TRY(lk_onnx_check_opsets(&b, model->opset_import, model->n_opset_import, "the model"));

@@ -147,7 +147,9 @@ static lk_status load(const lk_allocator *allocator, const wanted *from, lk_onnx
         .bytes = model->map.bytes, .size = model->map.size, .owner = model->map.owner};
     LK_TRY(lk_onnx_external_create(allocator, path, from->copies, &model->source.external, error));
   } else if (from->data == NULL || from->size == 0) {
-    LK_TRY(lk_fail(error, LK_INVALID_ARGUMENT, "failed to load a model from memory: it is empty"));
+    LK_TRY(
+        lk_fail(error, LK_INVALID_ARGUMENT,
+                "failed to load a model from memory: it has 0 bytes, an ONNX model is required"));
   }
   model->source.lenience = from->lenience;
   LK_TRY(lk_onnx_model_read(model, out_graph, error));

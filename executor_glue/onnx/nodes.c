@@ -24,10 +24,12 @@ static lk_status find_opset(const lk_onnx_builder *b, const lk_onnx_scope *scope
       return LK_OK;
     }
   }
-  return lk_fail(
-      b->error, LK_MALFORMED, "failed to read node '%s' (%s): %s imports no opset of domain '%s'",
-      lk_onnx_node_label(node), node->op_type, scope->call != NULL ? "its function" : "the model",
-      domain[0] == '\0' ? "ai.onnx" : domain);
+  return lk_fail(b->error, LK_MALFORMED,
+                 "failed to read node '%s' (%s): %s imports no opset of domain '%s', opset_import "
+                 "must have one",
+                 lk_onnx_node_label(node), node->op_type,
+                 scope->call != NULL ? "its function" : "the model",
+                 domain[0] == '\0' ? "ai.onnx" : domain);
 }
 
 /* "a/b" of "a/" and "b". */
@@ -152,14 +154,16 @@ static lk_status add_constant(lk_onnx_builder *b, lk_onnx_scope *scope, const On
   int32_t value = LK_NO_VALUE;
   if (node->n_output != 1 || !lk_onnx_given(node->output[0]) || node->n_input != 0) {
     return lk_fail(b->error, LK_MALFORMED,
-                   "failed to read node '%s' (Constant): %zu inputs and %zu outputs, none and one",
+                   "failed to read node '%s' (Constant): it has %zu inputs and %zu outputs, no "
+                   "input and one output are allowed",
                    lk_onnx_node_label(node), node->n_input, node->n_output);
   }
   LK_RETURN_NOT_OK(lk_onnx_scope_find(scope, node->output[0], &value, b->error));
   const lk_value *made = &scope->graph->values[value];
   if (made->constant_kind != LK_CONSTANT_NONE || made->is_input) {
     return lk_fail(b->error, LK_MALFORMED,
-                   "failed to read node '%s' (Constant): '%s' is made twice",
+                   "failed to read node '%s' (Constant): its output '%s' is made before, each name "
+                   "must be made once",
                    lk_onnx_node_label(node), made->name);
   }
   const lk_status status =
@@ -175,7 +179,8 @@ static lk_status find_inputs(lk_onnx_builder *b, lk_onnx_scope *scope, const Onn
     LK_RETURN_NOT_OK(lk_onnx_scope_find(scope, proto->input[i], &value, b->error));
     if (value == LK_NO_VALUE) {
       return lk_fail(b->error, LK_MALFORMED,
-                     "failed to read node '%s' (%s): its input '%s' is never made",
+                     "failed to read node '%s' (%s): its input '%s' is not an input, an "
+                     "initializer, or made by a node before it",
                      lk_onnx_node_label(proto), proto->op_type, proto->input[i]);
     }
     scope->graph->nodes[index].inputs[i] = value >= 0 ? value : LK_NO_VALUE;
@@ -188,7 +193,8 @@ static lk_status add_node(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__
   lk_graph *graph = scope->graph;
   const char *label = lk_onnx_node_label(proto);
   if (!lk_onnx_given(proto->op_type)) {
-    return lk_fail(b->error, LK_MALFORMED, "failed to read node '%s': it has no operator", label);
+    return lk_fail(b->error, LK_MALFORMED,
+                   "failed to read node '%s': it has no op_type, it is required", label);
   }
   const Onnx__FunctionProto *function = lk_onnx_function_find(b, proto);
   if (function != NULL) return lk_onnx_function_inline(b, scope, proto, function);

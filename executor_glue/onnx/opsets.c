@@ -16,22 +16,26 @@ lk_status lk_onnx_check_opsets(const lk_onnx_builder *builder,
     const char *domain = lk_onnx_domain(opsets[i]->domain);
     const int64_t version = opsets[i]->has_version ? opsets[i]->version : 0;
     if (domain[0] == '\0' && (version < LK_MIN_OPSET || version > LK_MAX_OPSET)) {
-      const lk_status status = lk_fail(builder->error, LK_UNSUPPORTED,
-                                       "failed to read %s: opset %" PRId64 " of ai.onnx, %d to %d",
-                                       where, version, LK_MIN_OPSET, LK_MAX_OPSET);
+      const lk_status status =
+          lk_fail(builder->error, LK_UNSUPPORTED,
+                  "failed to read %s: it has opset %" PRId64
+                  " of ai.onnx, %d to %d are supported; onnx.version_converter converts it",
+                  where, version, LK_MIN_OPSET, LK_MAX_OPSET);
       LK_RETURN_NOT_OK(lk_onnx_source_forgive(builder->source, status, builder->error));
     }
     if (version < 1 || version > INT32_MAX) {
       return lk_fail(builder->error, LK_MALFORMED,
-                     "failed to read %s: opset %" PRId64 " of domain '%s', at least 1", where,
-                     version, domain);
+                     "failed to read %s: it has opset %" PRId64
+                     " of domain '%s', it must be at least 1",
+                     where, version, domain);
     }
     for (size_t j = 0; j < i; j++) {
       if (strcmp(domain, lk_onnx_domain(opsets[j]->domain)) != 0 || opsets[j]->version == version) {
         continue;
       }
       return lk_fail(builder->error, LK_MALFORMED,
-                     "failed to read %s: opsets %" PRId64 " and %" PRId64 " of one domain, '%s'",
+                     "failed to read %s: it has opsets %" PRId64 " and %" PRId64
+                     " of domain '%s', one is allowed",
                      where, opsets[j]->version, version, domain);
     }
   }

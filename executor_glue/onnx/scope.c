@@ -77,11 +77,14 @@ static lk_status add_inlined(lk_onnx_scope *scope, const char *name, int32_t *ou
 lk_status lk_onnx_scope_add(lk_onnx_scope *scope, const char *name, const char *as, int32_t *out,
                             lk_error *error) {
   if (name == NULL || name[0] == '\0') {
-    return lk_fail(error, LK_MALFORMED, "failed to read the graph: %s without a name", as);
+    return lk_fail(error, LK_MALFORMED, "failed to read the graph: %s has no name, it is required",
+                   as);
   }
   if (lk_value_names_find(&scope->names, name) != LK_NO_VALUE) {
     return lk_fail(error, LK_MALFORMED,
-                   "failed to read the graph: '%s' is made twice, the second time as %s", name, as);
+                   "failed to read the graph: '%s' is made twice, the second time as %s; each name "
+                   "must be made once",
+                   name, as);
   }
   if (scope->graphs != scope) return add_inlined(scope, name, out, error);
   return lk_value_names_add(&scope->names, scope->graph, name, out, error);

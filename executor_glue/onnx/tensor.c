@@ -90,8 +90,10 @@ static lk_status find_payload(lk_onnx_tensor *tensor, const char *name, lk_error
   int found;
   while ((found = lk_wire_next(&wire, &field, &problem)) > 0) {
     if (field.number == SEGMENT) {
-      return lk_fail(error, LK_UNSUPPORTED, "failed to read tensor '%s': it is stored in segments",
-                     name);
+      return lk_fail(
+          error, LK_UNSUPPORTED,
+          "failed to read tensor '%s': it is stored in segments, whole tensors are supported",
+          name);
     }
     if (field.number < FLOAT_DATA || field.number > UINT64_DATA || field.number == 8) continue;
     if (field.type == LK_WIRE_LENGTH && field.length == 0) continue;
@@ -100,7 +102,7 @@ static lk_status find_payload(lk_onnx_tensor *tensor, const char *name, lk_error
       if (field.type != LK_WIRE_LENGTH || n_parts > 0) goto malformed;
       if (field.length != tensor->n_bytes) {
         return lk_fail(error, LK_MALFORMED,
-                       "failed to read tensor '%s': raw_data has %zu bytes, the shape needs %zu",
+                       "failed to read tensor '%s': raw_data has %zu bytes, the shape requires %zu",
                        name, field.length, tensor->n_bytes);
       }
       count = tensor->n_elements;
@@ -120,7 +122,7 @@ static lk_status find_payload(lk_onnx_tensor *tensor, const char *name, lk_error
   if (found < 0) goto malformed;
   if (n_elements != tensor->n_elements) {
     return lk_fail(error, LK_MALFORMED,
-                   "failed to read tensor '%s': it has %zu elements, the shape needs %zu", name,
+                   "failed to read tensor '%s': it has %zu elements, the shape requires %zu", name,
                    n_elements, tensor->n_elements);
   }
   /* Packed floats are laid out as raw ones. An element alone has its bytes there too. */
@@ -131,7 +133,8 @@ static lk_status find_payload(lk_onnx_tensor *tensor, const char *name, lk_error
 
 malformed:
   return lk_fail(error, LK_MALFORMED,
-                 "failed to read tensor '%s': its data is coded wrongly, or in two ways at once",
+                 "failed to read tensor '%s': its data is not well-formed, or given in two fields; "
+                 "one is allowed",
                  name);
 }
 
@@ -143,23 +146,26 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
 
   uint32_t dtype = proto->data_type > 0 ? (uint32_t)proto->data_type : 0;
   if (!proto->has_data_type || dtype == 0) {
-    return lk_fail(error, LK_MALFORMED, "failed to read tensor '%s': it has no element type", name);
+    return lk_fail(error, LK_MALFORMED,
+                   "failed to read tensor '%s': it has no element type, it is required", name);
   }
   if (lk_dtype_size(dtype) == 0) {
     char type[LK_DTYPE_TEXT_CAPACITY];
     return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to read tensor '%s': element type %s is not supported", name,
-                   lk_dtype_text(dtype, type));
+                   "failed to read tensor '%s': it is of type %s, numbers and bool are supported",
+                   name, lk_dtype_text(dtype, type));
   }
   if (proto->n_dims > LK_MAX_RANK) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to read tensor '%s': rank %zu, at most %d", name,
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read tensor '%s': it has rank %zu, at most %d is supported", name,
                    proto->n_dims, LK_MAX_RANK);
   }
   for (size_t i = 0; i < proto->n_dims; i++) {
     if (proto->dims[i] >= 0) continue;
     return lk_fail(error, LK_MALFORMED,
-                   "failed to read tensor '%s': dimension %zu is %" PRId64 ", at least 0", name, i,
-                   proto->dims[i]);
+                   "failed to read tensor '%s': dimension %zu is %" PRId64
+                   ", it must be at least 0",
+                   name, i, proto->dims[i]);
   }
   out->desc = lk_tensor_desc_make(dtype, (uint32_t)proto->n_dims, proto->dims);
   LK_RETURN_NOT_OK(lk_tensor_size(&out->desc, name, &n_elements, &n_bytes, error));
@@ -171,7 +177,7 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
     if (source->external == NULL) {
       return lk_fail(error, LK_UNSUPPORTED,
                      "failed to read tensor '%s': its data is in another file, and a model in "
-                     "memory has no folder",
+                     "memory has no folder; open the model by its path",
                      name);
     }
     if (n_bytes == 0) return LK_OK;

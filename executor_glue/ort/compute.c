@@ -15,7 +15,8 @@ static lk_status read_input(const lk_ort *ort, const OrtKernelContext *context, 
   LK_RETURN_NOT_OK(lk_ort_check(ort, ort_KernelContext_GetInput(ort->api)(context, index, &value),
                                 "read an input", error));
   if (value == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: input %zu is missing", index);
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to run: input %zu is missing, it is required", index);
   }
   const lk_status status = lk_ort_tensor_read(ort, value, out, error);
   return status == LK_OK ? LK_OK : lk_error_prefix(error, status, "input %zu", index);

@@ -20,8 +20,10 @@ static lk_status check_modes(const lk_op_row *row, const lk_node *node, const lk
   for (uint32_t i = 0; i < node->n_inputs && i < 64; i++) {
     if ((row->mode_inputs >> i & 1) == 0 || node->inputs[i] == LK_NO_VALUE) continue;
     if (inputs[i].data != NULL) continue;
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "input %u is not constant, only some of its values are supported", i);
+    return lk_fail(
+        error, LK_UNSUPPORTED,
+        "input %u is not constant, which is required since only some of its values are supported",
+        i);
   }
   return LK_OK;
 }
@@ -111,7 +113,9 @@ static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row
     input->desc = declared_desc(value);
     input->data = lk_symbolic_value(value, q->values[i]);
     if (input->desc.dtype != LK_DTYPE_NONE) continue;
-    return lk_fail(error, LK_UNSUPPORTED, "input %u is no tensor of a type that is supported", i);
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "input %u is not a tensor of a supported type, numbers and bool are supported",
+                   i);
   }
   const lk_node_desc desc = lk_node_describe(self->graph, node, q->flags);
   LK_RETURN_NOT_OK(self->api->op_infer(self->dims, &desc, q->inputs, q->outputs, NULL, error));

@@ -37,11 +37,12 @@ static lk_status set_desc(uint32_t dtype, size_t rank, const int64_t *dims, lk_t
   if (lk_dtype_size(dtype) == 0) {
     char type[LK_DTYPE_TEXT_CAPACITY];
     return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to read a tensor: element type %s is not supported",
+                   "failed to read a tensor: it is of type %s, numbers and bool are supported",
                    lk_dtype_text(dtype, type));
   }
   if (rank > LK_MAX_RANK) {
-    return lk_fail(error, LK_UNSUPPORTED, "failed to read a tensor: rank %zu, at most %d", rank,
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to read a tensor: it has rank %zu, at most %d is supported", rank,
                    LK_MAX_RANK);
   }
   out->dtype = dtype;

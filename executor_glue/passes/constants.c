@@ -112,7 +112,8 @@ static lk_status prepare_outputs(folder *self, const lk_node *node, folding *f,
     LK_RETURN_NOT_OK(lk_tensor_size(&f->outputs[i], node->op_type, NULL, &bytes, error));
     if (f->outputs[i].layout != LK_LAYOUT_PLAIN || (uint64_t)bytes > self->limit ||
         (uint64_t)bytes > room - total) {
-      return lk_fail(error, LK_UNSUPPORTED, "failed to fold %s: a result of %lld bytes",
+      return lk_fail(error, LK_UNSUPPORTED,
+                     "failed to fold %s: its result has %lld bytes, more than are allowed",
                      node->op_type, (long long)bytes);
     }
     total += (uint64_t)bytes;

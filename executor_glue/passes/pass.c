@@ -32,7 +32,9 @@ static lk_status check_names(const char *const *disabled, size_t n_disabled, lk_
     size_t row = 0;
     while (row < lk_n_passes && strcmp(lk_passes[row].name, disabled[i]) != 0) row++;
     if (row == lk_n_passes) {
-      return lk_fail(error, LK_NOT_FOUND, "failed to disable pass '%s': there is no such pass",
+      return lk_fail(error, LK_NOT_FOUND,
+                     "failed to disable pass '%s': there is no pass of that name, 'latchkey "
+                     "inspect' lists them",
                      disabled[i]);
     }
   }

@@ -40,8 +40,9 @@ static lk_status fill_inputs(lk_plan_builder *builder, int32_t node_index, lk_er
     if (data == NULL && lk_elements(&value->desc) == 0) data = &no_elements;
     if (data == NULL) {
       return lk_fail(error, LK_UNSUPPORTED,
-                     "failed to bind input %" PRIu32 " '%s': its value comes from data, a shape "
-                     "must be known from shapes, constants or small graph inputs",
+                     "failed to bind input %" PRIu32
+                     " ('%s'): its value is computed by the run, it must follow from shapes, "
+                     "constants or small graph inputs",
                      i, builder->program->graph->values[node->inputs[i]].name);
     }
     builder->inputs[i].data = (void *)(uintptr_t)data;

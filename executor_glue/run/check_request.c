@@ -36,14 +36,14 @@ static const char *broken_by_input(const lk_declaration *declared, const lk_tens
                                    int64_t bytes) {
   const lk_tensor_desc *desc = &input->desc;
   if (declared->dtype != LK_DTYPE_NONE && desc->dtype != declared->dtype) {
-    return "the type must be the declared one";
+    return "the types must be equal; cast it, as by array.astype";
   }
   if (declared->rank >= 0 && desc->rank != (uint32_t)declared->rank) {
-    return "the rank must be the declared one";
+    return "the ranks must be equal; reshape it";
   }
   for (int32_t i = 0; i < declared->rank; i++) {
     if (declared->dims[i] >= 0 && desc->dims[i] != declared->dims[i]) {
-      return "fixed dimensions must be the declared ones";
+      return "fixed dimensions must be equal; pad or resize it, or free the dimension in the model";
     }
   }
   if (desc->layout != LK_LAYOUT_PLAIN) return "the layout must be plain";
@@ -62,7 +62,7 @@ lk_status lk_check_input(const lk_value *value, const lk_tensor *input, lk_error
   const char *rule = broken_by_input(declared, input, bytes);
   if (rule == NULL) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to run with input '%s': %s, declared as %s; %s", value->name,
+                 "failed to run with input '%s': it is %s and declared as %s, %s", value->name,
                  lk_tensor_text(&input->desc, given), declared_text(declared, wanted), rule);
 }
 
@@ -91,8 +91,8 @@ lk_status lk_check_output(const lk_value *value, const lk_tensor_desc *made, con
   const char *rule = broken_by_output(made, room, elements, exact);
   if (rule == NULL) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to run into output '%s': room for %s, the run makes %s; %s", value->name,
-                 lk_tensor_text(&room->desc, given), lk_tensor_text(made, text), rule);
+                 "failed to run into output '%s': the room is %s and the run makes %s, %s",
+                 value->name, lk_tensor_text(&room->desc, given), lk_tensor_text(made, text), rule);
 }
 
 static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {

@@ -51,8 +51,8 @@ static lk_status check_shape_value(const lk_value *value, const lk_tensor *input
   const int64_t bytes = lk_elements(&input->desc) * (int64_t)lk_dtype_size(input->desc.dtype);
   if (bytes <= SHAPE_VALUE_MAX_BYTES) return LK_OK;
   return lk_fail(error, LK_UNSUPPORTED,
-                 "failed to run with input '%s': %s, shapes in the model depend on its values, "
-                 "at most 65536 bytes",
+                 "failed to run with input '%s': it is %s and shapes depend on its values, at most "
+                 "65536 bytes are allowed",
                  value->name, lk_tensor_text(&input->desc, text));
 }
 

@@ -142,8 +142,9 @@ lk_status lk_profile_entry_get(const lk_profile *profile, uint32_t index, lk_pro
   LK_REQUIRE("profile_entry", error, profile, out);
   if (index >= profile->total.n_entries) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to show entry %" PRIu32 " of a profile: it has %" PRIu32, index,
-                   profile->total.n_entries);
+                   "failed to show entry %" PRIu32 " of a profile: it has %" PRIu32
+                   ", numbered from 0",
+                   index, profile->total.n_entries);
   }
   return lk_struct_write(out, &profile->entries[index], sizeof *out, "lk_profile_entry", error);
 }
@@ -153,7 +154,8 @@ lk_status lk_profile_entry_get(const lk_profile *profile, uint32_t index, lk_pro
 lk_status lk_profile_begin(lk_profile *profile, lk_error *error) {
   profile_run *run = &profile->run;
   if (atomic_exchange(&profile->is_taken, true)) {
-    return lk_fail(error, LK_BUSY, "failed to run: another run uses the profile, one at a time");
+    return lk_fail(error, LK_BUSY,
+                   "failed to run: another run uses the profile, one at a time may");
   }
   run->bind_ns = 0;
   run->begin_ns = lk_now_ns();

@@ -1,13 +1,41 @@
 /* Ops for the nodes of a finished graph, and which values its shapes depend on. */
 #include "executor_glue/run/program.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/graph/advice.h"
+
+/* The input that a sentence of an operator calls by number, "input 1" or "inputs 0 and 1", which
+ * has a name here: LK_NO_VALUE where there is none. */
+static int32_t find_input(const lk_node *node, const char *sentence, uint32_t *out_number) {
+  const char *at = strstr(sentence, "input");
+  for (; at != NULL; at = strstr(at + 1, "input")) {
+    unsigned number = 0;
+    if (sscanf(at, "input %u", &number) != 1 && sscanf(at, "inputs %u and", &number) != 1) continue;
+    *out_number = number;
+    return number < node->n_inputs ? node->inputs[number] : LK_NO_VALUE;
+  }
+  return LK_NO_VALUE;
+}
 
 lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_status status,
                                lk_error *error) {
-  return lk_error_prefix(error, status, "node '%s' (%s)", lk_node_label(graph, node),
-                         node->op_type);
+  if (error == NULL) return status;
+  lk_error told = *error;
+  /* A node of a body around whose sentence this is has said it all. */
+  const bool is_told = strncmp(told.message, "node '", strlen("node '")) == 0;
+  uint32_t number = 0;
+  const int32_t input = is_told ? LK_NO_VALUE : find_input(node, told.message, &number);
+  char name[80] = "";
+  if (input != LK_NO_VALUE && graph->values[input].name != NULL) {
+    (void)snprintf(name, sizeof name, "; input %u is '%.48s'", number, graph->values[input].name);
+  }
+  return lk_fail(error, status, "node '%s' (%s): %s%s%s", lk_node_label(graph, node), node->op_type,
+                 told.message, name,
+                 status == LK_UNSUPPORTED && !is_told ? LK_ADVICE_PROVIDER : "");
 }
 
 bool lk_program_must_know(const lk_program *program, const lk_node *node) {

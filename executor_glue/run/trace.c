@@ -62,8 +62,9 @@ static lk_status read_options(const lk_trace_options *given, lk_trace_options *o
   if (out->events == 0) out->events = DEFAULT_EVENTS;
   if (out->events <= MOST_EVENTS) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to read option events of a trace: %" PRIu64 ", 1 to %" PRIu64, out->events,
-                 MOST_EVENTS);
+                 "failed to read option events of a trace: it is %" PRIu64 ", 1 to %" PRIu64
+                 " are allowed",
+                 out->events, MOST_EVENTS);
 }
 
 static void destroy(lk_trace *trace) {

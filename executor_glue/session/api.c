@@ -22,8 +22,9 @@ static uint32_t output_count(const lk_session *session) {
 static lk_status fill_value(const lk_session *session, const int32_t *values, size_t count,
                             const char *what, uint32_t index, lk_value_info *out, lk_error *error) {
   if (index >= count) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe %s %" PRIu32 ": the model has %zu",
-                   what, index, count);
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to describe %s %" PRIu32 ": the model has %zu, numbered from 0", what,
+                   index, count);
   }
   const lk_value *value = &session->graph->values[values[index]];
   const lk_declaration *declared = value->declared;
@@ -67,8 +68,9 @@ static lk_status default_info(const lk_session *session, uint32_t index, lk_valu
   const lk_session_defaults *defaults = &session->defaults;
   if (index >= defaults->count) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to describe input with a default %" PRIu32 ": the model has %zu", index,
-                   defaults->count);
+                   "failed to describe input with a default %" PRIu32
+                   ": the model has %zu, numbered from 0",
+                   index, defaults->count);
   }
   return lk_struct_write(out, &defaults->infos[index], sizeof defaults->infos[index],
                          "lk_value_info", error);
@@ -98,8 +100,9 @@ static uint32_t node_count(const lk_session *session) {
 static lk_status check_node(const lk_session *session, uint32_t index, lk_error *error) {
   const size_t count = session->graph->n_nodes;
   if (index < count) return LK_OK;
-  return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe node %" PRIu32 ": the model has %zu",
-                 index, count);
+  return lk_fail(error, LK_OUT_OF_RANGE,
+                 "failed to describe node %" PRIu32 ": the model has %zu, numbered from 0", index,
+                 count);
 }
 
 static lk_status node_info(const lk_session *session, uint32_t index, lk_session_node *out,
@@ -147,8 +150,9 @@ static lk_status pass_info(const lk_session *session, uint32_t index, lk_session
                            lk_error *error) {
   LK_REQUIRE("pass_info", error, session, out);
   if (index >= lk_n_passes) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to describe pass %" PRIu32 ": there are %zu",
-                   index, lk_n_passes);
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to describe pass %" PRIu32 ": there are %zu, numbered from 0", index,
+                   lk_n_passes);
   }
   const lk_session_options *options = &session->options;
   const char *name = lk_passes[index].name;

@@ -68,33 +68,38 @@ static lk_status run_passes(lk_session *session, const lk_session_options *optio
 
 static lk_status check_options(const lk_session_options *options, lk_error *error) {
   if (options->run_plans < -1 || options->run_plans > 1) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "failed to read option run_plans: %d, -1 to 1",
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read option run_plans: it is %d, -1 to 1 are allowed",
                    options->run_plans);
   }
   if (options->executor > LK_EXECUTOR_PARALLEL) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read option executor: %" PRIu32 ", 0 (naive) or 1 (parallel)",
+                   "failed to read option executor: it is %" PRIu32
+                   ", 0 (naive) or 1 (parallel) is allowed",
                    options->executor);
   }
   if (options->inter < 0 || options->inter > LK_MAX_THREADS) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read option inter: %" PRId32 ", 0 (the processors) to %d",
+                   "failed to read option inter: it is %" PRId32
+                   ", 0 (the processors) to %d are allowed",
                    options->inter, LK_MAX_THREADS);
   }
   if (options->when_busy > LK_WHEN_BUSY_FAIL) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read option when_busy: %" PRIu32 ", 0 (wait) or 1 (fail)",
+                   "failed to read option when_busy: it is %" PRIu32
+                   ", 0 (wait) or 1 (fail) is allowed",
                    options->when_busy);
   }
   if (options->copy_model > 1) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read option copy_model: %" PRIu32 ", 0 (map) or 1 (copy)",
+                   "failed to read option copy_model: it is %" PRIu32
+                   ", 0 (map) or 1 (copy) is allowed",
                    options->copy_model);
   }
   for (uint32_t i = 0; i < options->n_disabled_passes; i++) {
     if (options->disabled_passes == NULL || options->disabled_passes[i] == NULL) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to read option disabled_passes: name %u is NULL", i);
+                     "failed to read option disabled_passes: name %u is NULL, it is required", i);
     }
   }
   return LK_OK;

@@ -59,8 +59,8 @@ static lk_status take_name(const lk_graph *graph, const char *name, bool is_inpu
     const size_t i = (expected + k) % count;
     if (strcmp(graph->values[values[i]].name, name) != 0) continue;
     if (taken[i]) {
-      return lk_fail(error, LK_INVALID_ARGUMENT, "failed to run: %s '%s' is given twice, once only",
-                     what, name);
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to run: %s '%s' is given twice, once is allowed", what, name);
     }
     taken[i] = true;
     *out_number = i;
@@ -86,7 +86,8 @@ static lk_status sort_inputs(const lk_graph *graph, const lk_named_tensor *input
   }
   for (size_t i = 0; i < graph->n_inputs; i++) {
     if (call->given[i]) continue;
-    return lk_fail(error, LK_NOT_FOUND, "failed to run: input '%s' is missing, all must be given",
+    return lk_fail(error, LK_NOT_FOUND,
+                   "failed to run: input '%s' is missing, all inputs must be given",
                    graph->values[graph->inputs[i]].name);
   }
   return LK_OK;

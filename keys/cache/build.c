@@ -62,8 +62,9 @@ lk_status lk_build(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build
     }
     if (error != NULL) error->status = status;
   } else if (built.value == NULL) {
-    status = lk_fail(error, LK_INTERNAL, "failed to build %s: no value, a build must give one",
-                     key_name(cache, key, name));
+    status =
+        lk_fail(error, LK_INTERNAL, "failed to build %s: the build gave no value, it must give one",
+                key_name(cache, key, name));
   } else {
     /* Still a part of the build: a value that cannot be kept ends here, and may ask for `key`. */
     status = lk_entry_create(cache, quota, key, &built, out_entry, error);

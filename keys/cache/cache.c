@@ -22,7 +22,8 @@ lk_status lk_cache_create(const lk_allocator *allocator, uint32_t mode, uint64_t
   static _Atomic uint64_t serials; /* of all caches of the process: never reused */
   *out_cache = NULL;
   if (mode != LK_CACHE_OFF && mode != LK_CACHE_THREAD && mode != LK_CACHE_SHARED) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to create a cache: mode %u, 1 to 3", mode);
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to create a cache: mode is %u, 1 to 3 are allowed", mode);
   }
   lk_cache *cache = lk_calloc_lines(allocator, sizeof *cache);
   if (cache == NULL) return lk_fail_memory(error, "a cache", sizeof *cache);
@@ -228,7 +229,8 @@ get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota, lk_key *key
   lk_key_complete(key);
   const uint32_t kind = lk_key_get_head(key)->kind;
   if (kind >= LK_KIND_COUNT) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to look up a key: kind %u, 0 to %d", kind,
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to look up a key: its kind is %u, 0 to %d are allowed", kind,
                    LK_KIND_COUNT - 1);
   }
   if (build == NULL) {

@@ -85,8 +85,8 @@ lk_status lk_content_pack(lk_content *content, const lk_weights_layout *layout, 
   if (copy != NULL && copy->bytes != bytes) {
     copy->refs--;
     status = lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to pack weights: a layout is wanted with %zu bytes, it was packed "
-                     "with %zu",
+                     "failed to pack weights: a layout is asked for with %zu bytes and was packed "
+                     "with %zu, they must be equal",
                      bytes, copy->bytes);
   } else if (copy != NULL) {
     weights->stats.shared++;

@@ -166,9 +166,9 @@ lk_status lk_element_kernel(const void *params, void *const *pointers, lk_error 
   const int64_t work = self->tiles * self->block_cols * self->block_rows * self->cost;
   lk_team_for(self->tiles, work > MAX_ALONE && self->tiles > 1, run_turns, &all);
   if (!atomic_load_explicit(&fault, memory_order_relaxed)) return LK_OK;
-  return lk_fail(
-      error, LK_INVALID_ARGUMENT,
-      "failed to compute on integers: division by 0, or 0 to a negative power: no value");
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to compute on integers: a divisor is 0, or 0 is raised to a negative "
+                 "power, which has no value");
 }
 
 /* ---- tiles in the cache ---- */

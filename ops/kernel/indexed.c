@@ -279,7 +279,7 @@ lk_status lk_indexed_kernel(const void *params, void *const *pointers, lk_error 
   int64_t low, high;
   limits(self, k, &low, &high);
   return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to %s: index %" PRId64 ", must be %" PRId64 " to %" PRId64
+                 "failed to %s: an index is %" PRId64 ", it must be %" PRId64 " to %" PRId64
                  " along axis %" PRIu32 " of size %" PRId64,
                  self->scatters ? "scatter" : "gather",
                  index_at(self, loop.indices, bad / LK_MAX_RANK + k), low, high, self->axis + k,

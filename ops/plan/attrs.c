@@ -85,7 +85,7 @@ int64_t lk_attrs_int_from(lk_attrs *attrs, const char *name, int64_t least) {
   const int64_t value = lk_attrs_int(attrs, name);
   if (!lk_attrs_has(attrs, name) || (value >= least && value <= MOST_SIZE)) return value;
   lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
-                "attribute '%s' is %" PRId64 ", at least %" PRId64 " and at most 2^40", name, value,
+                "attribute '%s' is %" PRId64 ", %" PRId64 " to 2^40 are allowed", name, value,
                 least);
   return least;
 }
@@ -99,7 +99,8 @@ float lk_attrs_float(lk_attrs *attrs, const char *name) {
 static uint32_t copy_values(lk_attrs *attrs, const lk_attr *from, void *out, uint32_t capacity,
                             size_t size) {
   if (from->count > capacity) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute '%s' has %" PRIu32 " values, at most %" PRIu32,
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
+                  "attribute '%s' has %" PRIu32 " values, at most %" PRIu32 " are allowed",
                   from->name, from->count, capacity);
     return 0;
   }
@@ -154,7 +155,8 @@ uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name) {
     return (uint32_t)dtype;
   }
   char text[LK_DTYPE_TEXT_CAPACITY];
-  lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute '%s': type %s, which is not supported", name,
+  lk_attrs_fail(attrs, LK_UNSUPPORTED,
+                "attribute '%s' is %s, which is not a supported element type", name,
                 lk_dtype_text(dtype, text));
   return LK_DTYPE_NONE;
 }

@@ -12,7 +12,8 @@ lk_status lk_append_dims(lk_tensor_desc *to, const lk_tensor_desc *from, uint32_
                          uint32_t end, lk_error *error) {
   for (uint32_t i = first; i < end; i++) {
     if (to->rank == LK_MAX_RANK) {
-      return lk_fail(error, LK_OUT_OF_RANGE, "the output has rank %" PRIu32 " or more, at most %d",
+      return lk_fail(error, LK_OUT_OF_RANGE,
+                     "the output has rank %" PRIu32 " or more, at most %d is supported",
                      to->rank + end - i, LK_MAX_RANK);
     }
     to->dims[to->rank++] = from->dims[i];
@@ -32,7 +33,8 @@ lk_status lk_check_elements(const lk_inference *self, int64_t axis, lk_error *er
   if (fits) return LK_OK;
   char text[LK_TENSOR_TEXT_CAPACITY], data_text[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "indices are %s, must be no larger than %s but for axis %" PRIu32,
+                 "indices are %s, they must have the rank of the data, %s, and be no larger but "
+                 "along axis %" PRIu32,
                  lk_tensor_text(indices, text), lk_tensor_text(data, data_text), place);
 }
 
@@ -45,8 +47,8 @@ lk_status lk_check_tuples(const lk_tensor_desc *data, const lk_tensor_desc *indi
   if (has_batch && (tuple < 0 || (tuple > 0 && tuple <= most))) return LK_OK;
   char text[LK_TENSOR_TEXT_CAPACITY], data_text[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "indices are %s, must be tuples of 1 to %" PRId64 " for %s behind %" PRId64
-                 " batch dimensions",
+                 "indices are %s, their last dimension must be 1 to %" PRId64
+                 " for data of %s with %" PRId64 " batch dimensions",
                  lk_tensor_text(indices, text), most, lk_tensor_text(data, data_text), batch);
 }
 
@@ -94,7 +96,8 @@ static lk_status plan_indexed(lk_planner *planner, lk_indexed *step, const lk_op
   for (uint32_t k = 0; k < step->n_axes; k++) {
     if (step->sizes[k] > 0) continue;
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to move by indices: dimension %" PRIu32 " is 0, no index is in it",
+                   "failed to move by indices: dimension %" PRIu32
+                   " has size 0, so that no index is allowed",
                    step->axis + k);
   }
   lk_indexed_plan(step);

@@ -9,7 +9,9 @@
 
 static lk_status fail_shapes(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_error *error) {
   char a_text[LK_TENSOR_TEXT_CAPACITY], b_text[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(error, LK_INVALID_ARGUMENT, "the shapes %s and %s cannot be multiplied",
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "the shapes %s and %s cannot be multiplied, the columns of the first must be the "
+                 "rows of the second",
                  lk_tensor_text(a, a_text), lk_tensor_text(b, b_text));
 }
 

@@ -8,14 +8,14 @@
 #include "base/status.h"
 #include "base/tensor.h"
 
-/* "f32, f64" */
+/* "f32", "f32 and f64", "f32, f16 and f64" */
 static void types_text(uint32_t types, char *buffer, size_t capacity) {
   size_t used = 0;
   buffer[0] = '\0';
   for (uint32_t dtype = 0; dtype < 32 && used < capacity; dtype++) {
     if ((types >> dtype & 1) == 0) continue;
-    used += (size_t)snprintf(buffer + used, capacity - used, "%s%s", used > 0 ? ", " : "",
-                             lk_dtype_name(dtype));
+    const char *before = used == 0 ? "" : types >> dtype == 1 ? " and " : ", ";
+    used += (size_t)snprintf(buffer + used, capacity - used, "%s%s", before, lk_dtype_name(dtype));
   }
 }
 
@@ -44,7 +44,7 @@ static lk_status add_type(const lk_op_row *row, row_types *types, uint32_t index
   if (set != LK_TYPES_ANY && (dtype >= 32 || (set >> dtype & 1) == 0)) {
     char text[128];
     types_text(set, text, sizeof text);
-    return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " has type %s, %s %s supported", index,
+    return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " is of type %s; %s %s supported", index,
                    lk_dtype_name(dtype), text, (set & (set - 1)) == 0 ? "is" : "are");
   }
   if (*bound == LK_DTYPE_NONE) {
@@ -52,7 +52,7 @@ static lk_status add_type(const lk_op_row *row, row_types *types, uint32_t index
     types->inputs[group] = index;
   } else if (*bound != dtype) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "inputs %" PRIu32 " and %" PRIu32 " have types %s and %s, they must be equal",
+                   "inputs %" PRIu32 " and %" PRIu32 " are of types %s and %s, which must be equal",
                    types->inputs[group], index, lk_dtype_name(*bound), lk_dtype_name(dtype));
   }
   return LK_OK;

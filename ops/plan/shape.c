@@ -16,7 +16,9 @@ lk_status lk_attr_axis(int64_t axis, const lk_tensor_desc *x, uint32_t *out_axis
   *out_axis = (uint32_t)found;
   if (found >= 0) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
-                 "attribute 'axis' is %" PRId64 ", the input has rank %" PRIu32, axis, x->rank);
+                 "attribute 'axis' is %" PRId64 ", it must be one of the %" PRIu32
+                 " dimensions of the input",
+                 axis, x->rank);
 }
 
 lk_status lk_read_axes(const int64_t *axes, uint32_t count, uint32_t rank, const char *what,
@@ -26,8 +28,8 @@ lk_status lk_read_axes(const int64_t *axes, uint32_t count, uint32_t rank, const
     const int64_t axis = lk_axis(axes[i], rank);
     if (axis < 0 || seen[axis]) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to %s: axis %" PRId64 " for rank %" PRIu32 ", %s", what, axes[i], rank,
-                     axis < 0 ? "out of range" : "must be given once");
+                     "failed to %s: axis %" PRId64 " is given for rank %" PRIu32 ", it must be %s",
+                     what, axes[i], rank, axis < 0 ? "one of the dimensions" : "given once");
     }
     seen[axis] = true;
     out_axes[i] = (uint32_t)axis;
@@ -89,7 +91,7 @@ int64_t lk_infer_count(const lk_inference *self, uint32_t index) {
 lk_status lk_refuse(const lk_tensor_desc *desc, const char *what, const char *rule,
                     lk_error *error) {
   char text[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: %s, must be %s", what,
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: it is %s, it must be %s", what,
                  lk_tensor_text(desc, text), rule);
 }
 
@@ -146,7 +148,8 @@ lk_status lk_infer_broadcast_to_first(lk_inference *self, lk_error *error) {
   lk_shape_of_input(self, 0, 0);
   if (!grows) return LK_OK;
   char text[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(error, LK_INVALID_ARGUMENT, "input 1 makes %s larger, it must broadcast to it",
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "input 1 is larger than input 0, %s, it must broadcast to it",
                  lk_tensor_text(x, text));
 }
 
@@ -160,8 +163,8 @@ lk_status lk_broadcast_dims(lk_dims *dims, const lk_tensor_desc *a, const lk_ten
     if (!lk_dims_broadcast(dims, in_a, in_b, &result.dims[result.rank - 1 - i])) {
       char text_a[LK_TENSOR_TEXT_CAPACITY], text_b[LK_TENSOR_TEXT_CAPACITY];
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to broadcast %s and %s: %" PRId64 " and %" PRId64
-                     ", dimensions must be equal or 1",
+                     "failed to broadcast %s and %s: sizes %" PRId64 " and %" PRId64
+                     " meet, they must be equal or one of them 1",
                      lk_tensor_text(a, text_a), lk_tensor_text(b, text_b), in_a, in_b);
     }
   }
@@ -181,23 +184,25 @@ lk_status lk_read_ints(const lk_tensor *tensor, const char *what, int64_t *out, 
                        uint32_t *out_count, lk_error *error) {
   *out_count = 0;
   if (tensor->desc.dtype != LK_I64 && tensor->desc.dtype != LK_I32) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read %s: type %s, must be i64 or i32",
-                   what, lk_dtype_name(tensor->desc.dtype));
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read %s: it is of type %s, it must be i64 or i32", what,
+                   lk_dtype_name(tensor->desc.dtype));
   }
   if (tensor->desc.rank > 1) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read %s: rank %" PRIu32 ", must be at most 1", what,
+                   "failed to read %s: it has rank %" PRIu32 ", it must have 0 or 1", what,
                    tensor->desc.rank);
   }
   int64_t count = lk_elements(&tensor->desc);
   if (count > (int64_t)capacity) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read %s: %" PRId64 " values, at most %" PRIu32, what, count,
-                   capacity);
+                   "failed to read %s: it has %" PRId64 " values, at most %" PRIu32 " are allowed",
+                   what, count, capacity);
   }
   if (count > 0 && tensor->data == NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read %s: no value, it must be known when binding", what);
+                   "failed to read %s: its value is not known, it must be when shapes are bound",
+                   what);
   }
   for (int64_t i = 0; i < count; i++) {
     out[i] = tensor->desc.dtype == LK_I64 ? ((const int64_t *)tensor->data)[i]
@@ -220,6 +225,5 @@ lk_status lk_infer_product(const lk_inference *self, int64_t a, int64_t b, const
                            int64_t *out, lk_error *error) {
   if (lk_dims_multiply(self->dims, a, b, out)) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to %s: dimension %" PRId64 " times %" PRId64 ", which exceeds 2^63", what,
-                 a, b);
+                 "failed to %s: %" PRId64 " times %" PRId64 " elements exceed 2^63", what, a, b);
 }

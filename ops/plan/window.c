@@ -18,7 +18,8 @@ static void check_values(lk_attrs *attrs, const char *name, const int64_t *value
   for (uint32_t i = 0; i < count; i++) {
     if (values[i] >= least && values[i] <= most) continue;
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
-                  "attribute '%s' has value %" PRId64 ", at least %" PRId64 " and at most %" PRId64,
+                  "attribute '%s' has the value %" PRId64 ", %" PRId64 " to %" PRId64
+                  " are allowed",
                   name, values[i], least, most);
   }
 }
@@ -81,14 +82,15 @@ void lk_window_parse_transposed(lk_attrs *attrs, lk_window *out) {
 static lk_status check_count(const char *name, uint32_t count, uint32_t wanted, lk_error *error) {
   if (count == 0 || count == wanted) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "attribute '%s' has %" PRIu32 " values, the input's spatial rank needs %" PRIu32,
+                 "attribute '%s' has %" PRIu32 " values, the rank of the input requires %" PRIu32,
                  name, count, wanted);
 }
 
 static lk_status check_rank(const lk_window *window, uint32_t rank, lk_error *error) {
   if (rank < 1 || rank > LK_MAX_SPATIAL) {
-    return lk_fail(error, LK_UNSUPPORTED, "%" PRIu32 " spatial dimensions, 1 to %d are supported",
-                   rank, LK_MAX_SPATIAL);
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "the input has %" PRIu32 " spatial dimensions, 1 to %d are supported", rank,
+                   LK_MAX_SPATIAL);
   }
   if (window->rank == rank || window->rank == 0) return LK_OK;
   LK_RETURN_NOT_OK(check_count("kernel_shape", window->n_kernel, rank, error));
@@ -106,19 +108,21 @@ static lk_status check_kernel(const lk_window *window, uint32_t i, const int64_t
   if (kernel < 0 && window->n_kernel == 0) return LK_OK;
   if (kernel < 1 || kernel > MAX_EXTENT) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "attribute 'kernel_shape' has value %" PRId64
-                   ", at least 1 and at most %" PRId64,
+                   "attribute 'kernel_shape' has the value %" PRId64 ", 1 to %" PRId64
+                   " are allowed",
                    kernel, MAX_EXTENT);
   }
   if (weights != NULL && lk_dims_differ(weights[i], kernel)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "attribute 'kernel_shape' says %" PRId64 ", the weights have %" PRId64, kernel,
-                   weights[i]);
+                   "attribute 'kernel_shape' has %" PRId64 " where the weights have %" PRId64
+                   ", they must be equal",
+                   kernel, weights[i]);
   }
   if (kernel > 1 && window->dilations[i] > 1 && window->dilations[i] > MAX_EXTENT / kernel) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "kernel %" PRId64 " with dilation %" PRId64 " is over %" PRId64, kernel,
-                   window->dilations[i], MAX_EXTENT);
+                   "a kernel of %" PRId64 " with dilation %" PRId64 " spans more than the %" PRId64
+                   " that are allowed",
+                   kernel, window->dilations[i], MAX_EXTENT);
   }
   return LK_OK;
 }
@@ -175,7 +179,8 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
     const int64_t stride = out->strides[i];
     if (in[i] > MAX_SIZE) {
       return lk_fail(error, LK_OUT_OF_RANGE,
-                     "spatial dimension %" PRIu32 " is %" PRId64 ", at most 2^40", i, in[i]);
+                     "spatial dimension %" PRIu32 " is %" PRId64 ", at most 2^40 is allowed", i,
+                     in[i]);
     }
     if (in[i] < 0 || (out->kernel[i] < 0 && !is_same(window->auto_pad))) {
       out->out[i] = open_output(window, out, i, in[i], dims);
@@ -191,9 +196,9 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
     if (room <= (window->is_pooling ? -2 * stride : -1)) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "spatial dimension %" PRIu32 " is %" PRId64 " with padding %" PRId64
-                     " and %" PRId64 ", smaller than the window of %" PRId64 "%s",
-                     i, in[i], out->begin[i], out->end[i], extent,
-                     window->is_pooling ? " by two strides or more" : "");
+                     " and %" PRId64 ", it must be %s the window of %" PRId64,
+                     i, in[i], out->begin[i], out->end[i],
+                     window->is_pooling ? "less than two strides below" : "at least", extent);
     }
     out->out[i] = room / stride + 1;
     if (window->ceil_mode && window->auto_pad == LK_PAD_NOTSET && room % stride > 0 &&
@@ -259,14 +264,14 @@ lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, con
     const int64_t least = in[i] > 0 ? 1 : 0;
     if (out->out[i] < least) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "spatial dimension %" PRIu32 " of the output is %" PRId64
-                     ", at least %" PRId64,
+                     "spatial dimension %" PRIu32 " of the output would be %" PRId64
+                     ", it must be at least %" PRId64,
                      i, out->out[i], least);
     }
     if (out->begin[i] > MAX_EXTENT) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "%" PRId64 " elements are cut off before spatial dimension %" PRIu32
-                     " of the output, at most %" PRId64,
+                     " of the output, at most %" PRId64 " are allowed",
                      out->begin[i], i, MAX_EXTENT);
     }
   }

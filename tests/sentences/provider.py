@@ -1,0 +1,39 @@
+"""Bad options of the provider, and bad uses of it."""
+
+import onnxruntime
+from making import model_of
+from onnx import TensorProto, helper
+
+import latchkey.ort
+
+MODEL = model_of([helper.make_node("Relu", ["x"], ["y"], name="n")],
+                 [("x", TensorProto.FLOAT, [2])]).SerializeToString()
+
+
+def session(**options):
+    def attempt():
+        latchkey.ort.register()
+        chosen = onnxruntime.SessionOptions()
+        chosen.log_severity_level = 4
+        latchkey.ort.append(chosen, **options)
+        onnxruntime.InferenceSession(MODEL, chosen)
+    return attempt
+
+
+def without(use):
+    return lambda: use(onnxruntime.InferenceSession(MODEL, providers=["CPUExecutionProvider"]))
+
+
+PROVIDER = {
+    "an option that does not exist": session(thread=2),
+    "threads as a word": session(threads="many"),
+    "threads 100000": session(threads=100000),
+    "cache of an unknown mode": session(cache="some"),
+    "claims of an unknown kind": session(claims="most"),
+    "memory_bytes as a word": session(memory_bytes="much"),
+    "memory_bytes 0": session(memory_bytes=0),
+    "run_plans as a word": session(run_plans="maybe"),
+    "statistics of a session without it": without(latchkey.ort.stats),
+    "explain of a session without it": without(latchkey.ort.explain),
+    "claims of a model that is not there": lambda: latchkey.ort.explain_claims("nowhere.onnx"),
+}
