@@ -84,18 +84,18 @@ static bool is_one(const lk_op_attr *attr) {
 static lk_status check_value(const lk_op_attr *attr, const lk_attr *given, lk_error *error) {
   const bool is_list = given->count != 1;
   if (given->type != attr->type) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "attribute '%s' holds %s, must hold %s", attr->name,
-                   type_text(given->type, is_list), lk_op_attr_type_text(attr));
+    return lk_fail(error, LK_INVALID_ARGUMENT, "attribute '%s' holds %s, it must hold %s",
+                   attr->name, type_text(given->type, is_list), lk_op_attr_type_text(attr));
   }
   if (is_one(attr) && given->count != 1) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "attribute '%s' has %" PRIu32 " values, must have one", attr->name,
+                   "attribute '%s' has %" PRIu32 " values, it must have one", attr->name,
                    given->count);
   }
   if (attr->type == LK_ATTR_STRING && attr->texts != NULL && lk_op_attr_choice(attr, given) < 0) {
     char texts[256];
     write_texts(attr->texts, texts, sizeof texts);
-    return lk_fail(error, LK_UNSUPPORTED, "attribute '%s' is '%.*s', must be one of: %s",
+    return lk_fail(error, LK_UNSUPPORTED, "attribute '%s' is '%.*s', it must be one of: %s",
                    attr->name, (int)(given->count < 64 ? given->count : 64),
                    (const char *)given->data, texts);
   }

@@ -68,7 +68,7 @@ lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *
   if (size == 0) {
     char type[LK_DTYPE_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to size %s: it is of %s, which is not supported", what,
+                   "failed to size %s: its element type is %s, which is not supported", what,
                    lk_dtype_text(desc->dtype, type));
   }
   if (desc->rank > LK_MAX_RANK) {

@@ -43,7 +43,7 @@ static void parse(lk_attrs *attrs, void *params) {
   self->stage = (lk_attention_stage)stage;
   if (stage < LK_ATTENTION_SCALED || stage > LK_ATTENTION_SOFTMAX) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
-                  "attribute 'qk_matmul_output_mode' is %" PRId64 ", 0 to 3", stage);
+                  "attribute 'qk_matmul_output_mode' is %" PRId64 ", 0 to 3 are allowed", stage);
   }
 }
 
@@ -64,11 +64,13 @@ static lk_status read_dims(const lk_inference *self, uint32_t input, const char 
     return lk_refuse(x, name, "of rank 3 or 4", error);
   } else if (heads == 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "%s has rank 3, which takes attributes 'q_num_heads' and 'kv_num_heads'", name);
+                   "%s has rank 3, which requires attributes 'q_num_heads' and 'kv_num_heads'",
+                   name);
   } else if (x->dims[2] >= 0 && x->dims[2] % heads != 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "%s has rows of %" PRId64 " elements, a multiple of its %" PRId64 " heads", name,
-                   x->dims[2], heads);
+                   "%s has rows of %" PRId64 " elements, which must be a multiple of its %" PRId64
+                   " heads",
+                   name, x->dims[2], heads);
   } else {
     const int64_t size = lk_dims_divide(self->dims, x->dims[2], heads);
     *out = (lk_head_sizes){x->dims[0], heads, x->dims[1], size};

@@ -43,8 +43,8 @@ static lk_tensor_desc keys_of(const lk_inference *self) {
 static lk_status fail_dims(const lk_inference *self, lk_error *error) {
   char q[LK_TENSOR_TEXT_CAPACITY], k[LK_TENSOR_TEXT_CAPACITY], v[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to attend: q is %s, k %s, v %s, must be of one rank, 3 or 4, with equal "
-                 "sizes of q and k, and equal rows of k and v",
+                 "failed to attend: q is %s, k is %s, v is %s; they must be of one rank, 3 or 4, q "
+                 "and k must have heads of one size, and k and v equal rows",
                  lk_tensor_text(&self->inputs[Q].desc, q), lk_tensor_text(&self->inputs[K].desc, k),
                  lk_tensor_text(&self->inputs[V].desc, v));
 }

@@ -33,7 +33,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 static lk_status infer_bits(lk_inference *self, lk_error *error) {
   const uint32_t from = self->inputs[0].desc.dtype, to = *(const uint32_t *)self->node->params;
   if (from != LK_DTYPE_NONE && lk_dtype_size(from) != lk_dtype_size(to)) {
-    return lk_fail(error, LK_UNSUPPORTED, "%s to %s, both must have as many bytes",
+    return lk_fail(error, LK_UNSUPPORTED, "it casts bits of %s to %s, both must have as many bytes",
                    lk_dtype_name(from), lk_dtype_name(to));
   }
   return infer(self, error);

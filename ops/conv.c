@@ -84,8 +84,10 @@ static lk_status conv_shape(const conv_params *params, const conv_operands *of, 
   if (!lk_dims_multiply(dims, w->dims[1], params->groups, &channels) ||
       lk_dims_differ(channels, x->dims[1]) || !is_multiple(w->dims[0], params->groups)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "the input has %" PRId64 " channels, the weights take %" PRId64
-                   " in each of %" PRId64 " groups and give %" PRId64,
+                   "the input has %" PRId64 " channels, the weights are for %" PRId64
+                   " in each of %" PRId64
+                   " groups; group times the weights' channels must be the input's, "
+                   "and group must divide the %" PRId64 " channels of the output",
                    x->dims[1], w->dims[1], params->groups, w->dims[0]);
   }
   return lk_window_infer(&params->window, x->rank - 2, x->dims + 2, w->dims + 2, dims, out_shape,
@@ -103,8 +105,8 @@ static lk_status conv_transpose_shape(const conv_params *params, const conv_oper
   LK_RETURN_NOT_OK(check_operands(of, *out_channels, error));
   if (lk_dims_differ(w->dims[0], x->dims[1]) || !is_multiple(x->dims[1], params->groups)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "the input has %" PRId64 " channels, the weights take %" PRId64 " in %" PRId64
-                   " groups",
+                   "the input has %" PRId64 " channels and the weights have %" PRId64
+                   ", they must be equal and a multiple of the %" PRId64 " groups",
                    x->dims[1], w->dims[0], params->groups);
   }
   return lk_window_infer_transposed(&params->window, x->rank - 2, x->dims + 2, w->dims + 2, dims,

@@ -28,7 +28,8 @@ static void parse(lk_attrs *attrs, void *params) {
     return;
   }
   lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
-                "failed to read groups: %" PRId64 " and %" PRId64 " of offsets, must be 1 to %d",
+                "failed to read groups: %" PRId64 " and %" PRId64
+                " of offsets, they must be 1 to %d",
                 self->groups, self->offset_groups, MAX_GROUPS);
 }
 

@@ -28,7 +28,7 @@ static lk_status read_one(const lk_inference *self, uint32_t index, const char *
 static lk_status check_length(int64_t length, const char *what, lk_error *error) {
   if (length >= 1 && length <= INT32_MAX) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to transform: %s is %" PRId64 ", must be 1 to 2^31 - 1", what, length);
+                 "failed to transform: %s is %" PRId64 ", it must be 1 to 2^31 - 1", what, length);
 }
 
 /* Real numbers, or real and imaginary parts. */
@@ -105,7 +105,7 @@ static lk_status infer_dft(lk_inference *self, lk_error *error) {
   if (at < 0 || at + 1 == (int64_t)x->rank) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "axis %" PRId64 " of a signal of rank %" PRIu32
-                   ", must be one of its dimensions but the last",
+                   ", it must be one of its dimensions but the last",
                    axis, x->rank);
   }
   for (uint32_t i = 0; i + 1 < x->rank; i++) self->outputs[0].dims[i] = x->dims[i];

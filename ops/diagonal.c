@@ -16,7 +16,9 @@ static void parse_trilu(lk_attrs *attrs, void *params) {
 static lk_status read_diagonal(const lk_tensor *k, int64_t *out, lk_error *error) {
   uint32_t count = 0;
   LK_RETURN_NOT_OK(lk_read_ints(k, "k", out, 1, &count, error));
-  return count == 1 ? LK_OK : lk_fail(error, LK_INVALID_ARGUMENT, "k is empty, must be one value");
+  return count == 1
+             ? LK_OK
+             : lk_fail(error, LK_INVALID_ARGUMENT, "input 1 (k) is empty, it must have one value");
 }
 
 static lk_status infer_trilu(lk_inference *self, lk_error *error) {

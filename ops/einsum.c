@@ -106,7 +106,7 @@ static void parse(lk_attrs *attrs, void *params) {
   reader from = {text, text != NULL ? text + length : NULL};
   if (text == NULL || !read_equation(&from, self)) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "attribute 'equation' is '%.*s', must be terms of at most %d letters with at "
+                  "attribute 'equation' is '%.*s', it must be terms of at most %d letters with at "
                   "most one ellipsis, at most %d of them, and of the output letters of theirs, "
                   "each once",
                   (int)(length < 128 ? length : 128), text != NULL ? text : "", LK_MAX_RANK,

@@ -106,7 +106,8 @@ static lk_status infer_halves(lk_inference *self, lk_error *error) {
   if (x->rank == 0) return lk_refuse(x, "the input", "of rank 1 or more", error);
   const int64_t row = x->dims[x->rank - 1];
   if (row >= 0 && row % 2 != 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "rows of %" PRId64 " elements have no halves", row);
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "rows have %" PRId64 " elements, an even number is required", row);
   }
   if (lk_rank_is_known(bias) && (bias->rank != 1 || lk_dims_differ(bias->dims[0], row))) {
     return lk_refuse(bias, "the bias", "of one value for each element of a row", error);

@@ -88,7 +88,7 @@ static lk_status infer_nd(lk_inference *self, lk_error *error) {
     if (!lk_dims_differ(data->dims[i], indices->dims[i])) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to gather: batch dimension %" PRIu32 " is %" PRId64
-                   " of the data and %" PRId64 " of the indices, must be equal",
+                   " of the data and %" PRId64 " of the indices, they must be equal",
                    i, data->dims[i], indices->dims[i]);
   }
   const int64_t tuple = indices->dims[indices->rank - 1];

@@ -29,7 +29,7 @@ static void parse(lk_attrs *attrs, void *params) {
   }
   if (self->block < LEAST_BLOCK || (self->block & (self->block - 1)) != 0) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "attribute 'block_size' is %" PRId64 ", must be a power of 2, at least %d",
+                  "attribute 'block_size' is %" PRId64 ", it must be a power of 2 and at least %d",
                   self->block, LEAST_BLOCK);
   }
   if (gather_axis != 0) {

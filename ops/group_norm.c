@@ -24,8 +24,8 @@ static void parse(lk_attrs *attrs, void *params) {
   self->is_last = lk_attrs_bool(attrs, "channels_last");
   self->is_activated = activation != 0;
   if (self->groups < 1) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'groups' is %" PRId64 ", at least 1",
-                  self->groups);
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
+                  "attribute 'groups' is %" PRId64 ", it must be at least 1", self->groups);
   }
   if (activation < 0 || activation > 1) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
@@ -74,7 +74,9 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   if (x->rank < 3) return lk_refuse(x, "the input", "of rank 3 or more", error);
   const int64_t channels = channels_of(params, x);
   if (channels >= 0 && channels % params->groups != 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "%" PRId64 " channels in %" PRId64 " groups",
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the input has %" PRId64 " channels, they must be a multiple of the %" PRId64
+                   " groups",
                    channels, params->groups);
   }
   LK_RETURN_NOT_OK(check_channels(self, GAMMA, "gamma", channels, error));

@@ -33,7 +33,8 @@ static void parse_outputs(lk_attrs *attrs, gqa_params *self) {
   self->seen = (gqa_seen)seen;
   self->is_sliding = lk_attrs_int(attrs, "sliding_window_cache") == 1;
   if (seen < GQA_NO_SCORES || seen > GQA_BEHIND_SOFTMAX) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'qk_output' is %" PRId64 ", 0 to 2", seen);
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
+                  "attribute 'qk_output' is %" PRId64 ", 0 to 2 are allowed", seen);
   } else if (self->is_sliding && seen != GQA_NO_SCORES) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
                   "attribute 'qk_output' is %" PRId64
@@ -61,12 +62,12 @@ static void parse(lk_attrs *attrs, void *params) {
   if (window < -1 || window == 0 || (window > 0 && !self->is_causal)) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
                   "attribute 'local_window_size' is %" PRId64
-                  ", -1 or, where 'causal' is 1, at least 1",
+                  ", it must be -1 or, where 'causal' is 1, at least 1",
                   window);
   }
   if (self->kv_heads > 0 && self->heads % self->kv_heads != 0) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "attribute 'num_heads' is %" PRId64 ", a multiple of the %" PRId64
+                  "attribute 'num_heads' is %" PRId64 ", it must be a multiple of the %" PRId64
                   " of 'kv_num_heads'",
                   self->heads, self->kv_heads);
   }
@@ -163,7 +164,7 @@ static lk_status check_past(const lk_inference *self, uint32_t input, const char
   inout->past = lk_dims_either(inout->past, x->dims[2]);
   if (params->is_sliding && inout->past >= 0 && inout->past <= params->left) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "%s has room for %" PRId64 " rows, at least the %" PRId64
+                   "%s has room for %" PRId64 " rows, it must have at least the %" PRId64
                    " of attribute 'local_window_size'",
                    name, inout->past, params->left + 1);
   }

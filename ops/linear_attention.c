@@ -26,7 +26,7 @@ static void parse(lk_attrs *attrs, void *params) {
   self->scale = lk_attrs_float(attrs, "scale");
   if (self->heads % self->kv_heads != 0) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "attribute 'q_num_heads' is %" PRId64 ", a multiple of the %" PRId64
+                  "attribute 'q_num_heads' is %" PRId64 ", it must be a multiple of the %" PRId64
                   " of 'kv_num_heads'",
                   self->heads, self->kv_heads);
   }

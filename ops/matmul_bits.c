@@ -42,7 +42,7 @@ static void parse(lk_attrs *attrs, void *params) {
   }
   if (self->block > 0 && (self->block & (self->block - 1)) != 0) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "attribute 'block_size' is %" PRId64 ", must be a power of 2", self->block);
+                  "attribute 'block_size' is %" PRId64 ", it must be a power of 2", self->block);
   }
   if (lk_attrs_bool(attrs, "weight_prepacked")) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,

@@ -246,7 +246,9 @@ static lk_status infer_qgemm(lk_inference *self, lk_error *error) {
   if (a.rank != 2 || b.rank != 2 ||
       lk_dims_differ(a.dims[params->transpose_a ? 0 : 1], b.dims[params->transpose_b ? 1 : 0])) {
     char a_text[LK_TENSOR_TEXT_CAPACITY], b_text[LK_TENSOR_TEXT_CAPACITY];
-    return lk_fail(error, LK_INVALID_ARGUMENT, "the shapes %s and %s cannot be multiplied",
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the shapes %s and %s cannot be multiplied, two matrices are required, and the "
+                   "columns of the first must be the rows of the second",
                    lk_tensor_text(&a, a_text), lk_tensor_text(&b, b_text));
   }
   to->rank = 2;

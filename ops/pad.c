@@ -35,7 +35,13 @@ static lk_status add(lk_inference *self, lk_pad *pad, uint32_t axis, int64_t bef
   }
   const int64_t out = fits ? dim + before + after : -1;
   const int64_t kept = fits ? dim + (before < 0 ? before : 0) + (after < 0 ? after : 0) : 0;
-  if (out < 0 || (kept <= 0 && out > 0 && pad->mode != LK_PAD_CONSTANT)) {
+  if (out < 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to pad dimension %" PRIu32 " of %" PRId64 ": pads %" PRId64
+                   " and %" PRId64 " make its size negative or too large, at least 0 is required",
+                   axis, dim, before, after);
+  }
+  if ((kept <= 0 && out > 0 && pad->mode != LK_PAD_CONSTANT)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to pad dimension %" PRIu32 " of %" PRId64 ": pads %" PRId64
                    " and %" PRId64 " leave no element, at least one is required to be repeated",

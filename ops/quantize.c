@@ -41,9 +41,15 @@ static bool is_single(const lk_tensor_desc *desc) {
 static lk_status fail_shape(const lk_tensor_desc *x, const lk_tensor_desc *given, const char *name,
                             const quantize_params *params, lk_error *error) {
   char text[LK_TENSOR_TEXT_CAPACITY], x_text[LK_TENSOR_TEXT_CAPACITY];
+  if (params->block == 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the %s is %s, it must have one value, or one for each index along axis %" PRId64
+                   " of %s",
+                   name, lk_tensor_text(given, text), params->axis, lk_tensor_text(x, x_text));
+  }
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "the %s is %s, it must have one value, one along axis %" PRId64
-                 " of %s, or one for each block of %" PRId64,
+                 "the %s is %s, it must have one value for each block along axis %" PRId64
+                 " of %s, of block_size %" PRId64,
                  name, lk_tensor_text(given, text), params->axis, lk_tensor_text(x, x_text),
                  params->block);
 }

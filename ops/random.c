@@ -67,8 +67,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   }
   if (to->dtype != LK_DTYPE_NONE && (LK_TYPES_FLOAT >> to->dtype & 1) == 0) {
     return lk_fail(error, LK_UNSUPPORTED,
-                   "random numbers of type %s, f32, f64, f16, bf16 are "
-                   "supported",
+                   "random numbers are to be of type %s; f32, f64, f16 and bf16 are supported",
                    lk_dtype_name(to->dtype));
   }
   return params->is_like ? LK_OK : lk_shape_check(to, "the random numbers", error);

@@ -67,8 +67,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   self->outputs[0].dims[0] = range->count;
   if (range->count >= 0) return lk_shape_check(&self->outputs[0], "the range", error);
   return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to count from %g to %g by %g: must be by a number other than 0, and have "
-                 "less than 2^62 steps",
+                 "failed to count from %g to %g by %g: the step must not be 0, and fewer than 2^62 "
+                 "values are allowed",
                  real[START], real[LIMIT], real[DELTA]);
 }
 

@@ -72,7 +72,7 @@ static void parse_to_depth(lk_attrs *attrs, void *params) {
   block_params *self = params;
   self->size = lk_attrs_int(attrs, "blocksize");
   if (self->size <= 0 || self->size > INT32_MAX) {
-    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "blocksize is %" PRId64 ", must be 1 to 2^31 - 1",
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "blocksize is %" PRId64 ", it must be 1 to 2^31 - 1",
                   self->size);
   }
   self->column_row_depth = lk_attrs_choice(attrs, "mode") == 1;

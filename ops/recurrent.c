@@ -99,13 +99,13 @@ static void parse(lk_attrs *attrs, recurrent_params *self) {
   self->is_reverse = direction == 1;
   self->is_batch_first = layout == 1;
   if (layout != 0 && layout != 1) {
-    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT, "attribute 'layout' is %" PRIi64 ", must be 0 or 1",
-                  layout);
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                  "attribute 'layout' is %" PRIi64 ", it must be 0 or 1", layout);
   }
   self->hidden = lk_attrs_int(attrs, "hidden_size");
   if (lk_attrs_has(attrs, "hidden_size") && (self->hidden < 0 || self->hidden > INT32_MAX)) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
-                  "attribute 'hidden_size' is %" PRIi64 ", must be 0 to %" PRIi32, self->hidden,
+                  "attribute 'hidden_size' is %" PRIi64 ", it must be 0 to %" PRIi32, self->hidden,
                   INT32_MAX);
   }
   self->clip = lk_attrs_float(attrs, "clip");

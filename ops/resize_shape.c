@@ -82,8 +82,8 @@ static lk_status read_roi(const lk_tensor *roi, const uint32_t *axes, uint32_t n
   for (uint32_t i = 0; i < n_axes; i++) {
     double start = number_at(roi, i), end = number_at(roi, n_axes + i);
     if (!isfinite(start) || !isfinite(end)) {
-      return lk_fail(error, LK_INVALID_ARGUMENT, "failed to read roi: %g to %g, must be finite",
-                     start, end);
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to read roi: it goes from %g to %g, both must be finite", start, end);
     }
     stretches[axes[i]].start = start;
     stretches[axes[i]].end = end;

@@ -22,13 +22,14 @@ static void parse(lk_attrs *attrs, void *params) {
   self->bins[1] = lk_attrs_int(attrs, "output_width");
   if (self->bins[0] < 1 || self->bins[1] < 1) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "failed to read the output's size: %" PRId64 " x %" PRId64 ", must be positive",
+                  "failed to read the output's size: it is %" PRId64 " x %" PRId64
+                  ", both must be at least 1",
                   self->bins[0], self->bins[1]);
   }
   if (self->samples < 0 || self->samples > LK_ROI_SAMPLES) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "failed to read sampling_ratio: %" PRId64 ", must be 0 to %d", self->samples,
-                  LK_ROI_SAMPLES);
+                  "failed to read sampling_ratio: it is %" PRId64 ", 0 to %d are allowed",
+                  self->samples, LK_ROI_SAMPLES);
   }
 }
 

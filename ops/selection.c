@@ -189,8 +189,8 @@ static lk_status infer_non_max(lk_inference *self, lk_error *error) {
                 lk_dims_differ(boxes->dims[1], scores->dims[2]))) {
     char text[LK_TENSOR_TEXT_CAPACITY], other[LK_TENSOR_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read scores: %s, must be batch x classes x boxes, of boxes that are "
-                   "batch x boxes x 4: they are %s",
+                   "failed to read scores: they are %s and boxes are %s, they must be batch x "
+                   "classes x boxes, and batch x boxes x 4",
                    lk_tensor_text(scores, text), lk_tensor_text(boxes, other));
   }
   static const char *const names[] = {"max_output_boxes_per_class", "iou_threshold",

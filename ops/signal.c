@@ -59,7 +59,7 @@ static lk_status infer_window(lk_inference *self, lk_error *error) {
   if (!is_known) return LK_OK;
   if (size < 0) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to make a window of %" PRId64 " values: must not be negative", size);
+                   "failed to make a window of %" PRId64 " values: at least 0 are allowed", size);
   }
   self->outputs[0].dims[0] = size;
   return lk_shape_check(&self->outputs[0], "the window", error);
@@ -150,7 +150,8 @@ static lk_status infer_mel(lk_inference *self, lk_error *error) {
   if (!is_right) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to make %" PRId64 " mel bands of %" PRId64 " values at rate %" PRId64
-                   ", from %g to %g Hz: must be from 0 on, in order, and up to half the rate",
+                   ", from %g to %g Hz: the edges must be in order, from 0 to half the rate, and "
+                   "the counts at least 1",
                    mel->bands, mel->length, mel->rate, mel->lower, mel->upper);
   }
   to->dims[0] = mel->length / 2 + 1;

@@ -64,6 +64,13 @@ static lk_status infer(lk_inference *self, lk_error *error) {
     if (i < self->node->n_outputs) self->outputs[i].dims[axis] = size;
   }
   if (fits && sizes.count >= self->node->n_outputs && !lk_dims_differ(sum, dim)) return LK_OK;
+  if (!sizes.given) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to split dimension %" PRIu32 " of %" PRId64
+                   ": its size must be a multiple of the %" PRIu32
+                   " outputs; give the sizes as 'split'",
+                   axis, dim, self->node->n_outputs);
+  }
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to split dimension %" PRIu32 " of %" PRId64 ": %" PRIu32
                  " sizes are given for %" PRIu32

@@ -100,17 +100,18 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
   }
   if (bind->n_inputs != op->node.n_inputs || bind->n_outputs != op->node.n_outputs) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "%u inputs and %u outputs given, the node has %u and %u", bind->n_inputs,
+                   "it is given %u inputs and %u outputs, its node has %u and %u", bind->n_inputs,
                    bind->n_outputs, op->node.n_inputs, op->node.n_outputs);
   }
   if ((bind->flags & ~(uint32_t)LK_BIND_OWN) != 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "flags are 0x%x, 1 is known", bind->flags);
+    return lk_fail(error, LK_INVALID_ARGUMENT, "flags are 0x%x, only 0x1 (LK_BIND_OWN) is allowed",
+                   bind->flags);
   }
   const int32_t over = bind->in_place_input;
   if (over != -1 && (over < 0 || over >= 64 || (uint32_t)over >= op->node.n_operands ||
                      (op->node.class_->row.in_place_inputs >> over & 1) == 0)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "in place over input %d, the operator does not allow it", over);
+                   "it is to run in place over input %d, which the operator does not allow", over);
   }
   for (uint32_t i = 0; bind->wishes != NULL && i < bind->n_outputs; i++) {
     if (bind->wishes[i] != LK_LAYOUT_ANY && bind->wishes[i] > LK_LAYOUT_HEADS_INSIDE) {

@@ -77,7 +77,8 @@ static lk_status check_desc(const lk_node_desc *desc, lk_error *error) {
   if (desc->n_outputs < 1 || desc->n_inputs > MAX_INPUTS || desc->n_outputs > 64 ||
       desc->n_post_ops > MAX_POST_OPS) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "%u inputs, %u outputs, %u post-ops; at most %d, 1 to 64, at most %d",
+                   "it has %u inputs, %u outputs and %u post-ops; at most %d, 1 to 64 and at most "
+                   "%d are allowed",
                    desc->n_inputs, desc->n_outputs, desc->n_post_ops, MAX_INPUTS, MAX_POST_OPS);
   }
   if ((desc->n_inputs > 0 && desc->inputs == NULL) || (desc->n_attrs > 0 && desc->attrs == NULL) ||

@@ -149,13 +149,15 @@ static lk_status make_bodies(const builder *b, lk_stage *stage) {
   lk_graph_executor_options options = *b->options;
   options.max_runs = 0;
   if (node->n_bodies != count) {
-    return lk_fail(b->error, LK_MALFORMED, "it has %u bodies, %u are required", node->n_bodies,
-                   count);
+    return lk_fail(b->error, LK_MALFORMED, "failed to read it: it has %u bodies, %u are required",
+                   node->n_bodies, count);
   }
   for (uint32_t i = 0; i < count; i++) {
     uint32_t at = 0;
     while (at < count && strcmp(node->bodies[at].name, names[i]) != 0) at++;
-    if (at == count) return lk_fail(b->error, LK_MALFORMED, "attribute '%s' is missing", names[i]);
+    if (at == count)
+      return lk_fail(b->error, LK_MALFORMED,
+                     "failed to read it: attribute '%s' is missing, it is required", names[i]);
     /* those of If follow each other among the captured values in the order of the node's */
     stage->body_at[i] = at;
     stage->n_captured[i] = node->bodies[at].n_captured;
@@ -170,9 +172,10 @@ static lk_status check_body(const builder *b, const lk_stage *stage, uint32_t bo
   const lk_graph *graph = stage->bodies[body]->graph;
   const size_t own = graph->n_inputs - stage->n_captured[body];
   if (own == n_inputs && graph->n_outputs == n_outputs) return LK_OK;
-  return lk_fail(b->error, LK_MALFORMED,
-                 "its body has %zu inputs and %zu outputs, %zu and %zu are required", own,
-                 graph->n_outputs, n_inputs, n_outputs);
+  return lk_fail(
+      b->error, LK_MALFORMED,
+      "failed to read it: its body has %zu inputs and %zu outputs, %zu and %zu are required", own,
+      graph->n_outputs, n_inputs, n_outputs);
 }
 
 static lk_status check_bodies(const builder *b, const lk_stage *stage) {
@@ -180,13 +183,16 @@ static lk_status check_bodies(const builder *b, const lk_stage *stage) {
   const uint32_t own = node->n_inputs - lk_node_captured(node);
   switch (stage->kind) {
   case LK_STAGE_IF:
-    if (own != 1) return lk_fail(b->error, LK_MALFORMED, "it has %u inputs, one is required", own);
+    if (own != 1)
+      return lk_fail(b->error, LK_MALFORMED, "failed to read it: it has %u inputs, one is required",
+                     own);
     LK_RETURN_NOT_OK(check_body(b, stage, 0, 0, node->n_outputs));
     return check_body(b, stage, 1, 0, node->n_outputs);
   case LK_STAGE_LOOP:
     if (own < 2 || node->n_outputs + 2 < own) {
       return lk_fail(b->error, LK_MALFORMED,
-                     "it has %u inputs and %u outputs, which do not make a loop; two inputs are "
+                     "failed to read it: it has %u inputs and %u outputs, which do not make a "
+                     "loop; two inputs are "
                      "required, and one with an output for each carried value",
                      own, node->n_outputs);
     }
@@ -229,7 +235,8 @@ static lk_status kind_of(const builder *b, const lk_node *node, lk_stage_kind *o
   }
   const lk_status status = lk_fail(
       b->error, LK_UNSUPPORTED,
-      "%s has a body, bodies are supported for If, Loop, Scan and SequenceMap", node->op_type);
+      "failed to read it: %s has a body, bodies are supported for If, Loop, Scan and SequenceMap",
+      node->op_type);
   return lk_program_name_node(b->flow->graph, node, status, b->error);
 }
 

@@ -64,8 +64,7 @@ static lk_status check_inputs(const lk_graph *graph, const lk_node *node, lk_err
     const uint8_t kind = kind_of(graph, node->inputs[i]);
     if (kind == 0) continue;
     const lk_status status =
-        lk_fail(error, LK_MALFORMED, "input %u, '%s', is %s, a tensor is required", i,
-                graph->values[node->inputs[i]].name,
+        lk_fail(error, LK_MALFORMED, "failed to read it: input %u is %s, a tensor is required", i,
                 (kind & LK_VALUE_OPTIONAL) != 0 ? "an optional value" : "a sequence");
     return lk_program_name_node(graph, node, status, error);
   }

@@ -356,8 +356,8 @@ lk_status lk_flow_list_read(const lk_graph *graph, lk_stage *stage, lk_error *er
   if (own < op->least || own > op->most || node->n_outputs < 1 ||
       (node->n_outputs > 1 && !op->has_body)) {
     return lk_fail(error, LK_MALFORMED,
-                   "it has %" PRIu32 " inputs and %" PRIu32 " outputs; %" PRIu32 " to %" PRIu32
-                   " inputs and one output are allowed",
+                   "failed to read it: it has %" PRIu32 " inputs and %" PRIu32 " outputs; %" PRIu32
+                   " to %" PRIu32 " inputs and one output are allowed",
                    own, node->n_outputs, op->least, op->most);
   }
   stage->list_op = op;

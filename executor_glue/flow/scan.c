@@ -26,8 +26,8 @@ static lk_status read_axes(const lk_allocator *allocator, const lk_node *node, u
   if ((axes != NULL && axes->count != count) ||
       (directions != NULL && directions->count != count)) {
     return lk_fail(error, LK_MALFORMED,
-                   "attributes '%s' and '%s' have another number of values than the %" PRIu32
-                   " that follow from the node",
+                   "failed to read it: attributes '%s' and '%s' have another number of values than "
+                   "the %" PRIu32 " that follow from the node",
                    axes_name, directions_name, count);
   }
   *out = lk_calloc(allocator, count, sizeof **out);
@@ -50,8 +50,8 @@ lk_status lk_flow_scan_read(const lk_allocator *allocator, lk_stage *stage, lk_e
   if (own < first_state(node) || n < 1 || n > own - first_state(node) ||
       node->n_outputs < own - first_state(node) - n) {
     return lk_fail(error, LK_MALFORMED,
-                   "attribute 'num_scan_inputs' is %" PRId64 ", which does not fit %" PRIu32
-                   " inputs and %" PRIu32
+                   "failed to read it: attribute 'num_scan_inputs' is %" PRId64
+                   ", which does not fit %" PRIu32 " inputs and %" PRIu32
                    " outputs; each scan input is an input, each other one a state "
                    "with an output",
                    n, own, node->n_outputs);

@@ -8,7 +8,7 @@
 
 static lk_status fail_node(lk_error *error, const lk_node *node, const char *rule,
                            const char *value) {
-  return lk_fail(error, LK_MALFORMED, "failed to link graph: node '%s' (%s), value '%s' %s",
+  return lk_fail(error, LK_MALFORMED, "failed to link graph: node '%s' (%s): value '%s' %s",
                  node->name, node->op_type, value, rule);
 }
 

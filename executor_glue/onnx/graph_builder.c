@@ -155,7 +155,7 @@ static lk_status check_input(const lk_onnx_builder *b, const Onnx__GraphProto *g
   const int32_t dtype = type->tensor_type->elem_type;
   if (dtype <= 0 || lk_dtype_size((uint32_t)dtype) == 0) {
     char name[LK_DTYPE_TEXT_CAPACITY];
-    (void)snprintf(found, sizeof found, "a tensor of %s", lk_dtype_text(dtype, name));
+    (void)snprintf(found, sizeof found, "a tensor of type %s", lk_dtype_text(dtype, name));
     return refuse_input(b, graph, info, found);
   }
   if (type->tensor_type->shape != NULL && type->tensor_type->shape->n_dim > LK_MAX_RANK) {

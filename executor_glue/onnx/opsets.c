@@ -36,7 +36,7 @@ lk_status lk_onnx_check_opsets(const lk_onnx_builder *builder,
       return lk_fail(builder->error, LK_MALFORMED,
                      "failed to read %s: it has opsets %" PRId64 " and %" PRId64
                      " of domain '%s', one is allowed",
-                     where, opsets[j]->version, version, domain);
+                     where, opsets[j]->version, version, domain[0] != '\0' ? domain : "ai.onnx");
     }
   }
   return LK_OK;

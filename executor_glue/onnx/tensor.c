@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/advice.h"
 #include "executor_glue/onnx/scan.h"
 #include "executor_glue/onnx/wire.h"
 
@@ -152,7 +153,8 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
   if (lk_dtype_size(dtype) == 0) {
     char type[LK_DTYPE_TEXT_CAPACITY];
     return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to read tensor '%s': it is of type %s, numbers and bool are supported",
+                   "failed to read tensor '%s': it is of type %s, numbers and bool are "
+                   "supported" LK_ADVICE_PROVIDER,
                    name, lk_dtype_text(dtype, type));
   }
   if (proto->n_dims > LK_MAX_RANK) {

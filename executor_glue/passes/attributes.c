@@ -62,8 +62,8 @@ static lk_status check_node(const lk_api *api, const lk_told_attributes *told,
     status = check_body(row, node, i, error);
   }
   if (status == LK_OK) return LK_OK;
-  return lk_error_prefix(error, status, "node '%s' (%s)", lk_node_label(graph, node),
-                         node->op_type);
+  return lk_error_prefix(error, status, "node '%s' (%s): failed to read its attributes",
+                         lk_node_label(graph, node), node->op_type);
 }
 
 lk_status lk_attributes_check(const lk_api *api, const lk_told_attributes *told, lk_graph *graph,

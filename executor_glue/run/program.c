@@ -8,34 +8,44 @@
 #include "base/status.h"
 #include "executor_glue/graph/advice.h"
 
-/* The input that a sentence of an operator calls by number, "input 1" or "inputs 0 and 1", which
- * has a name here: LK_NO_VALUE where there is none. */
-static int32_t find_input(const lk_node *node, const char *sentence, uint32_t *out_number) {
-  const char *at = strstr(sentence, "input");
-  for (; at != NULL; at = strstr(at + 1, "input")) {
-    unsigned number = 0;
-    if (sscanf(at, "input %u", &number) != 1 && sscanf(at, "inputs %u and", &number) != 1) continue;
-    *out_number = number;
-    return number < node->n_inputs ? node->inputs[number] : LK_NO_VALUE;
+/* Where an operator speaks of "input 1", or of "inputs 0 and 1", their names in this graph are put
+ * behind the numbers: "input 1 ('x')". */
+static void name_inputs(const lk_graph *graph, const lk_node *node, const char *sentence,
+                        char *buffer, size_t capacity) {
+  const char *at = sentence, *rest = sentence;
+  size_t used = 0;
+  unsigned number = 0;
+  int length = 0;
+  for (at = strstr(at, "input"); at != NULL; at = strstr(at + 1, "input")) {
+    if (sscanf(at, "input%*1[s ]%n%u", &length, &number) != 1) continue;
+    at += length + (at[length] == ' ');
+    break;
   }
-  return LK_NO_VALUE;
+  while (at != NULL && used < capacity && sscanf(at, "%u%n", &number, &length) == 1) {
+    at += length;
+    const int32_t input = number < node->n_inputs ? node->inputs[number] : LK_NO_VALUE;
+    if (input == LK_NO_VALUE || strncmp(at, " (", 2) == 0) break;
+    used += (size_t)snprintf(buffer + used, capacity - used, "%.*s ('%.64s')", (int)(at - rest),
+                             rest, graph->values[input].name);
+    rest = at;
+    at = strncmp(at, " and ", strlen(" and ")) == 0 ? at + strlen(" and ") : NULL;
+  }
+  if (used < capacity) (void)snprintf(buffer + used, capacity - used, "%s", rest);
 }
 
 lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_status status,
                                lk_error *error) {
   if (error == NULL) return status;
-  lk_error told = *error;
-  /* A node of a body around whose sentence this is has said it all. */
-  const bool is_told = strncmp(told.message, "node '", strlen("node '")) == 0;
-  uint32_t number = 0;
-  const int32_t input = is_told ? LK_NO_VALUE : find_input(node, told.message, &number);
-  char name[80] = "";
-  if (input != LK_NO_VALUE && graph->values[input].name != NULL) {
-    (void)snprintf(name, sizeof name, "; input %u is '%.48s'", number, graph->values[input].name);
+  /* What a node of a body says has names and advice already. */
+  const bool is_told = strncmp(error->message, "node '", strlen("node '")) == 0;
+  char sentence[LK_ERROR_CAPACITY];
+  if (is_told) {
+    (void)snprintf(sentence, sizeof sentence, "%s", error->message);
+  } else {
+    name_inputs(graph, node, error->message, sentence, sizeof sentence);
   }
-  return lk_fail(error, status, "node '%s' (%s): %s%s%s", lk_node_label(graph, node), node->op_type,
-                 told.message, name,
-                 status == LK_UNSUPPORTED && !is_told ? LK_ADVICE_PROVIDER : "");
+  return lk_fail(error, status, "node '%s' (%s): %s%s", lk_node_label(graph, node), node->op_type,
+                 sentence, status == LK_UNSUPPORTED && !is_told ? LK_ADVICE_PROVIDER : "");
 }
 
 bool lk_program_must_know(const lk_program *program, const lk_node *node) {

@@ -23,7 +23,8 @@ lk_status lk_program_create(const lk_api *api, lk_context *context, lk_executor 
                             lk_graph *graph, lk_program **out_program, lk_error *error);
 void lk_program_destroy(lk_program *program); /* NULL is allowed */
 
-/* Puts "node '<label>' (<operator>): " before the sentence in `error`, and returns its status. */
+/* Puts "node '<label>' (<operator>): " before the sentence in `error`, names of inputs behind their
+ * numbers, and the advice to use the provider behind LK_UNSUPPORTED; returns `status`. */
 lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_status status,
                                lk_error *error);
 /* Shapes depend on the value of one of its outputs. */

@@ -43,8 +43,8 @@ lk_status lk_nll_kernel(const void *params, void *const *pointers, lk_error *err
     const int64_t target = target_at(self, pointers[1], i);
     if (is_ignored(self, target) || (target >= 0 && target < self->classes)) continue;
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to find the loss of target %" PRId64 ": must be 0 to %" PRId64, target,
-                   self->classes - 1);
+                   "failed to find the loss of target %" PRId64 ": 0 to %" PRId64 " are allowed",
+                   target, self->classes - 1);
   }
   return lk_kernel_turns(places, places >= SHARED_PLACES, self->is_f64 ? losses_f64 : losses_f32,
                          params, pointers);

@@ -321,7 +321,7 @@ static lk_status check_lengths(const lk_recurrent *self, const int32_t *lengths,
     if (lengths[i] >= 0 && lengths[i] <= self->length) continue;
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to read sequence_lens: value %" PRIi64 " is %" PRIi32
-                   ", must be 0 to the length of the input, %" PRIi64,
+                   ", it must be 0 to the length of the input, %" PRIi64,
                    i, lengths[i], self->length);
   }
   return LK_OK;

@@ -168,7 +168,7 @@ static lk_status check_region(const lk_roi_align *self, void *const *pointers, i
   if (batch < 0 || batch >= self->batches) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to align region %" PRId64 ": its batch is %" PRId64
-                   ", must be 0 or more and less than %" PRId64,
+                   ", it must be 0 or more and less than %" PRId64,
                    region, batch, self->batches);
   }
   for (uint32_t d = 0; d < 2; d++) {

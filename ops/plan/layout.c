@@ -18,9 +18,9 @@ lk_status lk_layout_bytes(const lk_tensor_desc *desc, uint64_t *out_bytes, lk_er
   LK_RETURN_NOT_OK(lk_tensor_size(desc, "a tensor", NULL, &bytes, error));
   if (!lk_layout_fits(desc)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to describe a tensor: layout %" PRIu32 " with rank %" PRIu32
-                   ", 0 (plain), 1 (channels-last) with a rank of at least 3, or 2 (heads inside) "
-                   "with rank 4",
+                   "failed to describe a tensor: it has layout %" PRIu32 " and rank %" PRIu32
+                   "; 0 (plain), 1 (channels-last) with a rank of at least 3, or 2 (heads inside) "
+                   "with rank 4, is allowed",
                    desc->layout, desc->rank);
   }
   *out_bytes = (uint64_t)bytes;

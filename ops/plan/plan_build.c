@@ -92,9 +92,10 @@ static lk_status check_in_place(const lk_planner *planner, lk_error *error) {
     return LK_OK;
   }
   char in_text[LK_TENSOR_TEXT_CAPACITY], out_text[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "in place over input %d, which is %s, but the output is %s", over,
-                 lk_tensor_text(in, in_text), lk_tensor_text(out, out_text));
+  return lk_fail(
+      error, LK_INVALID_ARGUMENT,
+      "it is to run in place over input %d, which is %s, and the output is %s; they must be equal",
+      over, lk_tensor_text(in, in_text), lk_tensor_text(out, out_text));
 }
 
 /* Room for what `infer` leaves to `plan`. */

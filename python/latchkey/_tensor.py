@@ -40,7 +40,7 @@ def _describe(desc: Any, array: numpy.ndarray, what: str, name: str) -> None:
                         "a number or bool is needed")
     if array.ndim > len(desc.dims):
         raise ValueError(f"failed to run: {what} '{name}' has {array.ndim} dimensions, "
-                         f"at most {len(desc.dims)}")
+                         f"at most {len(desc.dims)} are supported; reshape it")
     desc.dtype = number
     desc.rank = array.ndim
     desc.dims = array.shape
@@ -110,8 +110,8 @@ class Output:
                             "a numpy.ndarray is needed")
         flags = array.flags
         if not (flags.c_contiguous and flags.aligned and flags.writeable and array.dtype.isnative):
-            raise ValueError(f"failed to run: out '{self._name}' must be C-contiguous, aligned, "
-                             "writeable and of native byte order")
+            raise ValueError(f"failed to run: out '{self._name}' lacks one of these, all are "
+                             "needed: C-contiguous, aligned, writeable, native byte order")
         _describe(self._tensor.desc, array, "out", self._name)
         self._tensor.data = ffi.from_buffer(array)
         self._array = array

@@ -33,7 +33,6 @@ NODES = {
     "Pad with pads of an older opset": Node("Pad", f32(2), pads=[1, 1]),
     "TopK with k of an older opset": Node("TopK", f32(4), k=2, outputs=2),
     "Split with split of an older opset": Node("Split", f32(4), split=[2, 2], outputs=2),
-    "Upsample at an opset after its last": Node("Upsample", f32(1, 1, 2, 2), opset=17),
     # ---- element-wise ----
     "Add of two types": Node("Add", f32(2), i32(2)),
     "Add of shapes that do not broadcast": Node("Add", f32(2, 3), f32(2, 4)),

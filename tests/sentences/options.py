@@ -28,7 +28,7 @@ OPTIONS = {
     "memory_bytes 0": session(memory_bytes=0),
     "memory_bytes as words": session(memory_bytes="much"),
     "memory_bytes of 100": session(memory_bytes=100),
-    "capacity -1": context(capacity=-1),
+    "cache_entries -1": context(cache_entries=-1),
     "an executor that does not exist": session(executor="fast"),
     "inter 100000": session(executor="parallel", inter=100000),
     "when_busy of an unknown kind": session(when_busy="hope"),

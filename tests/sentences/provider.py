@@ -7,7 +7,9 @@ from onnx import TensorProto, helper
 import latchkey.ort
 
 MODEL = model_of([helper.make_node("Relu", ["x"], ["y"], name="n")],
-                 [("x", TensorProto.FLOAT, [2])]).SerializeToString()
+                 [("x", TensorProto.FLOAT, [2])])
+MODEL.graph.output[0].type.CopyFrom(helper.make_tensor_type_proto(TensorProto.FLOAT, [2]))
+MODEL = MODEL.SerializeToString()
 
 
 def session(**options):

@@ -80,7 +80,7 @@ def read(path: str) -> Result:
             raise ValueError(f"its columns are {found['columns']}")
         settings = [_read_setting(one) for one in found["latencies"]]
         if not isinstance(found["report"], dict):
-            raise TypeError("its report is no object")
+            raise TypeError("its report is not an object")
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise BadFile(f"failed to read '{path}': a part of it is missing or of another kind, "
                       f"{error!r}") from None

@@ -65,7 +65,7 @@ def _read(path: str) -> Explanation:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
     except ValueError as error:
-        raise CommandError(f"failed to read '{path}': it is no JSON, {error}") from None
+        raise CommandError(f"failed to read '{path}': it is not JSON: {error}") from None
     if not isinstance(found, dict) or not str(found.get("schema", "")).startswith("latchkey-"):
         raise CommandError(f"failed to read '{path}': it has no statistics of Latchkey, whose "
                            "\"schema\" is latchkey-statistics-1 or latchkey-recording-1")
