@@ -11,11 +11,10 @@
 
 static lk_status fail_shapes(const lk_tensor *inputs, lk_error *error) {
   char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(
-      error, LK_INVALID_ARGUMENT,
-      "the shapes %s and %s cannot be multiplied, two matrices are required, of which the first, "
-      "as transA says, has as many columns as the second, as transB says, has rows",
-      lk_tensor_text(&inputs[0].desc, a), lk_tensor_text(&inputs[1].desc, b));
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "the shapes %s and %s cannot be multiplied, two matrices are required, and after "
+                 "transA and transB the columns of the first must be the rows of the second",
+                 lk_tensor_text(&inputs[0].desc, a), lk_tensor_text(&inputs[1].desc, b));
 }
 
 /* ---- MatMul; FusedMatMul: alpha A' B' ---- */

@@ -186,7 +186,7 @@ static void parse_multinomial(lk_attrs *attrs, void *params) {
   parse_seed(attrs, self);
   self->dims[0] = lk_attrs_int_from(attrs, "sample_size", 1);
   if (self->dtype != LK_I32 && self->dtype != LK_I64) {
-    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'dtype' is %s, must be i32 or i64",
+    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'dtype' is %s, it must be i32 or i64",
                   lk_dtype_name(self->dtype));
   }
 }

@@ -110,7 +110,7 @@ static void parse(lk_attrs *attrs, recurrent_params *self) {
   }
   self->clip = lk_attrs_float(attrs, "clip");
   if (!(self->clip > 0)) {
-    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'clip' is %g, must be more than 0",
+    lk_attrs_fail(attrs, LK_OUT_OF_RANGE, "attribute 'clip' is %g, it must be more than 0",
                   (double)self->clip);
   }
 }

@@ -2,4 +2,4 @@
 #pragma once
 
 /* Where the own executor does not support something: the provider leaves it to ONNX Runtime. */
-#define LK_ADVICE_PROVIDER "; ONNX Runtime may run it, with latchkey.ort as its provider"
+#define LK_ADVICE_PROVIDER "; ONNX Runtime may run the model, with latchkey.ort as its provider"

@@ -77,7 +77,8 @@ static lk_status check_region(const lk_roi_pool *self, const void *regions, int6
   const double batch = number(self, regions, region * COLUMNS);
   if (!(batch > -1 && batch < (double)self->batches)) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to pool region %" PRId64 ": its batch is %g, must be 0 or more and less "
+                   "failed to pool region %" PRId64
+                   ": its batch is %g, it must be 0 or more and less "
                    "than %" PRId64,
                    region, batch, self->batches);
   }
@@ -85,7 +86,7 @@ static lk_status check_region(const lk_roi_pool *self, const void *regions, int6
     const double at = corner(self, regions, region, column);
     if (fabs(at) <= 0x1p31) continue;
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to pool region %" PRId64 ": a corner is at %g, must be within 2^31",
+                   "failed to pool region %" PRId64 ": a corner is at %g, it must be within 2^31",
                    region, at);
   }
   return LK_OK;

@@ -32,8 +32,9 @@ def sentence_of(attempt, folder):
     except Exception as error:  # which kinds are raised is shown by tests/python
         said = str(error.args[0]) if isinstance(error, KeyError) else str(error)
     assert said and isinstance(said, str), "nothing was refused"
-    said = said.replace(str(folder), "FOLDER")
-    return re.sub(r"0x[0-9a-f]{6,}", "0xADDRESS", said.strip())
+    said = re.sub(r"^.*\[ONNXRuntimeError\].*?(?=failed to)", "", said.strip())
+    said = re.sub(r"it is not JSON: .*", "it is not JSON: REASON", said)  # Python's
+    return said.replace(str(folder), "FOLDER")
 
 
 def attempts():
@@ -67,13 +68,13 @@ def test_the_words_are_those_of_the_file(said):
 
 
 def test_each_has_the_form(said):
-    """ "failed to <verb> <what>: <what was found>, <what is allowed>"; no status by number, no type
-    by number, and nothing that was cut off."""
+    """ "failed to <verb> <what>: <what was found>, <what is allowed>"; no type by its number
+    in place of its name, and nothing that was cut off."""
     for name, sentence in said.items():
         if "unrecognized option" in sentence:  # of the C library
             continue
         assert re.search(r"\bfailed to [a-z]+.*?: \S", sentence), (name, sentence)
-        assert not re.search(r"element type \d|\bLK_[A-Z]", sentence), (name, sentence)
+        assert not re.search(r"element type \d", sentence), (name, sentence)
         assert not re.search(r"\bis no(ne)?\b|\bno regular\b|\bto (\d+), and at most \1\b",
                              sentence), (name, sentence)
         assert len(sentence.encode()) < 511, (name, sentence)
