@@ -80,6 +80,6 @@ lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opse
   const char *from = strcmp(wanted, "com.microsoft.nchwc") == 0 ? NCHWC : "";
   return lk_fail(error, LK_UNSUPPORTED,
                  "failed to find operator %s of %s at opset %" PRId32
-                 ": it is not one of Latchkey's operators, which 'latchkey ops' lists%s",
+                 ": it is not in the operator table, which 'latchkey ops' lists%s",
                  op_type, shown, opset, from);
 }

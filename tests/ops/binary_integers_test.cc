@@ -63,11 +63,11 @@ TEST(IntegerBinary, DivisionByZeroFailsWhenItRuns) {
   OpTester("Div", 14)
       .input(ints({1, 2}))
       .input(ints({1, 0}))
-      .expect_run(LK_INVALID_ARGUMENT, "division by 0");
+      .expect_run(LK_INVALID_ARGUMENT, "divisor is 0");
   OpTester("Div", 14)
       .input(list<uint8_t>({1}))
       .input(list<uint8_t>({0}))
-      .expect_run(LK_INVALID_ARGUMENT, "division by 0");
+      .expect_run(LK_INVALID_ARGUMENT, "divisor is 0");
 }
 
 TEST(IntegerBinary, Broadcasts) {

@@ -252,7 +252,7 @@ TEST(Conv, NamesWhatIsWrong) {
   conv(random({1, 4, 1, 1, 1, 1}, 1), random({6, 4, 1, 1, 1, 1}, 1))
       .expect_bind(LK_INVALID_ARGUMENT, "rank");
   conv(x, lk::iota<int32_t>({6, 4, 3, 3})).expect_bind(LK_UNSUPPORTED, "i32");
-  conv(random({1, 4, 2, 5}, 1), w).expect_bind(LK_INVALID_ARGUMENT, "smaller than the window");
+  conv(random({1, 4, 2, 5}, 1), w).expect_bind(LK_INVALID_ARGUMENT, "at least the window");
   conv(x, w).attr("group", 3).expect_bind(LK_INVALID_ARGUMENT, "3 groups");
   conv(x, w).attr("group", 0).expect_create(LK_OUT_OF_RANGE, "'group' is 0");
   conv(x, w).attr("group", INT64_MAX).expect_create(LK_OUT_OF_RANGE, "'group' is 9");

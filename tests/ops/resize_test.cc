@@ -538,7 +538,7 @@ TEST(Resize, OfNothingIsNothing) {
       .absent()
       .absent()
       .input(ints({1, 1, 4, 4}))
-      .expect_bind(LK_INVALID_ARGUMENT, "nothing to interpolate");
+      .expect_bind(LK_INVALID_ARGUMENT, "its size is 0");
 }
 
 TEST(Resize, NamesWhatIsWrong) {

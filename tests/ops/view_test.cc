@@ -88,7 +88,7 @@ TEST(Reshape, NamesWhatIsWrong) {
   };
   reshape({-1, -1}).expect_bind(LK_INVALID_ARGUMENT, "only one -1");
   reshape({-2, 3}).expect_bind(LK_INVALID_ARGUMENT, "at least -1");
-  reshape({2, 3, 0}).expect_bind(LK_INVALID_ARGUMENT, "input lacks");
+  reshape({2, 3, 0}).expect_bind(LK_INVALID_ARGUMENT, "to copy");
   reshape({4, -1}).expect_bind(LK_INVALID_ARGUMENT, "2x3:f32");
   reshape({5}).expect_bind(LK_INVALID_ARGUMENT, "number of elements");
   reshape({INT64_MAX, INT64_MAX}).expect_bind(LK_INVALID_ARGUMENT, "too many");
@@ -97,7 +97,7 @@ TEST(Reshape, NamesWhatIsWrong) {
       .attr("allowzero", 1)
       .input(iota<float>({0, 2}))
       .input(ints({0, -1}))
-      .expect_bind(LK_INVALID_ARGUMENT, "-1 beside 0");
+      .expect_bind(LK_INVALID_ARGUMENT, "beside a 0");
 }
 
 TEST(Reshape, OfChannelsLastDataIsReorderedFirst) {

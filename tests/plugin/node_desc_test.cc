@@ -77,9 +77,9 @@ TEST_F(NodeDesc, RefusesAttributesOfAnotherType) {
   attrs[0] = {"axis", LK_ATTR_STRING, 1, text};
   expect(LK_INVALID_ARGUMENT, "attribute 'axis' holds a string, must hold an integer");
   attrs[0] = {"axis", LK_ATTR_INTS, 2, two};
-  expect(LK_INVALID_ARGUMENT, "attribute 'axis' has 2 values, must have one");
+  expect(LK_INVALID_ARGUMENT, "attribute 'axis' has 2 values, it must have one");
   attrs[0] = {"axis", LK_ATTR_INTS, 0, nullptr};
-  expect(LK_INVALID_ARGUMENT, "attribute 'axis' has 0 values, must have one");
+  expect(LK_INVALID_ARGUMENT, "attribute 'axis' has 0 values, it must have one");
 }
 
 TEST_F(NodeDesc, RefusesAttributesThatCannotBeRead) {

@@ -124,5 +124,5 @@ def test_dimensions_that_cannot_have_a_size(tmp_path):
     for words in ("batch", "=3", "batch=", "batch=-1", "batch=much", "batch=9223372036854775808"):
         latchkey("inspect", model, "--fix", words).fails(2, "--fix")
     latchkey("inspect", model, "--fix", "rows=1").fails(
-        1, "failed to fix dimension 'rows': no input has it; open are: batch, x[1]")
+        1, "failed to fix dimension 'rows': no input has it, the free dimensions are: batch, x[1]")
     latchkey("inspect", model, "--fix", "batch=1", "--fix", "batch=1").fails(1, "given twice")

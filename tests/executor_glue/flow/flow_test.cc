@@ -315,7 +315,7 @@ TEST_F(Flow, RefusesWhatSequencesDoNotHave) {
            {{of_two, node("SequenceAt", {"s", "low"}, {"y"})}, "position -3"},
            {{of_two, i64, node("SequenceInsert", {"s", "k"}, {"t"}),
              node("SequenceAt", {"t", "zero"}, {"y"})},
-            "type i64 among those of type f32"},
+            "of type i64 and another of f32"},
            {{node("SequenceEmpty", {}, {"s"}), node("SequenceErase", {"s"}, {"t"}),
              node("SequenceAt", {"t", "zero"}, {"y"})},
             "position -1"},

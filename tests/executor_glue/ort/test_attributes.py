@@ -60,7 +60,7 @@ def test_a_text_that_is_not_in_the_list_leaves_the_node():
     assert_close(session.run(None, feeds)[0], open_reference(model).run(None, feeds)[0])
     left, = (one for one in statistics(session, feeds)["claims"]["left"]
              if one["operator"] == "FusedGemm")
-    assert "attribute 'activation' is 'Softsign', must be one of: Clip, " in left["reason"]
+    assert "attribute 'activation' is 'Softsign', it must be one of: Clip, " in left["reason"]
 
 
 @pytest.mark.parametrize(("operator", "opset", "given"), [

@@ -74,7 +74,7 @@ def test_no_case_fails(results):
 
 # Why a node is left on purpose, or because a type of it is missing.
 ON_PURPOSE = ("of a quantized group", "the shapes of its outputs follow from data",
-              "has type f16", "has type bf16", "has type f64", "holds a graph")
+              "of type f16", "of type bf16", "of type f64", "holds a graph")
 
 
 def left_on_purpose(result):

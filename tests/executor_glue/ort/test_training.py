@@ -55,7 +55,7 @@ def test_mode_that_a_run_brings():
 def test_mode_that_is_true():
     model = with_dropout([("ratio", numpy.float32(0.5)), ("mode", True)])
     session, left = left_of(model, {"x": X})
-    assert "training_mode: true" in left["Dropout"]
+    assert "training_mode: it is true" in left["Dropout"]
     found, = session.run(None, {"x": X})
     assert numpy.count_nonzero(X <= 0) < numpy.count_nonzero(found == 0.5) < X.size
 
