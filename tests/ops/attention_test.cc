@@ -213,11 +213,11 @@ TEST(GroupQueryAttention, RefusesScoresThatItCannotShow) {
 TEST(GroupQueryAttention, RefusesASlidingCacheWithoutRoomForItsWindow) {
   step()
       .attr("sliding_window_cache", 1)
-      .expect_create(LK_INVALID_ARGUMENT, "no attribute 'local_window_size'");
+      .expect_create(LK_INVALID_ARGUMENT, "'local_window_size'");
   step()
       .attr("sliding_window_cache", 1)
       .attr("local_window_size", 4)
-      .expect_bind(LK_INVALID_ARGUMENT, "past_key has room for 3 rows, at least the 4");
+      .expect_bind(LK_INVALID_ARGUMENT, "past_key has room for 3 rows");
   OpTester test("GroupQueryAttention", 1);
   test.domain("com.microsoft").attr("num_heads", 1).attr("kv_num_heads", 1);
   test.attr("sliding_window_cache", 1).attr("local_window_size", 1);

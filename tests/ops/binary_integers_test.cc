@@ -166,9 +166,9 @@ TEST(Pow, OfIntegersIsExactAndWraps) {
 
 void each_is_required(const char *op, const Value &x) {
   OpTester(op, 13).input(x).absent().input(x).expect_create(LK_INVALID_ARGUMENT,
-                                                            "input 1 is required");
+                                                            "input 1 is absent");
   OpTester(op, 13).input(x).input(x).absent().expect_create(LK_INVALID_ARGUMENT,
-                                                            "input 2 is required");
+                                                            "input 2 is absent");
 }
 
 TEST(Variadic, EachInputIsRequired) {

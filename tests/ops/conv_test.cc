@@ -273,7 +273,7 @@ TEST(Conv, NamesWhatIsWrong) {
   conv(x, w).input(random({1, 6}, 3)).expect_bind(LK_INVALID_ARGUMENT, "bias");
   conv(x, w).input(random({6}, 3)).input(x).expect_create(LK_INVALID_ARGUMENT, "inputs");
   OpTester("Conv", 11).input(x).expect_create(LK_INVALID_ARGUMENT, "inputs");
-  OpTester("Conv", 11).input(x).absent().expect_create(LK_INVALID_ARGUMENT, "input 1 is required");
+  OpTester("Conv", 11).input(x).absent().expect_create(LK_INVALID_ARGUMENT, "input 1 is absent");
 }
 
 } // namespace

@@ -292,7 +292,7 @@ TEST_F(Session, ACopiedModelNeedsItsFileNoMore) {
   options.copy_model = 2;
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
                    level2()->open(context, path.c_str(), &options, &session, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("copy_model: 2"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("copy_model: it is 2"));
   options.copy_model = 1;
   LK_ASSERT_OK(level2()->open(context, path.c_str(), &options, &session, LK_ERR));
   ASSERT_EQ(truncate(path.c_str(), 0), 0);
@@ -423,7 +423,7 @@ TEST_F(Session, RoomOfAnotherShapeIsTakenUnlessItMustBeExact) {
     output = named("y", shape, room.data());
     LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
                      level2()->run(session, &input, 1, &output, 1, &options, LK_ERR));
-    EXPECT_THAT(LK_MESSAGE, HasSubstr("the run makes 2x4:f32; the shapes must be equal"));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("the run makes 2x4:f32, the shapes must be equal"));
     EXPECT_EQ(room, Floats(8, 9.0f));
     LK_EXPECT_OK(level2()->run(session, &input, 1, &output, 1, nullptr, LK_ERR));
     expect_near(room, expected_y(x));
