@@ -231,9 +231,9 @@ TEST(Conv, TakesWindowsOfUpTo31Bits) {
     };
     conv(1, most, most, 0).expect(all(1)).run();
     conv(2, 1, most / 2, most / 2).expect(all(2)).run();
-    conv(1, most + 1, 1, 0).expect_create(LK_OUT_OF_RANGE, "'strides' has value 2147483648");
-    conv(1, 1, most + 1, 0).expect_create(LK_OUT_OF_RANGE, "'dilations' has value 2147483648");
-    conv(1, 1, 1, most + 1).expect_create(LK_OUT_OF_RANGE, "'pads' has value 2147483648");
+    conv(1, most + 1, 1, 0).expect_create(LK_OUT_OF_RANGE, "'strides' has the value 2147483648");
+    conv(1, 1, most + 1, 0).expect_create(LK_OUT_OF_RANGE, "'dilations' has the value 2147483648");
+    conv(1, 1, 1, most + 1).expect_create(LK_OUT_OF_RANGE, "'pads' has the value 2147483648");
     conv(2, 1, most / 2 + 1, 0)
         .expect_bind(LK_OUT_OF_RANGE, "kernel 2 with dilation 1073741824 is over 2147483647");
   }
@@ -257,9 +257,9 @@ TEST(Conv, NamesWhatIsWrong) {
   conv(x, w).attr("group", 0).expect_create(LK_OUT_OF_RANGE, "'group' is 0");
   conv(x, w).attr("group", INT64_MAX).expect_create(LK_OUT_OF_RANGE, "'group' is 9");
   conv(x, w).attr_ints("strides", {1}).expect_bind(LK_INVALID_ARGUMENT, "'strides' has 1 values");
-  conv(x, w).attr_ints("strides", {0, 1}).expect_create(LK_OUT_OF_RANGE, "'strides' has value 0");
+  conv(x, w).attr_ints("strides", {0, 1}).expect_create(LK_OUT_OF_RANGE, "'strides' has the value 0");
   conv(x, w).attr_ints("dilations", {1, INT64_MAX}).expect_create(LK_OUT_OF_RANGE, "'dilations'");
-  conv(x, w).attr_ints("pads", {0, -1, 0, 0}).expect_create(LK_OUT_OF_RANGE, "'pads' has value -1");
+  conv(x, w).attr_ints("pads", {0, -1, 0, 0}).expect_create(LK_OUT_OF_RANGE, "'pads' has the value -1");
   conv(x, w).attr_ints("pads", {0, 0}).expect_bind(LK_INVALID_ARGUMENT, "'pads' has 2 values");
   conv(x, w).attr_ints("pads", {0, 0, 0}).expect_bind(LK_INVALID_ARGUMENT, "'pads' has 3 values");
   conv(x, w)

@@ -25,19 +25,19 @@ TEST(Indices, OutOfRangeAreNamed) {
   const Value x = iota<float>({3}), pairs = tensor<int64_t>({2, 1}, {0, 3});
   for (const char *op : {"GatherElements", "ScatterElements"}) {
     elements(op, x, ints({0, 3}))
-        .expect_run(LK_OUT_OF_RANGE, "index 3, must be -3 to 2 along axis 0");
-    elements(op, x, ints({-4, 0})).expect_run(LK_OUT_OF_RANGE, "index -4");
-    elements(op, x, ints({INT64_MIN, 0})).expect_run(LK_OUT_OF_RANGE, "index -9");
-    elements(op, x, ints({INT64_MAX, 0})).expect_run(LK_OUT_OF_RANGE, "index 9");
+        .expect_run(LK_OUT_OF_RANGE, "index is 3, it must be -3 to 2 along axis 0");
+    elements(op, x, ints({-4, 0})).expect_run(LK_OUT_OF_RANGE, "index is -4");
+    elements(op, x, ints({INT64_MIN, 0})).expect_run(LK_OUT_OF_RANGE, "index is -9");
+    elements(op, x, ints({INT64_MAX, 0})).expect_run(LK_OUT_OF_RANGE, "index is 9");
   }
   for (const char *op : {"GatherND", "ScatterND"}) {
-    elements(op, x, pairs).expect_run(LK_OUT_OF_RANGE, "index 3, must be -3 to 2 along axis 0");
+    elements(op, x, pairs).expect_run(LK_OUT_OF_RANGE, "index is 3, it must be -3 to 2 along axis 0");
   }
   OpTester("GatherND", 13)
       .attr("batch_dims", 1)
       .input(iota<float>({2, 3, 4}))
       .input(tensor<int64_t>({2, 2}, {0, 0, 1, 4}))
-      .expect_run(LK_OUT_OF_RANGE, "index 4, must be -4 to 3 along axis 2 of size 4");
+      .expect_run(LK_OUT_OF_RANGE, "index is 4, it must be -4 to 3 along axis 2 of size 4");
 }
 
 TEST(Gather, OfBlocksNamesTheLeastOne) {
@@ -56,17 +56,17 @@ TEST(Indices, OfSequencesAreNamed) {
   const auto reversed = [](const Value &lengths) {
     return OpTester("ReverseSequence", 10).input(iota<float>({3, 2})).input(lengths);
   };
-  reversed(ints({1, 4})).expect_run(LK_OUT_OF_RANGE, "index 4, must be 0 to 3");
-  reversed(ints({-1, 0})).expect_run(LK_OUT_OF_RANGE, "index -1");
+  reversed(ints({1, 4})).expect_run(LK_OUT_OF_RANGE, "index is 4, it must be 0 to 3");
+  reversed(ints({-1, 0})).expect_run(LK_OUT_OF_RANGE, "index is -1");
   const auto written = [](const Value &places) {
     return OpTester("TensorScatter", 24)
         .input(iota<float>({2, 3, 1}))
         .input(iota<float>({2, 2, 1}))
         .input(places);
   };
-  written(ints({0, 2})).expect_run(LK_OUT_OF_RANGE, "index 2, must be 0 to 1");
-  written(ints({-1, 0})).expect_run(LK_OUT_OF_RANGE, "index -1");
-  written(ints({0, INT64_MAX})).expect_run(LK_OUT_OF_RANGE, "index 9223372036854775807");
+  written(ints({0, 2})).expect_run(LK_OUT_OF_RANGE, "index is 2, it must be 0 to 1");
+  written(ints({-1, 0})).expect_run(LK_OUT_OF_RANGE, "index is -1");
+  written(ints({0, INT64_MAX})).expect_run(LK_OUT_OF_RANGE, "index is 9223372036854775807");
 }
 
 TEST(Scatter, NamesUpdatesThatDoNotFitTheCache) {
@@ -75,7 +75,7 @@ TEST(Scatter, NamesUpdatesThatDoNotFitTheCache) {
     tester.attr("axis", axis).input(iota<float>({2, 3, 1})).input(iota<float>(update));
     return tester;
   };
-  scatter(1, {2, 4, 1}).expect_bind(LK_INVALID_ARGUMENT, "along axis 1 of 3: 4, must be no more");
+  scatter(1, {2, 4, 1}).expect_bind(LK_INVALID_ARGUMENT, "along axis 1 of 3: the update has 4");
   scatter(0, {1, 3, 1}).expect_bind(LK_INVALID_ARGUMENT, "axis must not be 0");
 }
 
@@ -219,7 +219,7 @@ TEST(Pad, RefusesToRepeatNothing) {
   OpTester("Pad", 19)
       .input(floats({2}, {1, 2}))
       .input(ints({-2, -1}))
-      .expect_bind(LK_INVALID_ARGUMENT, "by -2 and -1");
+      .expect_bind(LK_INVALID_ARGUMENT, "pads -2 and -1");
   OpTester("Pad", 19)
       .input(floats({2}, {1, 2}))
       .input(ints({INT64_MAX, INT64_MAX}))
@@ -284,7 +284,7 @@ TEST(TopK, OrdersTheEndsOfIntegers) {
   OpTester("TopK", 11)
       .input(ints({1, 2}))
       .input(ints({3}))
-      .expect_bind(LK_OUT_OF_RANGE, "choose 3 elements along axis 0: there are 2");
+      .expect_bind(LK_OUT_OF_RANGE, "choose 3 elements along axis 0: 0 to its size, 2");
 }
 
 TEST(Range, CountsToTheEndsOfIntegers) {
@@ -334,7 +334,7 @@ TEST(Col2Im, RefusesSizesThatAreNone) {
       .input(iota<float>({1, 4, 8}))
       .input(ints({4, 4}))
       .input(ints({2, 2}))
-      .expect_bind(LK_INVALID_ARGUMENT, "1x4x8:f32, must be batch, channels times");
+      .expect_bind(LK_INVALID_ARGUMENT, "1x4x8:f32, it must be batch, channels times");
 }
 
 TEST(Split, IntoUnequalParts) {

@@ -245,7 +245,7 @@ TEST(Pool, TakesStridesOfUpTo31Bits) {
     };
     pool(most).run();
     pool(most + 1).expect_create(
-        LK_OUT_OF_RANGE, "'strides' has value 2147483648, at least 1 and at most 2147483647");
+        LK_OUT_OF_RANGE, "'strides' has the value 2147483648, 1 to 2147483647 are allowed");
   }
 }
 
