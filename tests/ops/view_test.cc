@@ -91,7 +91,7 @@ TEST(Reshape, NamesWhatIsWrong) {
   reshape({2, 3, 0}).expect_bind(LK_INVALID_ARGUMENT, "to copy");
   reshape({4, -1}).expect_bind(LK_INVALID_ARGUMENT, "2x3:f32");
   reshape({5}).expect_bind(LK_INVALID_ARGUMENT, "number of elements");
-  reshape({INT64_MAX, INT64_MAX}).expect_bind(LK_INVALID_ARGUMENT, "too many");
+  reshape({INT64_MAX, INT64_MAX}).expect_bind(LK_INVALID_ARGUMENT, "fewer than 2^63");
   reshape({1, 1, 1, 1, 1, 1, 1, 2, 3}).expect_bind(LK_INVALID_ARGUMENT, "at most 8");
   OpTester("Reshape", 14)
       .attr("allowzero", 1)
@@ -132,7 +132,7 @@ TEST(Flatten, SplitsAtTheAxis) {
   flatten(-3, {1, 24});
   OpTester("Flatten", 9).input(x).expect(reshaped(x, {2, 12})).expect_alias(0).run();
   OpTester("Flatten", 9).input(iota<float>({0, 3, 2})).expect(floats({0, 6}, {})).run();
-  OpTester("Flatten", 13).attr("axis", 4).input(x).expect_bind(LK_INVALID_ARGUMENT, "axis 4");
+  OpTester("Flatten", 13).attr("axis", 4).input(x).expect_bind(LK_INVALID_ARGUMENT, "axis is 4");
 }
 
 TEST(Squeeze, DropsOnes) {
@@ -149,7 +149,7 @@ TEST(Squeeze, NamesWhatIsWrong) {
   OpTester("Squeeze", 11)
       .attr_ints("axes", {1})
       .input(x)
-      .expect_bind(LK_INVALID_ARGUMENT, "dimension 3, must be 1");
+      .expect_bind(LK_INVALID_ARGUMENT, "its size is 3");
   OpTester("Squeeze", 13).input(x).input(ints({2})).expect_bind(LK_INVALID_ARGUMENT, "rank 2");
   OpTester("Squeeze", 13).input(x).input(ints({0, -2})).expect_bind(LK_INVALID_ARGUMENT, "once");
   OpTester("Squeeze", 13)
