@@ -211,9 +211,7 @@ TEST(GroupQueryAttention, RefusesScoresThatItCannotShow) {
 }
 
 TEST(GroupQueryAttention, RefusesASlidingCacheWithoutRoomForItsWindow) {
-  step()
-      .attr("sliding_window_cache", 1)
-      .expect_create(LK_INVALID_ARGUMENT, "'local_window_size'");
+  step().attr("sliding_window_cache", 1).expect_create(LK_INVALID_ARGUMENT, "'local_window_size'");
   step()
       .attr("sliding_window_cache", 1)
       .attr("local_window_size", 4)

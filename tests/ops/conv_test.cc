@@ -257,9 +257,13 @@ TEST(Conv, NamesWhatIsWrong) {
   conv(x, w).attr("group", 0).expect_create(LK_OUT_OF_RANGE, "'group' is 0");
   conv(x, w).attr("group", INT64_MAX).expect_create(LK_OUT_OF_RANGE, "'group' is 9");
   conv(x, w).attr_ints("strides", {1}).expect_bind(LK_INVALID_ARGUMENT, "'strides' has 1 values");
-  conv(x, w).attr_ints("strides", {0, 1}).expect_create(LK_OUT_OF_RANGE, "'strides' has the value 0");
+  conv(x, w)
+      .attr_ints("strides", {0, 1})
+      .expect_create(LK_OUT_OF_RANGE, "'strides' has the value 0");
   conv(x, w).attr_ints("dilations", {1, INT64_MAX}).expect_create(LK_OUT_OF_RANGE, "'dilations'");
-  conv(x, w).attr_ints("pads", {0, -1, 0, 0}).expect_create(LK_OUT_OF_RANGE, "'pads' has the value -1");
+  conv(x, w)
+      .attr_ints("pads", {0, -1, 0, 0})
+      .expect_create(LK_OUT_OF_RANGE, "'pads' has the value -1");
   conv(x, w).attr_ints("pads", {0, 0}).expect_bind(LK_INVALID_ARGUMENT, "'pads' has 2 values");
   conv(x, w).attr_ints("pads", {0, 0, 0}).expect_bind(LK_INVALID_ARGUMENT, "'pads' has 3 values");
   conv(x, w)

@@ -74,7 +74,10 @@ TEST(Gather, NamesTheIndexThatIsOutOfRange) {
       .input(ints({0, 3}))
       .expect_run(LK_OUT_OF_RANGE, "index is 3, it must be -3 to 2");
   OpTester("Gather", 13).input(x).input(ints({-4})).expect_run(LK_OUT_OF_RANGE, "index is -4");
-  OpTester("Gather", 13).input(x).input(ints({INT64_MIN})).expect_run(LK_OUT_OF_RANGE, "index is -9");
+  OpTester("Gather", 13)
+      .input(x)
+      .input(ints({INT64_MIN}))
+      .expect_run(LK_OUT_OF_RANGE, "index is -9");
   OpTester("Gather", 13)
       .attr("axis", 2)
       .input(x)

@@ -31,7 +31,8 @@ TEST(Indices, OutOfRangeAreNamed) {
     elements(op, x, ints({INT64_MAX, 0})).expect_run(LK_OUT_OF_RANGE, "index is 9");
   }
   for (const char *op : {"GatherND", "ScatterND"}) {
-    elements(op, x, pairs).expect_run(LK_OUT_OF_RANGE, "index is 3, it must be -3 to 2 along axis 0");
+    elements(op, x, pairs)
+        .expect_run(LK_OUT_OF_RANGE, "index is 3, it must be -3 to 2 along axis 0");
   }
   OpTester("GatherND", 13)
       .attr("batch_dims", 1)

@@ -244,8 +244,8 @@ TEST(Pool, TakesStridesOfUpTo31Bits) {
           .expect(lk::floats({1, 1, 2, 1}, {3, 5}));
     };
     pool(most).run();
-    pool(most + 1).expect_create(
-        LK_OUT_OF_RANGE, "'strides' has the value 2147483648, 1 to 2147483647 are allowed");
+    pool(most + 1).expect_create(LK_OUT_OF_RANGE,
+                                 "'strides' has the value 2147483648, 1 to 2147483647 are allowed");
   }
 }
 
