@@ -113,8 +113,8 @@ static void parse(lk_attrs *attrs, void *params) {
                   LK_EINSUM_TERMS);
   } else if (self->n_terms != attrs->n_inputs) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "attribute 'equation' has %" PRIu32 " terms, must have one for each of %" PRIu32
-                  " inputs",
+                  "attribute 'equation' has %" PRIu32
+                  " terms, it must have one for each of %" PRIu32 " inputs",
                   self->n_terms, attrs->n_inputs);
   }
 }

@@ -51,13 +51,14 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   LK_RETURN_NOT_OK(lk_infer_same(self, error));
   if (!lk_rank_is_known(x)) return LK_OK;
   if (x->rank < 2) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "the input has rank %" PRIu32 ", at least 2",
-                   x->rank);
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "the input has rank %" PRIu32 ", it must have at least 2", x->rank);
   }
   const int64_t channels = x->dims[1];
   if (params->groups > 0 && channels >= 0 && channels % params->groups != 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "%" PRId64 " channels in %" PRId64 " groups",
-                   channels, params->groups);
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "attribute 'num_groups' is %" PRId64 ", it must divide the %" PRId64 " channels",
+                   params->groups, channels);
   }
   const int64_t count = params->of_groups ? params->groups : channels;
   for (uint32_t i = 1; i < 3; i++) {

@@ -242,11 +242,17 @@ static lk_status infer_tile(lk_inference *self, lk_error *error) {
   LK_RETURN_NOT_OK(lk_read_list(self, 1, "repeats", &repeats, error));
   lk_pad *pad = begin(self, LK_PAD_WRAP, &room);
   for (uint32_t i = 0; i < to->rank; i++) {
-    if (repeats.count != to->rank || repeats.values[i] < 0) {
+    if (repeats.count != to->rank) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "failed to tile rank %" PRIu32 ": %" PRIu32
-                     " repeats, they must be one for each dimension, and at least 0",
+                     " repeats are given, they must be one for each dimension",
                      to->rank, repeats.count);
+    }
+    if (repeats.values[i] < 0) {
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "failed to tile dimension %" PRIu32 ": its repeat is %" PRId64
+                     ", it must be at least 0",
+                     i, repeats.values[i]);
     }
     LK_RETURN_NOT_OK(
         lk_infer_product(self, from->dims[i], repeats.values[i], "tile", &to->dims[i], error));

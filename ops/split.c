@@ -24,9 +24,9 @@ static void parse(lk_attrs *attrs, void *params) {
     return;
   }
   lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                "attribute 'num_outputs' is %" PRId64
-                ", it must be the number of outputs, %" PRIu32,
-                given, attrs->n_outputs);
+                "attribute 'num_outputs' is %" PRId64 ", it must be at least the %" PRIu32
+                " outputs, and at most %d",
+                given, attrs->n_outputs, MOST_PARTS);
 }
 
 /* Equal parts, but for the last one from opset 18 on. `dim` may be a term. */

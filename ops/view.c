@@ -112,7 +112,7 @@ static lk_status reshape_fail(lk_error *error, const lk_tensor_desc *from, const
                               uint32_t rank, const char *rule) {
   lk_tensor_desc wanted = lk_tensor_desc_make(from->dtype, rank, shape);
   char text_from[LK_TENSOR_TEXT_CAPACITY], text_to[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to reshape %s: to %s, %s",
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to reshape %s to %s: %s",
                  lk_tensor_text(from, text_from), lk_tensor_text(&wanted, text_to), rule);
 }
 

@@ -34,5 +34,5 @@ void lk_thread_watch_end(lk_thread_watch *room) {
 }
 
 lk_status lk_thread_watch_look(lk_error *error) {
-  return lk_look_check("go on", error);
+  return lk_look_check("finish", error);
 }

@@ -147,7 +147,10 @@ static lk_status check_types(const lk_api *api, const lk_graph *graph, lk_symbol
   const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
   lk_status status = api->op_infer(shapes->dims, &desc, q->inputs, q->outputs, NULL, error);
   if (status == LK_OK) return LK_OK;
-  status = lk_error_prefix(error, status, "failed to check types");
+  /* a sentence that names what failed needs no other verb before it */
+  if (error == NULL || strncmp(error->message, "failed to ", strlen("failed to ")) != 0) {
+    status = lk_error_prefix(error, status, "failed to check types");
+  }
   return lk_program_name_node(graph, node, status, error);
 }
 

@@ -36,7 +36,9 @@ static lk_status index_producers(lk_graph *graph, lk_error *error) {
       LK_RETURN_NOT_OK(check_index(graph, node, output, error));
       if (output == LK_NO_VALUE) continue;
       lk_value *value = &graph->values[output];
-      if (is_made(value)) return fail_node(error, node, "is made twice", value->name);
+      if (is_made(value)) {
+        return fail_node(error, node, "is made twice, each must be made once", value->name);
+      }
       value->producer = (int32_t)n;
     }
   }
@@ -54,7 +56,12 @@ static lk_status index_uses(lk_graph *graph, lk_error *error) {
       LK_RETURN_NOT_OK(check_index(graph, node, input, error));
       if (input == LK_NO_VALUE) continue;
       lk_value *value = &graph->values[input];
-      if (!is_made(value)) return fail_node(error, node, "is used but never made", value->name);
+      if (!is_made(value)) {
+        return fail_node(error, node,
+                         "is used but never made, it must be an input, a constant, or made by a "
+                         "node",
+                         value->name);
+      }
       value->n_uses++;
     }
   }
@@ -101,7 +108,8 @@ static lk_status order_nodes(const lk_graph *graph, int32_t *order, visit *stack
       const int32_t producer = lk_value_producer_index(graph, input);
       if (producer == LK_NO_NODE || state[producer] == DONE) continue;
       if (state[producer] == OPEN) {
-        return fail_node(error, node, "closes a cycle", graph->values[input].name);
+        return fail_node(error, node, "closes a cycle, which a graph must not have",
+                         graph->values[input].name);
       }
       state[producer] = OPEN;
       stack[depth++] = (visit){producer, 0};

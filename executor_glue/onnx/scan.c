@@ -37,6 +37,14 @@ static lk_status fail_at(const scan *s, lk_status status, const uint8_t *at,
                  (size_t)(at - s->bytes), problem);
 }
 
+/* Bytes that are no fields. */
+static lk_status fail_damaged(const scan *s, const uint8_t *at, const lk_onnx_schema *schema,
+                              const char *problem) {
+  char text[128];
+  (void)snprintf(text, sizeof text, "%s: the file is damaged, or it is not an ONNX file", problem);
+  return fail_at(s, LK_MALFORMED, at, schema, text);
+}
+
 /* The outermost message ends where the file does: what is missing of it is missing of the file. */
 static lk_status fail_cut(const scan *s, const uint8_t *at, const lk_onnx_schema *schema,
                           const lk_wire_field *field) {
@@ -232,7 +240,7 @@ static lk_status walk(scan *s, lk_onnx_message message, lk_wire wire, unsigned d
     int found = lk_wire_next(&wire, &field, &problem);
     if (found == 0) break;
     if (found < 0 && depth == 1 && field.missing > 0) return fail_cut(s, at, schema, &field);
-    if (found < 0) return fail_at(s, LK_MALFORMED, at, schema, problem);
+    if (found < 0) return fail_damaged(s, at, schema, problem);
 
     const lk_onnx_field *rule = schema->fields;
     while (rule->number != 0 && rule->number != field.number) rule++;

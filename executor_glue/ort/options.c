@@ -158,7 +158,7 @@ static lk_status set_option(const char *name, const char *value, uint32_t when, 
     const lk_status status = rows[i].set(value, out);
     if (status == LK_OUT_OF_MEMORY) return lk_fail_memory(error, "an option", strlen(value));
     if (status == LK_OK) return LK_OK;
-    return lk_fail(error, status, "failed to read %s '%s': it is '%.64s', allowed is %s", what,
+    return lk_fail(error, status, "failed to read %s '%s': it is '%.64s', it must be %s", what,
                    name, value, rows[i].allowed);
   }
   return refuse_name(name, when, what, error);

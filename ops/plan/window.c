@@ -196,9 +196,10 @@ lk_status lk_window_infer(const lk_window *window, uint32_t rank, const int64_t 
     if (room <= (window->is_pooling ? -2 * stride : -1)) {
       return lk_fail(error, LK_INVALID_ARGUMENT,
                      "spatial dimension %" PRIu32 " is %" PRId64 " with padding %" PRId64
-                     " and %" PRId64 ", it must be %s the window of %" PRId64,
-                     i, in[i], out->begin[i], out->end[i],
-                     window->is_pooling ? "less than two strides below" : "at least", extent);
+                     " and %" PRId64 ", the window of %" PRId64 " must %s",
+                     i, in[i], out->begin[i], out->end[i], extent,
+                     window->is_pooling ? "exceed that by less than two strides"
+                                        : "not exceed that");
     }
     out->out[i] = room / stride + 1;
     if (window->ceil_mode && window->auto_pad == LK_PAD_NOTSET && room % stride > 0 &&

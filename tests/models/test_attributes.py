@@ -164,13 +164,13 @@ CASES = {
                          initializers=[constant("w", [1, 1])], spatial=1),
                      "it has no attribute 'spatial' at opset 9; it had it until opset 8"),
     "a float for an integer": (one("Softmax", axis=1.0),
-                               "attribute 'axis' holds a float, must hold an integer"),
+                               "attribute 'axis' holds a float, it must hold an integer"),
     "integers for an integer": (one("Softmax", axis=[1, 2]),
                                 "attribute 'axis' has 2 values, it must have one"),
     "an integer for a float": (one("LeakyRelu", alpha=1),
-                               "attribute 'alpha' holds an integer, must hold a float"),
+                               "attribute 'alpha' holds an integer, it must hold a float"),
     "a string for integers": (one("Transpose", perm="0123"),
-                              "attribute 'perm' holds a string, must hold integers"),
+                              "attribute 'perm' holds a string, it must hold integers"),
     "another text": (one("Gelu", 20, approximate="erf"),
                      "attribute 'approximate' is 'erf', it must be one of: none, tanh"),
     "a text of a later opset": (one("Pad", 18, inputs=("x", "p"),
@@ -196,7 +196,7 @@ CASES = {
                           "it has no attribute 'value_float' at opset 11; "
                           "it has it since opset 12"),
     "a type of Constant": (mistyped_constant(),
-                           "attribute 'value_int' holds a float, must hold an integer"),
+                           "attribute 'value_int' holds a float, it must hold an integer"),
 }
 
 

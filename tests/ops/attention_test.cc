@@ -204,24 +204,27 @@ TEST(GroupQueryAttention, RefusesWhatItDoesNotHave) {
 TEST(GroupQueryAttention, RefusesScoresThatItCannotShow) {
   step().attr("qk_output", 3).expect_create(LK_OUT_OF_RANGE, "'qk_output' is 3, 0 to 2");
   step().attr("qk_output", -1).expect_create(LK_OUT_OF_RANGE, "'qk_output' is -1");
-  step().attr("qk_output", 2).expect_bind(LK_INVALID_ARGUMENT, "'output_qk'");
+  step().attr("qk_output", 2).expect_bind(LK_INVALID_ARGUMENT, "output 'output_qk' is absent");
   sliding(5, {0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0})
       .attr("qk_output", 1)
       .expect_create(LK_UNSUPPORTED, "'qk_output' is 1, 0 is supported where 'sliding_window_c");
 }
 
 TEST(GroupQueryAttention, RefusesASlidingCacheWithoutRoomForItsWindow) {
-  step().attr("sliding_window_cache", 1).expect_create(LK_INVALID_ARGUMENT, "'local_window_size'");
+  step()
+      .attr("sliding_window_cache", 1)
+      .expect_create(LK_INVALID_ARGUMENT, "'local_window_size' is missing");
   step()
       .attr("sliding_window_cache", 1)
       .attr("local_window_size", 4)
-      .expect_bind(LK_INVALID_ARGUMENT, "past_key has room for 3 rows");
+      .expect_bind(LK_INVALID_ARGUMENT,
+                   "past_key has room for 3 rows, it must have at least the 4");
   OpTester test("GroupQueryAttention", 1);
   test.domain("com.microsoft").attr("num_heads", 1).attr("kv_num_heads", 1);
   test.attr("sliding_window_cache", 1).attr("local_window_size", 1);
   test.input(zeros({1, 1, 3})).absent().absent().absent().absent();
   test.input(tensor<int32_t>({1}, {0})).input(tensor<int32_t>({}, {1}));
-  test.expect_bind(LK_INVALID_ARGUMENT, "'past_key' and 'past_value'");
+  test.expect_bind(LK_INVALID_ARGUMENT, "'past_key' and 'past_value' are absent");
 }
 
 TEST(GroupQueryAttention, RefusesLengthsThatDoNotFit) {

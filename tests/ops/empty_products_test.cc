@@ -195,7 +195,7 @@ TEST(EmptyConv, NeedsRoomForAWindow) {
   OpTester("Conv", 11)
       .input(x)
       .input(random({5, 3, 1, 1}, 2))
-      .expect_bind(LK_INVALID_ARGUMENT, "at least the window of 1");
+      .expect_bind(LK_INVALID_ARGUMENT, "the window of 1 must not exceed that");
   OpTester("Conv", 11)
       .input(random({2, 3, 4, 4}, 1))
       .input(random({5, 3, 0, 2}, 2))

@@ -263,7 +263,7 @@ TEST(Pool, NamesWhatIsWrong) {
   pool("MaxPool", x)
       .attr_ints("kernel_shape", {7, 2})
       .expect_bind(LK_INVALID_ARGUMENT,
-                   "less than two strides below the window of 7");
+                   "the window of 7 must exceed that by less than two strides");
   for (const char *op : {"MaxPool", "AveragePool"}) {
     pool(op, lk::iota<int64_t>({1, 2, 5, 5}))
         .attr_ints("kernel_shape", {2, 2})

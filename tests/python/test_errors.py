@@ -98,7 +98,7 @@ def test_wrong_out_is_not_written(session):
         assert (out == 7).all()
     backing = numpy.full((4, 3), 7, numpy.float32)
     for out in (backing[::2], numpy.full((3, 2), 7, numpy.float32).T):
-        with pytest.raises(ValueError, match="C-contiguous"):
+        with pytest.raises(ValueError, match="all are needed: C-contiguous"):
             session.run({"x": x}, out={"y": out})
     frozen = numpy.full((2, 3), 7, numpy.float32)
     frozen.flags.writeable = False
@@ -150,7 +150,7 @@ def test_wrong_options(relu, monkeypatch):
         latchkey.Session(relu, treads=2)
     with pytest.raises(TypeError, match="one of both is allowed"):
         latchkey.Session(relu, context=latchkey.Context(), threads=1)
-    with fails(KeyError, "LK_NOT_FOUND", "disable pass", "'fuse'"):
+    with fails(KeyError, "LK_NOT_FOUND", "disable pass 'fuse'", "no pass of that name"):
         latchkey.Session(relu, disabled_passes=["fuse"])
     with fails(KeyError, "LK_NOT_FOUND", "no input has it", "'row'", "open are: rows"):
         latchkey.Session(relu, fixed_dims={"row": 1})

@@ -73,7 +73,8 @@ def bind(dtype, *dims, layout=0, rank=None, **given):
 
 
 def key(text):
-    return ask(lambda api, context, error: api.key_parse(context, text, ffi.new("lk_key **"), error))
+    return ask(lambda api, context, error:
+               api.key_parse(context, text, ffi.new("lk_key **"), error))
 
 
 INTERFACE = {

@@ -52,8 +52,8 @@ def external(**entries):
 
 def sparse(made):
     values = numpy_helper.from_array(f32(1), "w")
-    made.graph.sparse_initializer.append(
-        helper.make_sparse_tensor(values, numpy_helper.from_array(numpy.zeros(1, numpy.int64)), [2]))
+    indices = numpy_helper.from_array(numpy.zeros(1, numpy.int64))
+    made.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [2]))
     made.graph.node[0].input[0] = "w"
 
 

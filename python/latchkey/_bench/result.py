@@ -67,7 +67,7 @@ def read(path: str) -> Result:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
     except ValueError as error:
-        raise BadFile(f"failed to read '{path}': it is not JSON, {error}") from None
+        raise BadFile(f"failed to read '{path}': it is not JSON: {error}") from None
     schema = found.get("schema") if isinstance(found, dict) else None
     if schema == "latchkey-bench-1":
         raise BadFile(f"failed to read '{path}': it has no latencies of requests, which "

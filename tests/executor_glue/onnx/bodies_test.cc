@@ -129,9 +129,10 @@ TEST(OnnxBodies, OfBadModelsAreRefused) {
   };
   Loaded m;
   LK_EXPECT_STATUS(LK_MALFORMED, load(&m, branch({node("Neg", {"ghost"}, {"n"})}, "n")));
-  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("ghost"), HasSubstr("its input")));
+  EXPECT_THAT(LK_MESSAGE,
+              HasSubstr("its input 'ghost' is not an input, an initializer, or made by"));
   LK_EXPECT_STATUS(LK_MALFORMED, load(&m, branch({}, "n")));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("output 'n'"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("output 'n' is not an input, an initializer, or made by"));
   LK_EXPECT_STATUS(LK_MALFORMED,
                    load(&m, branch({node("Neg", {"b"}, {"a"}), node("Neg", {"a"}, {"b"})}, "b")));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("cycle"));

@@ -205,12 +205,12 @@ TEST_F(Session, BadOptionsAreNamed) {
   EXPECT_THAT(LK_MESSAGE, HasSubstr("run_plans"));
   EXPECT_EQ(none, nullptr);
   options.run_plans = 0;
-  const char *unknown[] = {"disable pass"};
+  const char *unknown[] = {"no such pass"};
   options.disabled_passes = unknown;
   options.n_disabled_passes = 1;
   LK_EXPECT_STATUS(LK_NOT_FOUND, level2()->open_memory(context, bytes.data(), bytes.size(),
                                                        &options, &none, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("disable pass"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("disable pass 'no such pass': there is no pass of that name"));
   LK_EXPECT_STATUS(LK_NOT_FOUND,
                    level2()->open(context, "/no/such/model.onnx", nullptr, &none, LK_ERR));
   LK_EXPECT_STATUS(LK_MALFORMED,
