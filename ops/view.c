@@ -64,9 +64,10 @@ static lk_status infer_dropout(lk_inference *self, lk_error *error) {
     if (training->data == NULL) {
       self->copy_of = -1;
     } else if (*(const uint8_t *)training->data != 0 && !drops_nothing(self)) {
-      return lk_fail(error, LK_UNSUPPORTED,
-                     "failed to read training_mode: true, which drops elements at random; false, "
-                     "or a constant ratio of 0, is supported: export the model for inference");
+      return lk_fail(
+          error, LK_UNSUPPORTED,
+          "failed to read training_mode: it is true, which drops elements at random; false, "
+          "or a constant ratio of 0, is supported: export the model for inference");
     }
   }
   for (uint32_t i = 0; i < node->n_outputs; i++) lk_shape_of_input(self, i, 0);

@@ -25,10 +25,11 @@ static lk_status read_axes(const lk_allocator *allocator, const lk_node *node, u
   const lk_attr *directions = lk_node_attr(node, directions_name, LK_ATTR_INTS);
   if ((axes != NULL && axes->count != count) ||
       (directions != NULL && directions->count != count)) {
-    return lk_fail(error, LK_MALFORMED,
-                   "failed to read it: attributes '%s' and '%s' have another number of values than "
-                   "the %" PRIu32 " that follow from the node",
-                   axes_name, directions_name, count);
+    return lk_fail(
+        error, LK_MALFORMED,
+        "failed to read it: one of attributes '%s' and '%s' has another number of values, "
+        "both must have %" PRIu32,
+        axes_name, directions_name, count);
   }
   *out = lk_calloc(allocator, count, sizeof **out);
   if (*out == NULL) return lk_fail_memory(error, "the axes of a scan", count * sizeof **out);

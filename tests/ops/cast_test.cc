@@ -154,7 +154,7 @@ TEST(Cast, NamesTheTypeItDoesNotKnow) {
   OpTester("Cast", 13)
       .attr("to", 8)
       .input(list<float>({1}))
-      .expect_create(LK_UNSUPPORTED, "type string");
+      .expect_create(LK_UNSUPPORTED, "'to' is string");
   OpTester("Cast", 13).input(list<float>({1})).expect_create(LK_INVALID_ARGUMENT, "to");
 }
 

@@ -148,7 +148,7 @@ TEST(Concat, NamesWhatIsWrong) {
       .attr("axis", 0)
       .input(x)
       .input(lk::random({2, 4}, 1))
-      .expect_bind(LK_INVALID_ARGUMENT, "input 1: 2x4:f32, must be like 2x3:f32");
+      .expect_bind(LK_INVALID_ARGUMENT, "input 1: it is 2x4:f32, it must be like 2x3:f32");
   OpTester("Concat", 13)
       .attr("axis", 0)
       .input(x)

@@ -311,7 +311,7 @@ TEST(Infer, InputsOfOneLetterHaveOneType) {
       node.inputs[k].dtype = two;
       EXPECT_EQ(infer(table, node, {}).status, LK_INVALID_ARGUMENT);
       EXPECT_THAT(LK_MESSAGE,
-                  ::testing::HasSubstr("have types " + name(one) + " and " + name(two)));
+                  ::testing::HasSubstr("are of types " + name(one) + " and " + name(two)));
       refused++;
     }
   }

@@ -52,7 +52,8 @@ TEST(Recurrent, RefusesLengthsBeyondTheInput) {
   const auto with = [](int32_t a, int32_t b) {
     return lstm().absent().input(tensor<int32_t>({2}, {a, b}));
   };
-  with(5, 6).expect_run(LK_OUT_OF_RANGE, "value 1 is 6, must be 0 to the length of the input, 5");
+  with(5, 6).expect_run(LK_OUT_OF_RANGE,
+                        "value 1 is 6, it must be 0 to the length of the input, 5");
   with(-1, 5).expect_run(LK_OUT_OF_RANGE, "value 0 is -1");
   with(INT32_MIN, INT32_MAX).expect_run(LK_OUT_OF_RANGE, "value 0 is -2147483648");
 }

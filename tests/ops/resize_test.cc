@@ -609,7 +609,7 @@ TEST(Resize, NamesWhatIsWrongWithTheRegion) {
   refuses(floats({0}, {}), "roi is missing");
   refuses(floats({2}, {0, 1}), "4 f32");
   refuses(floats({2, 2}, {0, 0, 1, 1}), "4 f32");
-  refuses(ints({0, 0, 1, 1}), "input 1 has type i64", LK_UNSUPPORTED);
+  refuses(ints({0, 0, 1, 1}), "input 1 is of type i64", LK_UNSUPPORTED);
   refuses(floats({4}, {0, 0, 1, NAN}), "finite");
   refuses(floats({4}, {-INFINITY, 0, 1, 1}), "finite");
   node(crop)

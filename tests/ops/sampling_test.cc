@@ -80,13 +80,18 @@ TEST(RoiAlign, RefusesRegionsThatAreNone) {
 }
 
 TEST(RoiAlign, RefusesSizesThatAreNone) {
-  for (const char *name : {"output_height", "output_width", "sampling_ratio"}) {
+  const std::pair<const char *, const char *> cases[] = {
+      {"output_height", "it is -1 x 1, both must be at least 1"},
+      {"output_width", "it is 1 x -1, both must be at least 1"},
+      {"sampling_ratio", "it is -1, 0 to 65536 are allowed"},
+  };
+  for (const auto &[name, says] : cases) {
     OpTester("RoiAlign", 16)
         .attr(name, -1)
         .input(iota<float>({2, 1, 3, 3}))
         .input(floats({1, 4}, {0, 0, 1, 1}))
         .input(ints({0}))
-        .expect_create(LK_INVALID_ARGUMENT, "must be");
+        .expect_create(LK_INVALID_ARGUMENT, says);
   }
 }
 

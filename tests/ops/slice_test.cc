@@ -199,7 +199,7 @@ TEST(Slice, NamesWhatIsWrong) {
       .input(ints({1}))
       .input(ints({0}))
       .input(ints({0}))
-      .expect_bind(LK_INVALID_ARGUMENT, "step 0");
+      .expect_bind(LK_INVALID_ARGUMENT, "the step along axis 0 is 0");
 }
 
 } // namespace

@@ -158,7 +158,7 @@ TEST_F(Options, OfTheEnvironmentAreChecked) {
 TEST_F(Options, OfTheStructAreChecked) {
   options.cache_mode = 4;
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, create(&options, &context));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("'cache_mode': 4"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("'cache_mode': it is 4"));
   options = LK_CONTEXT_OPTIONS_INIT;
   for (int32_t threads : {-1, 1025}) {
     options.threads = threads;
@@ -277,7 +277,7 @@ TEST_F(Options, SayWhichVariablesThereAre) {
   EXPECT_EQ(variables.size(), 9u);
   for (const auto &[name, value] : told(context)) EXPECT_NE(value.first, "") << name;
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->option_info(context, 10, &info, LK_ERR));
-  EXPECT_EQ(LK_MESSAGE, "failed to describe option 10: there are 10");
+  EXPECT_EQ(LK_MESSAGE, "failed to describe option 10: there are 10, numbered from 0");
   info.struct_size = 0;
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->option_info(context, 0, &info, LK_ERR));
 }

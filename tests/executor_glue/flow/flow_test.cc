@@ -327,10 +327,10 @@ TEST_F(Flow, RefusesWhatSequencesDoNotHave) {
             "type i64"},
            {{node("SplitToSequence", {"x", "sizes"}, {"s"}),
              node("SequenceAt", {"s", "zero"}, {"y"})},
-            "do not add up to 1"},
+            "add up to that of the axis, 1"},
            {{node("SplitToSequence", {"x", "low"}, {"s"}),
              node("SequenceAt", {"s", "zero"}, {"y"})},
-            "pieces of -3"},
+            "a piece would have the size -3"},
            {{node("SequenceAt", {"x", "zero"}, {"y"})}, "a tensor, not a sequence"},
            {{node("Optional", {}, {"o"}), node("OptionalGetElement", {"o"}, {"y"})}, "absent"}}) {
     bytes = of_nodes(c.nodes, constants);
@@ -346,7 +346,7 @@ TEST_F(Flow, RefusesWhatSequencesDoNotHave) {
   const lk_session_options options = LK_SESSION_OPTIONS_INIT;
   LK_EXPECT_STATUS(LK_MALFORMED, level2()->open_memory(context, bytes.data(), bytes.size(),
                                                        &options, &session, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("'s', is a sequence, a tensor is required"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("input 0 ('s') is a sequence, a tensor is required"));
   bytes = of_nodes({node("SequenceConstruct", {"x"}, {"y"})});
   LK_EXPECT_STATUS(LK_UNSUPPORTED, level2()->open_memory(context, bytes.data(), bytes.size(),
                                                          &options, &session, LK_ERR));
@@ -506,8 +506,12 @@ TEST_F(Flow, RefusesNodesThatDoNotFitTheirBodies) {
       {node("Loop", {"n"}, {"y"}, {body("body", same)}, "wrong"), "do not make a loop"},
       {scan(0, "scan_input_axes"), "'num_scan_inputs' is 0"},
       {scan(3, "scan_input_axes"), "'num_scan_inputs' is 3"},
-      {scan(1, "scan_input_axes"), "'scan_input_axes' and 'scan_input_directions' must have 1"},
-      {scan(1, "scan_output_axes"), "'scan_output_axes' and 'scan_output_directions' must have 1"},
+      {scan(1, "scan_input_axes"),
+       "'scan_input_axes' and 'scan_input_directions' has another number of values, both must "
+       "have 1"},
+      {scan(1, "scan_output_axes"),
+       "'scan_output_axes' and 'scan_output_directions' has another number of values, both must "
+       "have 1"},
   };
   for (const auto &[wrong, says] : cases) {
     SCOPED_TRACE(says);
@@ -549,10 +553,12 @@ TEST_F(Flow, DecidesByOneBoolAndCountsByOneInteger) {
   };
   LK_EXPECT_OK(run_with(1, 2, "y"));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run_with(2, 1, "y"));
-  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("the condition: 2:bool"), HasSubstr("must be one bool")));
+  EXPECT_THAT(LK_MESSAGE,
+              AllOf(HasSubstr("the condition: it is 2:bool"), HasSubstr("must be one bool")));
   LK_EXPECT_OK(run_with(2, 1, "z"));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run_with(1, 2, "z"));
-  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("the trip count: 2:i64"), HasSubstr("must be one i64")));
+  EXPECT_THAT(LK_MESSAGE,
+              AllOf(HasSubstr("the trip count: it is 2:i64"), HasSubstr("must be one i64")));
 }
 
 // Each iteration leaves more than the one before.

@@ -61,11 +61,11 @@ TEST_F(FixDims, NamesWhatIsOpenWhereThereIsNoSuchDimension) {
   for (const char *name : {"lengths", "x", "x[3]", "x[01]", "x[0]]", "y[0]", "[0]", ""}) {
     LK_EXPECT_STATUS(LK_NOT_FOUND, fix({{name, 1}}));
     EXPECT_THAT(LK_MESSAGE, HasSubstr(std::string("dimension '") + name + "'"));
-    EXPECT_THAT(LK_MESSAGE, HasSubstr("open are: batch, x[2], length"));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("the free dimensions are: batch, x[2], length"));
   }
   LK_EXPECT_OK(fix({{"batch", 1}, {"length", 2}, {"x[2]", 3}}));
   LK_EXPECT_STATUS(LK_NOT_FOUND, fix({{"batch", 1}}));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("open are: none"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("the free dimensions are: none"));
 }
 
 TEST_F(FixDims, NamesAsManyAsASentenceHolds) {
@@ -77,9 +77,9 @@ TEST_F(FixDims, NamesAsManyAsASentenceHolds) {
 
 TEST_F(FixDims, RefusesWhatDoesNotFit) {
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, fix({{"x[1]", 4}}));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("'x[1]' to 4: input 'x' has 3"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("'x[1]' to 4: input 'x' has the size 3"));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, fix({{"batch", 1}, {"mask[0]", 2}}));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("input 'mask' has 1"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("input 'mask' has the size 1"));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, fix({{"length", 1}, {"length", 1}}));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("given twice"));
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, fix({{"length", -1}}));

@@ -193,7 +193,7 @@ TEST(OnnxExternal, BadReferences) {
       {.entries = {{"location", "w.bin"}, {"length", "16"}}, .status = LK_MALFORMED, .word = "16"},
       {.entries = {{"location", "w.bin"}, {"length", "4"}},
        .status = LK_MALFORMED,
-       .word = "needs 8"},
+       .word = "requires 8"},
   };
   for (const auto &c : cases) {
     Loaded m;

@@ -248,7 +248,7 @@ TEST(OnnxFunctions, OfBadModelsAreRefused) {
           .node(node("Constant", {}, {"a"}, {attribute("value_float", kFloat).flt(2, 1)}))
           .node(node("Relu", {"a"}, {"b"}));
   LK_EXPECT_STATUS(LK_MALFORMED, m.memory(of({call("F", {"x"}, {"y"})}, {constant_input})));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("'x' is made twice"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("its output 'x' is made before, each name must be made once"));
   const Function no_output = Function("F").in("a").out("b").opset(13);
   LK_EXPECT_STATUS(LK_MALFORMED, m.memory(of({call("F", {"x"}, {"y"})}, {no_output})));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("output 'y' is not an input, a constant, or made by a node"));

@@ -139,9 +139,11 @@ TEST(DynamicOptionErrors, NameTheOptionAndWhatIsAllowed) {
               AllOf(HasSubstr("failed to read dynamic provider option 'cash'"),
                     HasSubstr("not one of cache_action, cache_bytes")));
   EXPECT_THAT(session.set_dynamic(entry("cache_action", "burn")),
-              AllOf(HasSubstr("'cache_action': 'burn'"), HasSubstr("one of clear, trim")));
-  EXPECT_THAT(session.set_dynamic(entry("cache_entries", "many")), HasSubstr("'many', a number"));
-  EXPECT_THAT(session.set_dynamic(entry("cache_bytes", "-1")), HasSubstr("'-1', a number of"));
+              AllOf(HasSubstr("'cache_action': it is 'burn'"), HasSubstr("one of clear, trim")));
+  EXPECT_THAT(session.set_dynamic(entry("cache_entries", "many")),
+              HasSubstr("it is 'many', it must be a number"));
+  EXPECT_THAT(session.set_dynamic(entry("cache_bytes", "-1")),
+              HasSubstr("it is '-1', it must be a number of"));
   // Those of other providers are ignored; one bad entry leaves all as it was.
   EXPECT_EQ(session.set_dynamic({{"ep.dynamic.workload_type", "Efficient"}}), "");
   Entries both = entry("cache_action", "clear");

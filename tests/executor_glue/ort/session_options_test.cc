@@ -211,7 +211,8 @@ TEST_F(SessionOptions, AllowRunsToWriteStatistics) {
   const Session session(host, model, with({}));
   EXPECT_EQ(session.run(rows(2), {"y"}, &options).error, "");
   EXPECT_EQ(access(path.c_str(), F_OK), 0);
-  EXPECT_THAT(refusal({{"run_statistics", "yes"}}), HasSubstr("'yes', one of off, on"));
+  EXPECT_THAT(refusal({{"run_statistics", "yes"}}),
+              HasSubstr("it is 'yes', it must be one of off, on"));
 }
 
 TEST_F(SessionOptions, ComeAsEntriesOfTheSessionToo) {

@@ -114,7 +114,7 @@ TEST_F(Arguments, RoomThatIsTooSmallIsRefusedAndNotWritten) {
   lk_named_tensor in = named("x", {3, 4}, x.data());
   lk_named_tensor out = named("y", {11}, y.data());
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, level2()->run(session, &in, 1, &out, 1, nullptr, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("room for 11:f32"), HasSubstr("3x4:f32")));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("the room is 11:f32"), HasSubstr("3x4:f32")));
   EXPECT_EQ(out.tensor.desc.dims[0], 11) << "as the caller has set it";
   for (const float one : y) EXPECT_EQ(one, -7.0f);
 }

@@ -204,13 +204,13 @@ TEST(ParallelSessionOptions, AreChecked) {
     options = LK_SESSION_OPTIONS_INIT;
   };
   options.executor = 2;
-  refused("executor: 2");
+  refused("executor: it is 2");
   options.inter = -1;
-  refused("inter: -1");
+  refused("inter: it is -1");
   options.inter = 1025;
-  refused("inter: 1025");
+  refused("inter: it is 1025");
   options.when_busy = 2;
-  refused("when_busy: 2");
+  refused("when_busy: it is 2");
   api()->context_destroy(context);
 }
 

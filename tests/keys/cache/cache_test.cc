@@ -146,7 +146,7 @@ TEST_P(CacheTest, EmptyValueIsAnErrorOfTheBuild) {
   lk_cache_set_words(cache, words);
   LK_EXPECT_STATUS(LK_INTERNAL,
                    lk_cache_get(cache, nullptr, a, nothing, nullptr, &ref, nullptr, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to build value of 'dst': no value"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to build value of 'dst': the build gave no value"));
   EXPECT_EQ(stats_of(cache).entries, 0u);
   const auto silent = [](void *, lk_built *, lk_error *) { return LK_BUSY; };
   LK_EXPECT_STATUS(LK_BUSY,
