@@ -118,7 +118,7 @@ def test_models_that_cannot_be_opened(relu, tmp_path):
     for model in (garbage, garbage.read_bytes(), relu[:len(relu) // 2]):
         with fails(ValueError, "LK_MALFORMED"):
             latchkey.Session(model)
-    with fails(ValueError, "LK_INVALID_ARGUMENT", "empty"):
+    with fails(ValueError, "LK_INVALID_ARGUMENT", "it has 0 bytes"):
         latchkey.Session(b"")
     with fails(OSError, "LK_IO", str(tmp_path)):
         latchkey.Session(tmp_path)
