@@ -222,6 +222,15 @@ void lk_reduce_of_nothing(const lk_reduction *reduction, uint32_t dtype, void *o
 
 /* ---- running ---- */
 
+/* Of `count` columns, which are one or more, up to the end of their last lanes. */
+static void start_totals(const lk_reduce *self, lk_reduce_total *totals, int64_t count) {
+  int64_t first = 0;
+  do {
+    for (int64_t i = 0; i < LANES; i++) totals[first + i] = self->loops->start;
+    first += LANES;
+  } while (first < count);
+}
+
 /* Takes `n` rows of `columns`, or `n` elements of a row, into totals. */
 static void add_piece(const lk_reduce *self, const char *from, lk_reduce_total *totals,
                       int64_t columns, int64_t n, int64_t step) {
@@ -295,7 +304,7 @@ static void reduce_turn(const lk_reduce *self, void *const *pointers, int64_t tu
     to += at * self->dims[i].to * size;
   }
   lk_reduce_total totals[LK_REDUCE_COLUMNS];
-  for (int64_t i = 0; i < (count + LANES - 1) / LANES * LANES; i++) totals[i] = self->loops->start;
+  start_totals(self, totals, count);
   add_all(self, from, totals, count);
   if (to_step == 1 && self->finish != NULL) {
     self->finish(totals, count, self->factor, (float *)(void *)to);
@@ -332,7 +341,7 @@ static void reduce_as_columns(const lk_reduce *self, const void *from, int64_t r
                                .to_col = wide,
                                .block = (size_t)wide};
   self->transpose(&plane);
-  for (int64_t i = 0; i < (rows + LANES - 1) / LANES * LANES; i++) totals[i] = self->loops->start;
+  start_totals(self, totals, rows);
   self->loops->columns(totals, rows, turned, n, rows);
 }
 
