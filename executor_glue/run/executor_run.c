@@ -73,10 +73,12 @@ static uint32_t n_values(const lk_invocation *invocation) {
   return invocation->executor->program->n_by_value + (invocation->wants_all ? 0 : 1);
 }
 
+/* What ends the run ends this, too. */
 static lk_status build_entry(lk_invocation *invocation, bool cached, lk_plan_entry **out_entry,
                              lk_error *error) {
   lk_status status = LK_OK;
   lk_graph_executor *executor = invocation->executor;
+  const lk_api *api = executor->program->api;
   const lk_run_plan_desc desc = {.inputs = invocation->inputs,
                                  .wanted = invocation->wanted,
                                  .workers = executor->workers,
@@ -87,13 +89,16 @@ static lk_status build_entry(lk_invocation *invocation, bool cached, lk_plan_ent
                                  .bound = invocation->traced != NULL ? lk_observe_node : NULL,
                                  .bound_arg = invocation};
   lk_run_plan *plan = NULL;
+  lk_thread_watch room;
   *out_entry = NULL;
   invocation->has_built = true;
+  LK_RETURN_NOT_OK(lk_watch_thread_begin(api, &room, &invocation->stop, error));
   LK_TRY(lk_build_run_plan(executor->program, &desc, &plan, error));
   LK_TRY(lk_plan_entry_create(executor->pool, plan, cached, out_entry, error));
   plan = NULL;
 
 cleanup:
+  api->thread_unwatch(&room);
   lk_run_plan_destroy(plan);
   return status;
 }
@@ -137,7 +142,7 @@ static lk_status build_cached(void *arg, lk_built *out, lk_error *error) {
 }
 
 /* Sets `invocation->entry`. */
-static lk_status find_plan(lk_invocation *invocation, lk_error *error) {
+static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
   lk_graph_executor *executor = invocation->executor;
   const lk_program *program = executor->program;
   const lk_api *api = program->api;
@@ -156,16 +161,6 @@ static lk_status find_plan(lk_invocation *invocation, lk_error *error) {
   invocation->has_waited = hit == 0 && !invocation->has_built;
   if (hit) lk_tally_add(&executor->counts, LK_COUNT_HITS);
   return LK_OK;
-}
-
-/* What ends the run ends this, too. */
-static lk_status choose_plan(lk_invocation *invocation, lk_error *error) {
-  const lk_api *api = invocation->executor->program->api;
-  lk_thread_watch room;
-  LK_RETURN_NOT_OK(lk_watch_thread_begin(api, &room, &invocation->stop, error));
-  const lk_status status = find_plan(invocation, error);
-  api->thread_unwatch(&room);
-  return status;
 }
 
 /* Gives the entry back. Also when there is none. */
