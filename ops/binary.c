@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/number.h"
+#include "ops/kernel/cast.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/post_op_steps.h"
 
@@ -22,17 +22,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 static bool has_exponent(const lk_op_node *node, int number) {
   const lk_tensor *exponent = &node->constants[1].tensor;
   if (node->constants[1].content == NULL || lk_elements(&exponent->desc) != 1) return false;
-  switch (exponent->desc.dtype) {
-#define IS_NUMBER(dtype, name, type)                                                               \
-  case dtype:                                                                                      \
-    return *(const type *)exponent->data == (type)number;
-    LK_EACH_INTEGER(IS_NUMBER)
-    IS_NUMBER(LK_F32, f32, float)
-    IS_NUMBER(LK_F64, f64, double)
-#undef IS_NUMBER
-  default:
-    return false;
-  }
+  double value = 0; /* no whole number is rounded to a small one */
+  lk_cast_one(exponent->desc.dtype, exponent->data, LK_F64, &value);
+  return value == (double)number;
 }
 
 static bool is_integer(uint32_t dtype) {
