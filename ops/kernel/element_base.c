@@ -12,7 +12,11 @@
 
 #include "ops/kernel/vec_arcs.h"
 #include "ops/kernel/vec_double.h"
+#include "ops/kernel/vec_wide.h"
 
 #include "ops/kernel/element_loops.inc"
 #include "ops/kernel/element_plain.inc"
+#include "ops/kernel/element_division.inc"
+#include "ops/kernel/element_narrow.inc"
+#include "ops/kernel/element_wide.inc"
 #include "ops/kernel/element_table.inc"

@@ -8,12 +8,10 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/block.h"
+#include "ops/kernel/element_narrow.h"
 
-enum {
-  FIRST_NUMBER = LK_ELEMENT_INPUTS,
-  FIRST_STEP = LK_ELEMENT_INPUTS + LK_ELEMENT_NUMBERS,
-  NOWHERE = 255
-};
+enum { FIRST_NUMBER = LK_ELEMENT_INPUTS, FIRST_STEP = LK_ELEMENT_FIRST_STEP, NOWHERE = 255 };
 
 typedef struct plan {
   const lk_element_program *program;
@@ -21,6 +19,7 @@ typedef struct plan {
   lk_element *out;
   const lk_element_lie *lies; /* of inputs and then outputs */
   uint32_t n_calls, n_registers;
+  uint32_t narrow; /* lk_element_narrow that values are computed in; NARROWS: in their classes */
   bool too_long;
   uint8_t level[LK_ELEMENT_VALUES], ref[LK_ELEMENT_VALUES], last_use[LK_ELEMENT_VALUES];
   uint8_t uses[LK_ELEMENT_VALUES];     /* by steps and outputs */
@@ -37,6 +36,19 @@ static uint8_t ref_of_output(const plan *self, uint32_t index) {
 static uint8_t ref_of_register(const plan *self, uint32_t index) {
   const lk_element_program *program = self->program;
   return (uint8_t)(program->n_inputs + program->n_outputs + program->n_numbers + index);
+}
+
+/* Bytes of an element of a value on the way. Logical values have one in any case. */
+static uint8_t bytes_of(const plan *self, lk_element_value value) {
+  const lk_element_class class_ = self->program->classes[value];
+  const bool is_narrow = self->narrow != LK_ELEMENT_NARROWS && class_ != LK_ELEMENT_BOOL;
+  return is_narrow
+             ? (uint8_t)lk_dtype_size(self->program->input_dtypes[self->program->n_inputs - 1])
+             : lk_element_class_bytes(class_);
+}
+/* Whether the memory of a type is as its values are on the way. */
+static bool is_as_computed(const plan *self, uint32_t dtype) {
+  return self->narrow != LK_ELEMENT_NARROWS || lk_element_is_of_class(dtype);
 }
 
 /* ---- registers ---- */
@@ -101,7 +113,7 @@ static void set_ref(lk_element_call *call, uint32_t which, uint8_t ref, uint8_t 
 static uint8_t load(plan *self, lk_element_value value, uint8_t to) {
   const uint32_t dtype = self->program->input_dtypes[value];
   const uint8_t memory = (uint8_t)lk_dtype_size(dtype), level = self->level[value];
-  const uint8_t bytes = lk_element_class_bytes(self->program->classes[value]);
+  const uint8_t bytes = bytes_of(self, value);
   const uint8_t at = to != NOWHERE ? to : take_register(self, value, bytes, level);
   const bool transposes = self->lies[value].is_along_columns && lk_element_is_of_class(dtype);
   lk_element_call *call =
@@ -115,7 +127,7 @@ static uint8_t load(plan *self, lk_element_value value, uint8_t to) {
 
 /* Input `value`, which has its class, copied to all rows of a register. */
 static uint8_t repeat(plan *self, lk_element_value value) {
-  const uint8_t bytes = lk_element_class_bytes(self->program->classes[value]);
+  const uint8_t bytes = bytes_of(self, value);
   const bool is_once = self->lies[value].is_fixed;
   /* what is copied once has a register to itself, before and behind its uses */
   const uint8_t at = is_once ? add_register(self, value, bytes, LK_ELEMENT_EACH)
@@ -135,22 +147,18 @@ static uint8_t locate(plan *self, lk_element_value value) {
   const uint32_t dtype = self->program->input_dtypes[value];
   const bool lies_side_by_side = self->level[value] != LK_ELEMENT_EACH ||
                                  self->lies[value].stride == (int64_t)lk_dtype_size(dtype);
-  self->ref[value] = !lk_element_is_of_class(dtype) || !lies_side_by_side
-                         ? load(self, value, NOWHERE)
-                     : self->lies[value].repeats ? repeat(self, value)
-                                                 : value;
+  self->ref[value] = !is_as_computed(self, dtype) || !lies_side_by_side ? load(self, value, NOWHERE)
+                     : self->lies[value].repeats                        ? repeat(self, value)
+                                                                        : value;
   return self->ref[value];
 }
 
 /* A register with the value repeated up to `level`. */
 static uint8_t fill(plan *self, lk_element_value value, uint8_t level) {
-  const uint8_t bytes = lk_element_class_bytes(self->program->classes[value]);
+  const uint8_t bytes = bytes_of(self, value);
   const uint8_t from = locate(self, value);
   const uint8_t to = take_register(self, TEMPORARY, bytes, level);
-  lk_element_fn *const *loop = bytes == 1   ? &self->loops->fill8
-                               : bytes == 4 ? &self->loops->fill32
-                                            : &self->loops->fill64;
-  lk_element_call *call = add_call(self, loop, level);
+  lk_element_call *call = add_call(self, &self->loops->fill[lk_log_up(bytes)], level);
   set_ref(call, 0, to, bytes);
   set_ref(call, 1, from, 0);
   return to;
@@ -231,6 +239,11 @@ static bool find_bounds(const plan *self, uint32_t index, float *low, float *hig
   return true;
 }
 
+static const lk_element_forms *forms_of(const plan *self, const lk_element_step *step) {
+  return self->narrow != LK_ELEMENT_NARROWS ? &self->loops->narrow[step->op][self->narrow]
+                                            : &self->loops->ops[step->op][step->class_];
+}
+
 /* `to`: where the result goes, NOWHERE: a register. `result`: the value that it is. */
 static void plan_step(plan *self, uint32_t index, lk_element_value result, float p, float q,
                       uint8_t to) {
@@ -239,18 +252,17 @@ static void plan_step(plan *self, uint32_t index, lk_element_value result, float
   const uint8_t level = self->level[result];
   bool full[3] = {false}, fills = false;
   for (uint32_t i = 0; i < count; i++) full[i] = self->level[step->operands[i]] == level;
-  lk_element_fn *const *loop =
-      choose_loop(&self->loops->ops[step->op][step->class_], count, full, &fills);
+  lk_element_fn *const *loop = choose_loop(forms_of(self, step), count, full, &fills);
   uint8_t refs[3], bytes[3];
   for (uint32_t i = 0; i < count; i++) {
     const lk_element_value operand = step->operands[i];
     const bool is_filled = fills && !full[i];
     refs[i] = is_filled ? fill(self, operand, level) : locate(self, operand);
-    bytes[i] = full[i] || is_filled ? lk_element_class_bytes(self->program->classes[operand]) : 0;
+    bytes[i] = full[i] || is_filled ? bytes_of(self, operand) : 0;
   }
   free_registers(self, index); /* the result may go where an operand was */
   free_temporaries(self);
-  const uint8_t size = lk_element_class_bytes(self->program->classes[result]);
+  const uint8_t size = bytes_of(self, result);
   const uint8_t at = to != NOWHERE ? to : take_register(self, result, size, level);
   lk_element_call *call = add_call(self, loop, level);
   call->p = p;
@@ -268,7 +280,7 @@ static void plan_step(plan *self, uint32_t index, lk_element_value result, float
 static bool is_written_directly(const plan *self, uint32_t output) {
   const lk_element_program *program = self->program;
   const uint32_t dtype = program->output_dtypes[output];
-  return program->n_outputs == 1 && lk_element_is_of_class(dtype) &&
+  return program->n_outputs == 1 && is_as_computed(self, dtype) &&
          self->level[program->outputs[output]] == LK_ELEMENT_EACH &&
          self->lies[program->n_inputs + output].stride == (int64_t)lk_dtype_size(dtype);
 }
@@ -360,9 +372,14 @@ lk_status lk_element_compile(const lk_element_program *program, const lk_element
   out->n_outputs = program->n_outputs;
   out->n_numbers = program->n_numbers;
   out->loops = lk_element_loops_for(program->isa);
-  plan self = {.program = program, .loops = out->loops, .out = out, .lies = lies};
+  plan self = {.program = program,
+               .loops = out->loops,
+               .out = out,
+               .lies = lies,
+               .narrow = LK_ELEMENT_NARROWS};
   memset(self.owner, NOWHERE, sizeof self.owner);
   find_levels_and_uses(&self);
+  self.narrow = lk_element_narrow_find(program, lies, self.level[program->outputs[0]]);
   plan_calls(&self);
   if (self.too_long) {
     return lk_fail(error, LK_UNSUPPORTED,

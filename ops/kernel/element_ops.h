@@ -135,6 +135,23 @@ typedef struct lk_element_forms {
 
 enum { LK_ELEMENT_DTYPES = LK_BF16 + 1 };
 
+/* Types whose memory is not as their class is, and which some steps need no class for: X(lk_dtype,
+ * name). */
+#define LK_ELEMENT_NARROW_LIST(X)                                                                  \
+  X(LK_I8, i8)                                                                                     \
+  X(LK_U8, u8)                                                                                     \
+  X(LK_I16, i16)                                                                                   \
+  X(LK_U16, u16)                                                                                   \
+  X(LK_U32, u32)                                                                                   \
+  X(LK_F16, f16)                                                                                   \
+  X(LK_BF16, bf16)
+typedef enum lk_element_narrow {
+#define LK_ELEMENT_ENUM(dtype, name) LK_ELEMENT_NARROW_##name,
+  LK_ELEMENT_NARROW_LIST(LK_ELEMENT_ENUM)
+#undef LK_ELEMENT_ENUM
+      LK_ELEMENT_NARROWS
+} lk_element_narrow;
+
 /* The loops for an instruction set. */
 typedef struct lk_element_loops {
   lk_element_forms ops[LK_ELEMENT_OPS][LK_ELEMENT_CLASSES];
@@ -142,7 +159,9 @@ typedef struct lk_element_loops {
   lk_element_fn *load[LK_ELEMENT_DTYPES], *store[LK_ELEMENT_DTYPES];
   /* memory, side by side, to f32, and f32 cast to memory; NULL: by its class */
   lk_element_fn *load_f32[LK_ELEMENT_DTYPES], *store_f32[LK_ELEMENT_DTYPES];
-  lk_element_fn *fill8, *fill32, *fill64; /* a scalar for each row, all along it */
+  /* steps on elements as they lie in memory, which class they are computed in else */
+  lk_element_forms narrow[LK_ELEMENT_OPS][LK_ELEMENT_NARROWS];
+  lk_element_fn *fill[4]; /* a scalar for each row, all along it; by the logarithm of its size */
   /* elements of 4 bytes that lie `stride` bytes apart, and side by side from row to row */
   lk_element_fn *transpose;
   /* one row, whose elements have `stride` bytes, to all rows, without gaps */

@@ -22,6 +22,7 @@ typedef uint8_t vec_bytes __attribute__((vector_size(LK_VEC_LANES))); /* a byte 
 typedef uint8_t vecb __attribute__((vector_size(LK_VEC_BYTES)));
 typedef float vec_any __attribute__((vector_size(LK_VEC_BYTES), aligned(1), may_alias));
 typedef int32_t veci_any __attribute__((vector_size(LK_VEC_BYTES), aligned(1), may_alias));
+typedef double vecd_any __attribute__((vector_size(LK_VEC_BYTES), aligned(1), may_alias));
 
 #define LK_VEC_FN static inline __attribute__((always_inline))
 
@@ -36,6 +37,12 @@ LK_VEC_FN veci veci_load(const int32_t *from) {
 }
 LK_VEC_FN void veci_store(int32_t *to, veci x) {
   *(veci_any *)to = x;
+}
+LK_VEC_FN vecd vecd_load(const double *from) {
+  return *(const vecd_any *)from;
+}
+LK_VEC_FN void vecd_store(double *to, vecd x) {
+  *(vecd_any *)to = x;
 }
 LK_VEC_FN vec vec_splat(float x) {
   return x - (vec){0}; /* not +: -0 must stay */

@@ -19,6 +19,15 @@ LK_VEC_FN vec vec_load_where(const float *from, vec_mask where, vec others) {
 LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
   _mm256_maskstore_ps(to, vec_first(count), (__m256)x);
 }
+LK_VEC_FN __m256i vecd_first(int64_t count) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+LK_VEC_FN vecd vecd_load_part(const double *from, int64_t count) {
+  return (vecd)_mm256_maskload_pd(from, vecd_first(count));
+}
+LK_VEC_FN void vecd_store_part(double *to, vecd x, int64_t count) {
+  _mm256_maskstore_pd(to, vecd_first(count), (__m256d)x);
+}
 
 LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
   return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
@@ -28,6 +37,9 @@ LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
 }
 LK_VEC_FN vec vec_sqrt(vec x) {
   return (vec)_mm256_sqrt_ps((__m256)x);
+}
+LK_VEC_FN vecd vecd_sqrt(vecd x) {
+  return (vecd)_mm256_sqrt_pd((__m256d)x);
 }
 /* The lower halves of both by turns; the upper ones. */
 LK_VEC_FN vec vec_interleave_low(vec a, vec b) {
@@ -93,6 +105,9 @@ LK_VEC_FN vec vec_round(vec x) {
 LK_VEC_FN vec vec_trunc(vec x) {
   return (vec)_mm256_round_ps((__m256)x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 }
+LK_VEC_FN vecd vecd_trunc(vecd x) {
+  return (vecd)_mm256_round_pd((__m256d)x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+}
 /* x 2^n, rounded once, for whole n in -300 .. 300 and x near 1: by two powers, because one of them
  * alone may not be a number of the type. The first is added to the exponent. */
 LK_VEC_FN vec vec_scale(vec x, vec n) {
@@ -114,6 +129,18 @@ LK_VEC_FN vecd vecd_high(vec x) {
 LK_VEC_FN vec vec_from_halves(vecd low, vecd high) {
   return (vec)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps((__m256d)low)),
                                    _mm256_cvtpd_ps((__m256d)high), 1);
+}
+
+LK_VEC_FN vecd vecd_from_low_ints(veci x) {
+  return (vecd)_mm256_cvtepi32_pd(_mm256_castsi256_si128((__m256i)x));
+}
+LK_VEC_FN vecd vecd_from_high_ints(veci x) {
+  return (vecd)_mm256_cvtepi32_pd(_mm256_extracti128_si256((__m256i)x, 1));
+}
+/* Toward zero; INT32_MIN where that is no int32_t, and of NaN. */
+LK_VEC_FN veci veci_from_halves(vecd low, vecd high) {
+  return (veci)_mm256_set_m128i(_mm256_cvttpd_epi32((__m256d)high),
+                                _mm256_cvttpd_epi32((__m256d)low));
 }
 
 LK_VEC_FN vec vec_load_f16(const uint16_t *from) {

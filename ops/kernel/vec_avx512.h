@@ -26,6 +26,13 @@ LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
   _mm512_mask_storeu_ps(to, vec_first(count), (__m512)x);
 }
 
+LK_VEC_FN vecd vecd_load_part(const double *from, int64_t count) {
+  return (vecd)_mm512_maskz_loadu_pd((__mmask8)vec_first(count), from);
+}
+LK_VEC_FN void vecd_store_part(double *to, vecd x, int64_t count) {
+  _mm512_mask_storeu_pd(to, (__mmask8)vec_first(count), (__m512d)x);
+}
+
 LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
   return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 }
@@ -34,6 +41,9 @@ LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
 }
 LK_VEC_FN vec vec_sqrt(vec x) {
   return (vec)_mm512_sqrt_ps((__m512)x);
+}
+LK_VEC_FN vecd vecd_sqrt(vecd x) {
+  return (vecd)_mm512_sqrt_pd((__m512d)x);
 }
 /* The lower halves of both by turns; the upper ones. */
 LK_VEC_FN vec vec_interleave_low(vec a, vec b) {
@@ -100,6 +110,9 @@ LK_VEC_FN vec vec_round(vec x) {
 LK_VEC_FN vec vec_trunc(vec x) {
   return (vec)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 }
+LK_VEC_FN vecd vecd_trunc(vecd x) {
+  return (vecd)_mm512_roundscale_pd((__m512d)x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+}
 /* x 2^n, rounded once, for whole n in -300 .. 300 and x near 1. */
 LK_VEC_FN vec vec_scale(vec x, vec n) {
   return (vec)_mm512_scalef_ps((__m512)x, (__m512)n);
@@ -118,6 +131,18 @@ LK_VEC_FN vecd vecd_high(vec x) {
 LK_VEC_FN vec vec_from_halves(vecd low, vecd high) {
   return (vec)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)low)),
                                  _mm512_cvtpd_ps((__m512d)high), 1);
+}
+
+LK_VEC_FN vecd vecd_from_low_ints(veci x) {
+  return (vecd)_mm512_cvtepi32_pd(_mm512_castsi512_si256((__m512i)x));
+}
+LK_VEC_FN vecd vecd_from_high_ints(veci x) {
+  return (vecd)_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64((__m512i)x, 1));
+}
+/* Toward zero; INT32_MIN where that is no int32_t, and of NaN. */
+LK_VEC_FN veci veci_from_halves(vecd low, vecd high) {
+  return (veci)_mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvttpd_epi32((__m512d)low)),
+                                  _mm512_cvttpd_epi32((__m512d)high), 1);
 }
 
 LK_VEC_FN vec vec_load_f16(const uint16_t *from) {

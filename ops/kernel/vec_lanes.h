@@ -91,15 +91,6 @@ LK_VEC_FN vec vec_first_of(vec x, int64_t count, vec others) {
   return (vec)(((veci)x & chosen) | ((veci)others & ~chosen));
 }
 
-typedef double vecd_any __attribute__((vector_size(LK_VEC_BYTES), aligned(1), may_alias));
-
-LK_VEC_FN vecd vecd_load(const double *from) {
-  return *(const vecd_any *)from;
-}
-LK_VEC_FN void vecd_store(double *to, vecd x) {
-  *(vecd_any *)to = x;
-}
-
 /* `count` elements, 0 < count <= lanes, and `others` behind them. */
 LK_VEC_FN vec vec_load_first(const float *from, int64_t count, vec others) {
   return count == LK_VEC_LANES ? vec_load(from)

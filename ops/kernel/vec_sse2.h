@@ -24,6 +24,15 @@ LK_VEC_FN void vec_store_part(float *to, vec x, int64_t count) {
   for (int64_t i = 0; i < count; i++) to[i] = x[i];
 }
 
+LK_VEC_FN vecd vecd_load_part(const double *from, int64_t count) {
+  (void)count; /* 1 */
+  return (vecd){*from, 0};
+}
+LK_VEC_FN void vecd_store_part(double *to, vecd x, int64_t count) {
+  (void)count;
+  *to = x[0];
+}
+
 /* Rounded twice: there is no instruction. */
 LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
   return a * b + c;
@@ -33,6 +42,9 @@ LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
 }
 LK_VEC_FN vec vec_sqrt(vec x) {
   return (vec)_mm_sqrt_ps((__m128)x);
+}
+LK_VEC_FN vecd vecd_sqrt(vecd x) {
+  return (vecd)_mm_sqrt_pd((__m128d)x);
 }
 /* The lower halves of both by turns; the upper ones. */
 LK_VEC_FN vec vec_interleave_low(vec a, vec b) {
@@ -93,6 +105,15 @@ LK_VEC_FN vec vec_trunc(vec x) {
   const vec signed_whole = (vec)((veci)whole | ((veci)x & INT32_MIN));
   return vec_select(vec_lt(size, vec_splat(0x1p23F)), signed_whole, x);
 }
+/* By way of a number so large that it has no fraction, and one less where that rounds up. */
+LK_VEC_FN vecd vecd_trunc(vecd x) {
+  const vecd sign = (vecd)_mm_and_pd((__m128d)x, _mm_set1_pd(-0.0));
+  const vecd size = (vecd)_mm_andnot_pd(_mm_set1_pd(-0.0), (__m128d)x);
+  const vecd near = (size + 0x1p52) - 0x1p52;
+  const vecd over = (vecd)_mm_and_pd((__m128d)vecd_lt(size, near), _mm_set1_pd(1));
+  const vecd whole = (vecd)_mm_or_pd((__m128d)(near - over), (__m128d)sign);
+  return vecd_select(vecd_lt(size, (vecd){0x1p52, 0x1p52}), whole, x);
+}
 /* `whole` + or - 1 with the sign of x where it became 0. */
 LK_VEC_FN vec vec_moved(vec whole, vec_mask where, float by, vec x) {
   const vec moved = whole + (vec)(where & (veci)vec_splat(by));
@@ -133,6 +154,17 @@ LK_VEC_FN vecd vecd_high(vec x) {
 }
 LK_VEC_FN vec vec_from_halves(vecd low, vecd high) {
   return (vec)_mm_movelh_ps(_mm_cvtpd_ps((__m128d)low), _mm_cvtpd_ps((__m128d)high));
+}
+
+LK_VEC_FN vecd vecd_from_low_ints(veci x) {
+  return (vecd)_mm_cvtepi32_pd((__m128i)x);
+}
+LK_VEC_FN vecd vecd_from_high_ints(veci x) {
+  return (vecd)_mm_cvtepi32_pd(_mm_unpackhi_epi64((__m128i)x, (__m128i)x));
+}
+/* Toward zero; INT32_MIN where that is no int32_t, and of NaN. */
+LK_VEC_FN veci veci_from_halves(vecd low, vecd high) {
+  return (veci)_mm_unpacklo_epi64(_mm_cvttpd_epi32((__m128d)low), _mm_cvttpd_epi32((__m128d)high));
 }
 
 LK_VEC_FN vec vec_load_f16(const uint16_t *from) {

@@ -232,6 +232,17 @@ lk::FunctionOfOne function_of(uint32_t op) {
   return {"", op, 1, 1, op == LK_ELEMENT_POW ? 1.0 : 0, 1};
 }
 
+// Zeros become 1, and of exponents what is negative.
+void avoid_faults(Operand &operand, bool is_exponent) {
+  const int64_t size = int64_t(operand.size());
+  for (int64_t at = operand.first; at + size <= int64_t(operand.memory.size()); at += size) {
+    lk::Number x = lk::read_element(operand.dtype, operand.memory.data() + at);
+    const bool is_bad = is_exponent ? int64_t(x.u64 << 32) < 0 || int64_t(x.u64) < 0 : x.u64 == 0;
+    if (is_bad) x.u64 = 1;
+    lk::write_element(operand.dtype, operand.memory.data() + at, x, operand.size());
+  }
+}
+
 TEST_P(ElementIsa, EveryStepOnEveryClassIsWhatLoopsCompute) {
   Random random(1);
   for (const OpInfo &info : OPS) {
@@ -266,17 +277,7 @@ TEST_P(ElementIsa, EveryStepOnEveryClassIsWhatLoopsCompute) {
              (info.op == LK_ELEMENT_POW && class_ >= LK_ELEMENT_I32) ||
                  (info.op == LK_ELEMENT_FMA && is_base));
         if (divides && class_ >= LK_ELEMENT_I32 && round < 10) {
-          // no faults: 0 becomes 1
-          Operand &b = test.operands[1];
-          for (int64_t at = b.first; at + int64_t(b.size()) <= int64_t(b.memory.size());
-               at += int64_t(b.size())) {
-            lk::Number x = lk::read_element(b.dtype, b.memory.data() + at);
-            const bool is_bad = info.op == LK_ELEMENT_POW
-                                    ? int64_t(x.u64 << 32) < 0 || int64_t(x.u64) < 0
-                                    : x.u64 == 0;
-            if (is_bad) x.u64 = 1;
-            lk::write_element(b.dtype, b.memory.data() + at, x, b.size());
-          }
+          avoid_faults(test.operands[1], info.op == LK_ELEMENT_POW);
         }
         check(test, std::string(info.name) + " of " + CLASS_NAMES[class_] + ", round " +
                         std::to_string(round));
@@ -357,6 +358,241 @@ TEST_P(ElementIsa, HalvesAreReadAndWrittenExactly) {
       std::memcpy(test.operands[0].at(test.dims, i), &bits, 2);
     }
     check(test, lk_dtype_name(dtype));
+  }
+}
+
+// Steps on types as they lie in memory, beside the wider ones that the reference computes in.
+TEST_P(ElementIsa, NarrowTypesAreWhatTheirClassComputes) {
+  static constexpr uint32_t NARROW[] = {
+#define TYPE(dtype, name) dtype,
+      LK_ELEMENT_NARROW_LIST(TYPE)
+#undef TYPE
+  };
+  Random random(5);
+  for (const OpInfo &info : OPS) {
+    for (uint32_t narrow = 0; narrow < LK_ELEMENT_NARROWS; narrow++) {
+      if (lk_element_loops_for(GetParam())->narrow[info.op][narrow].all == nullptr) continue;
+      const uint32_t dtype = NARROW[narrow];
+      for (int round = 0; round < lk::repeats(12); round++) {
+        Case test = {begin(), {}, {}};
+        if (round < 3) test.form = Form(kRows + (info.operands == 2 ? round : 0));
+        Value operands[3] = {};
+        for (uint32_t i = 0; i < info.operands; i++) {
+          const bool chooses = info.op == LK_ELEMENT_WHERE && i == 0;
+          operands[i] = lk_element_input(&test.program, chooses ? uint32_t(LK_BOOL) : dtype);
+        }
+        const auto op = lk_element_op(info.op);
+        const float p = float(round % 2), q = float(round / 2 % 2); // of is_inf
+        const Value y =
+            info.operands == 1 ? lk_element_unary(&test.program, op, operands[0], p, q)
+            : info.operands == 2
+                ? lk_element_binary(&test.program, op, operands[0], operands[1])
+                : lk_element_ternary(&test.program, op, operands[0], operands[1], operands[2]);
+        const bool is_logical = test.program.classes[y] == LK_ELEMENT_BOOL;
+        lk_element_output(&test.program, y, is_logical ? uint32_t(LK_BOOL) : dtype);
+        draw(test, random, false);
+        const bool divides =
+            info.op == LK_ELEMENT_DIV || info.op == LK_ELEMENT_MOD || info.op == LK_ELEMENT_FMOD;
+        if (divides && round < 10) avoid_faults(test.operands[1], false);
+        check(test, std::string(info.name) + " of " + lk_dtype_name(dtype) + ", round " +
+                        std::to_string(round));
+        if (HasFatalFailure()) return;
+        if (round > 0) continue;
+        lk_element plan; // nothing is loaded or stored beside the step
+        const lk_element_strides dense[4] = {{{1}}, {{1}}, {{1}}, {{1}}};
+        const int64_t count = 100;
+        LK_ASSERT_OK(lk_element_plan(&test.program, 1, &count, dense, &plan, LK_ERR));
+        EXPECT_EQ(plan.n_calls, 1U) << info.name << " of " << lk_dtype_name(dtype);
+      }
+    }
+  }
+}
+
+// What leaves the range of a type is cut to it only at the end.
+TEST_P(ElementIsa, ChainsOfNarrowTypes) {
+  static constexpr lk_element_op STEPS[] = {LK_ELEMENT_ADD, LK_ELEMENT_SUB, LK_ELEMENT_MUL,
+                                            LK_ELEMENT_MIN, LK_ELEMENT_MAX, LK_ELEMENT_MAX};
+  Random random(6);
+  for (int round = 0; round < lk::repeats(300); round++) {
+    Case test = {begin(), {}, {}};
+    const uint32_t dtype = TYPES[pick(random, 4, 9)];
+    Value y = lk_element_input(&test.program, dtype);
+    for (int64_t i = pick(random, 1, 4); i > 0; i--) {
+      y = lk_element_binary(&test.program, STEPS[pick(random, 0, 5)], y,
+                            lk_element_input(&test.program, dtype));
+    }
+    lk_element_output(&test.program, y, dtype);
+    draw(test, random, false);
+    check(test, std::string(lk_dtype_name(dtype)) + ", round " + std::to_string(round));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Runs a step on two rows of elements that lie side by side, or on one and a number.
+template <typename T>
+std::vector<T> run_binary(lk_element_program program, lk_element_op op, uint32_t dtype,
+                          const std::vector<T> &a, const std::vector<T> &b) {
+  const int64_t count = int64_t(a.size());
+  const Value x = lk_element_input(&program, dtype), y = lk_element_input(&program, dtype);
+  lk_element_output(&program, lk_element_binary(&program, op, x, y), dtype);
+  lk_element plan;
+  const lk_element_strides strides[3] = {{{1}}, {{b.size() > 1}}, {{1}}};
+  EXPECT_EQ(lk_element_plan(&program, 1, &count, strides, &plan, nullptr), LK_OK);
+  std::vector<T> to(a.size());
+  void *const pointers[] = {(void *)a.data(), (void *)b.data(), to.data()};
+  EXPECT_EQ(lk_element_kernel(&plan, pointers, nullptr), LK_OK);
+  return to;
+}
+
+// Pairs of whole numbers where a quotient that is rounded wrongly shows: multiples, and what is
+// next to them.
+template <typename T> void check_quotients(const lk_element_program &program, uint32_t dtype) {
+  Random random(7);
+  std::vector<T> a, b;
+  for (int i = 0; i < 20011; i++) {
+    const T y = T(random() >> pick(random, 0, 31)), k = T(random() >> pick(random, 0, 31));
+    b.push_back(y == 0 ? T(1) : y);
+    a.push_back(T(uint32_t(k) * uint32_t(b.back()) + uint32_t(pick(random, -1, 1))));
+  }
+  const T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+  for (const T x : {least, T(least + 1), T(-1), T(0), T(1), most}) {
+    for (const T y : {least, T(-1), T(1), T(2), most}) {
+      a.push_back(x);
+      b.push_back(y == 0 ? T(3) : y);
+    }
+  }
+  for (const lk_element_op op : {LK_ELEMENT_DIV, LK_ELEMENT_MOD, LK_ELEMENT_FMOD}) {
+    const std::vector<T> found = run_binary(program, op, dtype, a, b);
+    for (size_t i = 0; i < a.size(); i++) {
+      bool fault = false;
+      ASSERT_EQ(found[i], lk::wrapping<T>(op, a[i], b[i], &fault))
+          << OPS[op].name << " of " << a[i] << " and " << b[i];
+    }
+  }
+}
+TEST_P(ElementIsa, QuotientsOfWholeNumbers) {
+  check_quotients<int32_t>(begin(), LK_I32);
+  check_quotients<uint32_t>(begin(), LK_U32);
+}
+
+// Bit for bit what C's fmod leaves: numbers of all sizes, multiples, and what is next to them.
+template <typename T> void check_rests(const lk_element_program &program, uint32_t dtype) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  Random random(8);
+  std::vector<T> a, b;
+  const auto any = [&] {
+    const auto bits = Bits(random());
+    return lk::read_as<T>(&bits);
+  };
+  for (int i = 0; i < 20011; i++) {
+    b.push_back(any());
+    const T multiple =
+        T(std::trunc(std::ldexp(1.0 + double(i), int(pick(random, -14, 38))))) * b.back();
+    a.push_back(i % 3 == 0 ? any()
+                : i % 3 == 1
+                    ? multiple
+                    : std::nextafter(multiple, pick(random, 0, 1) == 0 ? T(0) : T(INFINITY)));
+  }
+  constexpr T EDGES[] = {T(0),
+                         T(-0.0),
+                         T(1),
+                         T(-1),
+                         T(5.5),
+                         T(INFINITY),
+                         T(-INFINITY),
+                         T(NAN),
+                         std::numeric_limits<T>::denorm_min(),
+                         -std::numeric_limits<T>::max()};
+  for (const T x : EDGES) {
+    for (const T y : EDGES) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  }
+  const std::vector<T> rests = run_binary(program, LK_ELEMENT_FMOD, dtype, a, b);
+  const std::vector<T> mods = run_binary(program, LK_ELEMENT_MOD, dtype, a, b);
+  for (size_t i = 0; i < a.size(); i++) {
+    const T rest = std::fmod(a[i], b[i]);
+    const T mod = rest == 0                  ? std::copysign(T(0), b[i])
+                  : (rest < 0) != (b[i] < 0) ? rest + b[i]
+                                             : rest;
+    if (std::isnan(rest)) {
+      ASSERT_TRUE(std::isnan(rests[i]) && std::isnan(mods[i])) << a[i] << " by " << b[i];
+      continue;
+    }
+    ASSERT_EQ(std::memcmp(&rests[i], &rest, sizeof rest), 0)
+        << a[i] << " by " << b[i] << " leaves " << rest << ", found " << rests[i];
+    ASSERT_EQ(std::memcmp(&mods[i], &mod, sizeof mod), 0)
+        << a[i] << " mod " << b[i] << " is " << mod << ", found " << mods[i];
+  }
+}
+TEST_P(ElementIsa, RestsOfDivisionsAreExact) {
+  check_rests<float>(begin(), LK_F32);
+  check_rests<double>(begin(), LK_F64);
+}
+
+// In units of the last place, beside long double; the limits of benchmarks/element_accuracy are of
+// f32.
+TEST_P(ElementIsa, FunctionsOfF64AreAsExactAsIsStated) {
+  struct Function {
+    lk_element_op op;
+    long double (*right)(long double);
+    double ulp;
+  };
+  static constexpr Function FUNCTIONS[] = {
+      {LK_ELEMENT_EXP, [](long double x) { return std::exp(x); }, 1.5},
+      {LK_ELEMENT_LOG, [](long double x) { return std::log(x); }, 1.5},
+      {LK_ELEMENT_SIN, [](long double x) { return std::sin(x); }, 1.5},
+      {LK_ELEMENT_COS, [](long double x) { return std::cos(x); }, 1.5},
+      {LK_ELEMENT_TANH, [](long double x) { return std::tanh(x); }, 3},
+      {LK_ELEMENT_SQRT, [](long double x) { return std::sqrt(x); }, 0.501},
+      {LK_ELEMENT_SIGMOID, [](long double x) { return 1 / (1 + std::exp(-x)); }, 3},
+      {LK_ELEMENT_SOFTPLUS,
+       [](long double x) { return std::fmax(x, 0.0L) + std::log1p(std::exp(-std::fabs(x))); }, 3},
+  };
+  Random random(9);
+  std::vector<double> x;
+  for (int i = 0; i < 100000; i++) {
+    const double size =
+        std::ldexp(1 + double(random() >> 12) * 0x1p-52, int(pick(random, -30, 21)));
+    x.push_back(pick(random, 0, 1) == 0 ? size : -size);
+  }
+  for (int i = 1; i < 5000; i++) { // where sine and cosine are near 0
+    x.push_back(std::nearbyint(double(i) * 131) * 1.57079632679489661923);
+    x.push_back(1 + std::ldexp(double(i), -40)); // where logarithms are
+  }
+  for (const double edge : {0.0, 1.0, 19.0, 22.0, 36.0, 709.78, 745.13, 746.0, 0x1p20, 1e300,
+                            1e-310, 5e-324, double(INFINITY)}) {
+    for (const double toward : {-1e308, 1e308}) {
+      const double near = std::isinf(edge) ? edge : std::nextafter(edge, toward);
+      for (const double value : {edge, near, -edge, -near}) x.push_back(value);
+    }
+  }
+  for (const Function &function : FUNCTIONS) {
+    lk_element_program program = begin();
+    const int64_t count = int64_t(x.size());
+    const Value a = lk_element_input(&program, LK_F64);
+    lk_element_output(&program, lk_element_unary(&program, function.op, a, 0, 0), LK_F64);
+    lk_element plan;
+    const lk_element_strides dense[2] = {{{1}}, {{1}}};
+    LK_ASSERT_OK(lk_element_plan(&program, 1, &count, dense, &plan, LK_ERR));
+    std::vector<double> y(x.size());
+    void *const pointers[] = {x.data(), y.data()};
+    LK_ASSERT_OK(lk_element_kernel(&plan, pointers, LK_ERR));
+    double worst = 0, at = 0;
+    for (size_t i = 0; i < x.size(); i++) {
+      const long double right = function.right(x[i]);
+      const double rounded = double(right);
+      if (!std::isfinite(rounded) || !std::isfinite(y[i])) {
+        ASSERT_TRUE(std::isnan(rounded) ? std::isnan(y[i]) : rounded == y[i])
+            << OPS[function.op].name << "(" << x[i] << ") = " << y[i] << ", expected " << rounded;
+        continue;
+      }
+      const int exponent = right == 0 ? -1022 : std::max(std::ilogb(rounded), -1022);
+      const double ulp = double(std::fabs(y[i] - right) / std::ldexp(1.0L, exponent - 52));
+      if (ulp > worst) worst = ulp, at = x[i];
+    }
+    EXPECT_LE(worst, function.ulp) << OPS[function.op].name << "(" << at << ")";
   }
 }
 
