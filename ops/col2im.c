@@ -66,8 +66,8 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   lk_col2im step = *(const lk_col2im *)planner->found;
   step.planes = to->dims[0] * to->dims[1];
   step.plane = lk_count_dims(to, 2, to->rank);
-  step.element = lk_dtype_size(to->dtype);
-  step.add = lk_combine_find(to->dtype, LK_COMBINE_ADD);
+  step.dtype = to->dtype;
+  lk_col2im_plan(&step, lk_isa_get());
   return lk_planner_kernel(planner, lk_col2im_kernel, "col2im", &step, sizeof step, operands, 2,
                            error);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/team/look.h"
 #include "base/tensor.h"
 #include "ops/kernel/cast.h"
 #include "ops/kernel/pad.h"
@@ -261,11 +262,52 @@ static lk_status infer_tile(lk_inference *self, lk_error *error) {
   return lk_shape_check(to, "the tiled tensor", error);
 }
 
+/* Tile as a strided copy, where the repetitions of a dimension are another one. False: there would
+ * be too many, or a block that is so long that only lk_pad_kernel looks within. */
+static bool tile_by_copy(const lk_pad *pad, lk_copy *out) {
+  int64_t from = (int64_t)pad->element, to = from;
+  *out = (lk_copy){.block = pad->element};
+  for (uint32_t i = pad->rank; i-- > 0; from *= pad->dims[i], to *= pad->out[i]) {
+    const int64_t sizes[] = {pad->dims[i], pad->out[i] / pad->dims[i]};
+    for (uint32_t k = 0; k < 2; k++) {
+      const bool joins = k == 0 && out->rank > 0 && from == to &&
+                         out->from[out->rank - 1] * out->dims[out->rank - 1] == from;
+      if (sizes[k] == 1) continue;
+      if (joins) {
+        out->dims[out->rank - 1] *= sizes[k];
+        continue;
+      }
+      if (out->rank == LK_MAX_RANK) return false;
+      out->dims[out->rank] = sizes[k];
+      out->from[out->rank] = k == 0 ? from : 0;
+      out->to[out->rank++] = k == 0 ? to : to * pad->dims[i];
+    }
+    if (from == to && from * pad->dims[i] > LK_LOOK_BYTES) return false;
+  }
+  return true;
+}
+
+static lk_status plan_tile(lk_planner *planner, lk_error *error) {
+  const lk_pad *found = planner->found;
+  const lk_layout layout = lk_image_layout(planner, DATA);
+  lk_pad pad = *found;
+  lk_operand from, to;
+  lk_copy copy;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, DATA, layout, &from, error));
+  order(&pad, &from.desc, found);
+  pad.element = lk_dtype_size(from.desc.dtype);
+  if (lk_elements(&planner->outputs[0]) == 0 || !tile_by_copy(&pad, &copy)) {
+    return plan_whole(planner, error);
+  }
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
+  return lk_planner_copy(planner, &copy, &from, &to, error);
+}
+
 const lk_op_class lk_op_tile = {
     LK_OP_ROW("Tile", "", 7, "the input several times along each dimension", .min_inputs = 2,
               .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}, .shape_inputs = 1u << 1),
     .found_size = sizeof(lk_pad),
     .infer = infer_tile,
-    .plan = plan_whole,
+    .plan = plan_tile,
 };

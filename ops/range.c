@@ -13,7 +13,7 @@ enum { START = 0, LIMIT = 1, DELTA = 2, N_INPUTS = 3 };
 
 /* How many numbers: integers without overflow, others as the specification has it. */
 static int64_t count_of(const lk_range *range, const int64_t *whole, const double *real) {
-  if (range->is_float) {
+  if ((LK_TYPES_FLOAT >> range->dtype & 1) != 0) {
     const double count = ceil((real[LIMIT] - real[START]) / real[DELTA]);
     return count > 0 ? (count < 0x1p62 ? (int64_t)count : -1) : count <= 0 ? 0 : -1;
   }
@@ -56,8 +56,10 @@ static lk_status infer(lk_inference *self, lk_error *error) {
     lk_cast_one(input->desc.dtype, input->data, LK_I64, &whole[i]);
     lk_cast_one(input->desc.dtype, input->data, LK_F64, &real[i]);
   }
-  const bool is_float = (LK_TYPES_FLOAT >> self->inputs[START].desc.dtype & 1) != 0;
-  *range = (lk_range){.is_float = is_float,
+  const uint32_t dtype = self->inputs[START].desc.dtype;
+  const bool is_float = (LK_TYPES_FLOAT >> dtype & 1) != 0;
+  const bool is_half = dtype == LK_F16 || dtype == LK_BF16; /* rounded by a cast */
+  *range = (lk_range){.dtype = is_half ? LK_F64 : dtype,
                       .start = whole[START],
                       .delta = whole[DELTA],
                       .first = real[START],
@@ -77,7 +79,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   lk_operand to, wide;
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
   wide = to;
-  wide.desc.dtype = range->is_float ? LK_F64 : LK_I64;
+  wide.desc.dtype = range->dtype;
   const bool is_wide = wide.desc.dtype == to.desc.dtype;
   if (!is_wide) {
     const lk_tensor_desc desc = wide.desc;

@@ -70,7 +70,7 @@ static lk_status infer_window(lk_inference *self, lk_error *error) {
 static lk_range angles(int64_t size, bool is_periodic) {
   const bool is_one = !is_periodic && size == 1;
   return (lk_range){.count = size,
-                    .is_float = true,
+                    .dtype = LK_F64,
                     .first = is_one ? PI : 0,
                     .between = is_one ? 0 : 2 * PI / (double)(is_periodic ? size : size - 1)};
 }

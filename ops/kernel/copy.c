@@ -70,6 +70,12 @@ static int64_t magnitude(int64_t value) {
   return value < 0 ? -value : value;
 }
 
+/* How far apart the source's blocks are along a dimension; that of a repetition is read nowhere
+ * else, and so comes last. */
+static int64_t distance_of(const lk_copy *copy, uint32_t i) {
+  return copy->from[i] == 0 ? INT64_MAX : magnitude(copy->from[i]);
+}
+
 /* Brings the dimensions of the plane to the end: the one that is innermost in the destination, and
  * before it, of the others, the one that is innermost in the source. */
 static void choose_dims(lk_copy *copy) {
@@ -83,7 +89,7 @@ static void choose_dims(lk_copy *copy) {
   const uint32_t place = copy->rank - 2;
   uint32_t best = place;
   for (uint32_t i = 0; i < place; i++) {
-    if (magnitude(copy->from[i]) < magnitude(copy->from[best])) best = i;
+    if (distance_of(copy, i) < distance_of(copy, best)) best = i;
   }
   move_dim(copy, best, place);
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "ops/kernel/copy_plane.h"
 #include "ops/kernel/kernel.h"
 
 typedef enum lk_pad_mode {
@@ -23,6 +24,7 @@ typedef struct lk_pad {
   bool has_value;   /* there is */
   /* ---- by lk_pad_plan ---- */
   bool shared;
+  const lk_copy_planes *planes;
   size_t block;        /* bytes that keep together */
   int64_t rows;        /* along the last dimension */
   int64_t from_offset; /* bytes, as the next */

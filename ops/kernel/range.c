@@ -3,16 +3,35 @@
 
 enum { SHARED_COUNT = 64 * 1024 };
 
+/* Those of a turn from number `begin` on. */
+#define WHOLE(dtype, type)                                                                         \
+  case dtype: {                                                                                    \
+    type *to = loop->pointers[0];                                                                  \
+    const uint64_t step = (uint64_t)self->delta;                                                   \
+    uint64_t number = (uint64_t)self->start + (uint64_t)begin * step;                              \
+    for (int64_t i = begin; i < end; i++, number += step) to[i] = (type)number;                    \
+    break;                                                                                         \
+  }
+#define REAL(dtype, type)                                                                          \
+  case dtype: {                                                                                    \
+    type *to = loop->pointers[0];                                                                  \
+    for (int64_t i = begin; i < end; i++) {                                                        \
+      to[i] = (type)(self->first + (double)i * self->between);                                     \
+    }                                                                                              \
+    break;                                                                                         \
+  }
+
 static void count_up(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_range *self = loop->params;
-  for (int64_t i = begin; i < end; i++) {
-    if (self->is_float) {
-      ((double *)loop->pointers[0])[i] = self->first + (double)i * self->between;
-    } else {
-      ((int64_t *)loop->pointers[0])[i] =
-          (int64_t)((uint64_t)self->start + (uint64_t)i * (uint64_t)self->delta);
-    }
+  switch (self->dtype) {
+    WHOLE(LK_I16, int16_t)
+    WHOLE(LK_I32, int32_t)
+    WHOLE(LK_I64, int64_t)
+    REAL(LK_F32, float)
+    REAL(LK_F64, double)
+  default:
+    break;
   }
 }
 

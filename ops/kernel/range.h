@@ -1,15 +1,13 @@
 /* Numbers at equal distances. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "ops/kernel/kernel.h"
 
 typedef struct lk_range {
   int64_t count;
-  bool is_float;         /* the output is f64, else i64 */
-  int64_t start, delta;  /* of i64, which wraps around */
-  double first, between; /* of f64 */
+  uint32_t dtype;        /* of the output: LK_I16, LK_I32, LK_I64, LK_F32 or LK_F64 */
+  int64_t start, delta;  /* of integers, which wrap around */
+  double first, between; /* of the others, which are rounded once from f64 */
 } lk_range;
 
 /* Params: lk_range. Pointers: to. */
