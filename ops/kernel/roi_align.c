@@ -8,7 +8,7 @@
 #include "base/team/team.h"
 #include "ops/kernel/sizes.h"
 
-enum { CHANNELS = 64, SHARED_BINS = 2048 };
+enum { CHANNELS = 64, SAMPLES = 64 /* that are known at a time */, SHARED_BINS = 2048 };
 
 /* Along a dimension, of a region: where it begins, and the size and the samples of a bin. */
 typedef struct extent {
@@ -25,11 +25,18 @@ typedef struct pair {
 typedef struct sample {
   int64_t index[4];
   double weight[4];
+  float narrow[4]; /* the same weights */
 } sample;
+
+/* Some of the samples of a bin. */
+typedef struct samples {
+  int64_t count, outside; /* those outside are zeros */
+  sample inside[SAMPLES];
+} samples;
 
 /* After every operation, as in arithmetic of the type: a last bit decides how many samples there
  * are, and whether one is outside. */
-static double narrow(const lk_roi_align *self, double value) {
+static inline double narrow(const lk_roi_align *self, double value) {
   return self->is_wide ? value : (double)(float)value;
 }
 
@@ -66,69 +73,126 @@ static bool find_pair(const lk_roi_align *self, const extent *e, uint32_t d, int
   return true;
 }
 
-static sample sample_of(const lk_roi_align *self, const pair *y, const pair *x) {
+static void add_sample(const lk_roi_align *self, const pair *y, const pair *x, samples *to) {
   const int64_t width = self->image[1];
-  return (sample){{y->low * width + x->low, y->low * width + x->high, y->high * width + x->low,
-                   y->high * width + x->high},
-                  {(1 - y->weight) * (1 - x->weight), (1 - y->weight) * x->weight,
-                   y->weight * (1 - x->weight), y->weight * x->weight}};
+  sample *s = &to->inside[to->count++];
+  *s = (sample){{y->low * width + x->low, y->low * width + x->high, y->high * width + x->low,
+                 y->high * width + x->high},
+                {(1 - y->weight) * (1 - x->weight), (1 - y->weight) * x->weight,
+                 y->weight * (1 - x->weight), y->weight * x->weight},
+                {0}};
+  for (int k = 0; k < 4; k++) s->narrow[k] = (float)s->weight[k];
 }
 
-static double element(const lk_roi_align *self, const void *image, int64_t at) {
-  return self->is_wide ? ((const double *)image)[at] : (double)((const float *)image)[at];
-}
-
-/* Means of f32, which most are. */
-static void add_f32(const float *channel, int64_t plane, const sample *s, int64_t count,
-                    double *sums) {
-  const float weight[] = {(float)s->weight[0], (float)s->weight[1], (float)s->weight[2],
-                          (float)s->weight[3]};
-  for (int64_t c = 0; c < count; c++, channel += plane) {
-    const float upper = weight[0] * channel[s->index[0]] + weight[1] * channel[s->index[1]];
-    const float lower = weight[2] * channel[s->index[2]] + weight[3] * channel[s->index[3]];
-    sums[c] += (double)(upper + lower);
+/* What comes of one channel: `sum` and the samples. The largest is that of the weighted neighbours,
+ * not of interpolated samples, as in ONNX's reference and in ONNX Runtime. */
+#define LARGEST_OF(name, type)                                                                     \
+  static double name(const type *channel, const samples *all, double largest) {                    \
+    double of[4] = {largest, largest, largest, largest}; /* which do not wait for each other */    \
+    for (int64_t i = 0; i < all->count; i++) {                                                     \
+      const sample *s = &all->inside[i];                                                           \
+      _Pragma("GCC unroll 4") for (int k = 0; k < 4; k++) {                                        \
+        const double value = s->weight[k] * (double)channel[s->index[k]];                          \
+        of[k] = of[k] < value ? value : of[k];                                                     \
+      }                                                                                            \
+    }                                                                                              \
+    for (int k = 0; k < 4; k++) largest = largest < of[k] ? of[k] : largest;                       \
+    return largest;                                                                                \
   }
+LARGEST_OF(largest_f32, float)
+LARGEST_OF(largest_f64, double)
+
+static double sum_f32(const float *channel, const samples *all, double sum) {
+  for (int64_t i = 0; i < all->count; i++) {
+    const sample *s = &all->inside[i];
+    const float upper = s->narrow[0] * channel[s->index[0]] + s->narrow[1] * channel[s->index[1]];
+    const float lower = s->narrow[2] * channel[s->index[2]] + s->narrow[3] * channel[s->index[3]];
+    sum += (double)(upper + lower);
+  }
+  return sum;
+}
+static double sum_f64(const double *channel, const samples *all, double sum) {
+  for (int64_t i = 0; i < all->count; i++) {
+    const sample *s = &all->inside[i];
+    for (int k = 0; k < 4; k++) sum += s->weight[k] * channel[s->index[k]];
+  }
+  return sum;
 }
 
-/* What comes of the first `count` channels from element `from` on. The largest is that of the
- * weighted neighbours, not of interpolated samples, as in ONNX's reference and in ONNX Runtime. */
-static void take(const lk_roi_align *self, const void *images, int64_t from, const sample *s,
+/* What comes of the first `count` channels from element `from` on. */
+static void take(const lk_roi_align *self, const void *images, int64_t from, const samples *all,
                  int64_t count, double *sums) {
   const int64_t plane = self->image[0] * self->image[1];
-  if (!self->is_max && !self->is_wide) {
-    add_f32((const float *)images + from, plane, s, count, sums);
-    return;
-  }
+  const float *narrow = (const float *)images + from;
+  const double *wide = (const double *)images + from;
   for (int64_t c = 0; c < count; c++) {
-    for (int k = 0; k < 4; k++) {
-      const double value = s->weight[k] * element(self, images, from + c * plane + s->index[k]);
-      if (!self->is_max) {
-        sums[c] += value;
-      } else if (sums[c] < value) {
-        sums[c] = value;
-      }
+    const int64_t at = c * plane;
+    sums[c] = self->is_max    ? self->is_wide ? largest_f64(wide + at, all, sums[c])
+                                              : largest_f32(narrow + at, all, sums[c])
+                 : self->is_wide ? sum_f64(wide + at, all, sums[c])
+                              : sum_f32(narrow + at, all, sums[c]);
+    if (self->is_max && all->outside > 0) sums[c] = fmax(sums[c], 0);
+  }
+}
+
+/* A dimension of a region, with the neighbours of its first samples: those of bin 0, then those of
+ * bin 1 and so on. They are found once for all bins of the other dimension. */
+typedef struct side {
+  extent extent;
+  int64_t samples, known;
+  bool is_inside[SAMPLES];
+  pair pairs[SAMPLES];
+} side;
+
+static void find_side(const lk_roi_align *self, const void *regions, int64_t region, uint32_t d,
+                      side *out) {
+  out->extent = extent_of(self, regions, region, d);
+  out->samples = (int64_t)out->extent.samples;
+  out->known = 0;
+  for (int64_t bin = 0; bin < self->bins[d] && out->known < SAMPLES; bin++) {
+    for (int64_t i = 0; i < out->samples && out->known < SAMPLES; i++, out->known++) {
+      out->is_inside[out->known] =
+          find_pair(self, &out->extent, d, bin, i, &out->pairs[out->known]);
     }
   }
+}
+
+/* NULL: it is outside. */
+static const pair *pair_of(const lk_roi_align *self, const side *of, uint32_t d, int64_t bin,
+                           int64_t i, pair *room) {
+  const int64_t at = bin * of->samples + i;
+  if (at < of->known) return of->is_inside[at] ? &of->pairs[at] : NULL;
+  return find_pair(self, &of->extent, d, bin, i, room) ? room : NULL;
 }
 
 /* Of `count` channels: the sums or the largest of all samples of a bin, which are zeros outside. */
 static void take_bin(const lk_roi_align *self, const void *images, int64_t from,
-                     const extent extents[2], const int64_t bin[2], int64_t count, double *sums) {
-  const int64_t rows = (int64_t)extents[0].samples, columns = (int64_t)extents[1].samples;
+                     const side sides[2], const int64_t bin[2], int64_t count, double *sums) {
+  const int64_t rows = sides[0].samples, columns = sides[1].samples;
   const bool has_samples = rows > 0 && columns > 0;
+  samples all;
+  all.count = all.outside = 0;
   for (int64_t c = 0; c < count; c++) sums[c] = self->is_max && has_samples ? -INFINITY : 0;
   for (int64_t i = 0; i < rows && !lk_team_is_stopped(); i++) {
-    pair y, x;
-    const bool is_inside = find_pair(self, &extents[0], 0, bin[0], i, &y);
+    pair room[2];
+    const pair *y = pair_of(self, &sides[0], 0, bin[0], i, &room[0]);
+    if (y == NULL) {
+      all.outside += columns;
+      continue;
+    }
     for (int64_t j = 0; j < columns; j++) {
-      if (is_inside && find_pair(self, &extents[1], 1, bin[1], j, &x)) {
-        const sample s = sample_of(self, &y, &x);
-        take(self, images, from, &s, count, sums);
-      } else if (self->is_max) {
-        for (int64_t c = 0; c < count; c++) sums[c] = fmax(sums[c], 0);
+      const pair *x = pair_of(self, &sides[1], 1, bin[1], j, &room[1]);
+      if (x == NULL) {
+        all.outside++;
+        continue;
       }
+      add_sample(self, y, x, &all);
+      if (all.count < SAMPLES) continue;
+      take(self, images, from, &all, count, sums);
+      all.count = 0;
     }
   }
+  take(self, images, from, &all, count, sums);
   if (self->is_max || !has_samples) return;
   for (int64_t c = 0; c < count; c++) sums[c] /= (double)rows * (double)columns;
 }
@@ -145,19 +209,24 @@ static void align_bins(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_roi_align *self = loop->params;
   const int64_t plane = self->image[0] * self->image[1], bins = self->bins[0] * self->bins[1];
-  for (int64_t i = begin; i < end; i++) {
-    const int64_t region = i / bins, place = i % bins;
-    const int64_t bin[2] = {place / self->bins[1], place % self->bins[1]};
+  int64_t region = begin / bins, place = begin % bins;
+  for (int64_t left = end - begin; left > 0; region++, place = 0) {
     const int64_t batch = ((const int64_t *)loop->pointers[2])[region];
-    const extent extents[2] = {extent_of(self, loop->pointers[1], region, 0),
-                               extent_of(self, loop->pointers[1], region, 1)};
-    for (int64_t first = 0; first < self->channels; first += CHANNELS) {
-      double sums[CHANNELS];
-      const int64_t count = lk_min(CHANNELS, self->channels - first);
-      take_bin(self, loop->pointers[0], (batch * self->channels + first) * plane, extents, bin,
-               count, sums);
-      const int64_t to = (region * self->channels + first) * bins + place;
-      for (int64_t c = 0; c < count; c++) put(self, loop->pointers[3], to + c * bins, sums[c]);
+    side sides[2];
+    for (uint32_t d = 0; d < 2; d++) find_side(self, loop->pointers[1], region, d, &sides[d]);
+    int64_t bin[2] = {place / self->bins[1], place % self->bins[1]};
+    for (; place < bins && left > 0; place++, left--) {
+      for (int64_t first = 0; first < self->channels; first += CHANNELS) {
+        double sums[CHANNELS];
+        const int64_t count = lk_min(CHANNELS, self->channels - first);
+        take_bin(self, loop->pointers[0], (batch * self->channels + first) * plane, sides, bin,
+                 count, sums);
+        const int64_t to = (region * self->channels + first) * bins + place;
+        for (int64_t c = 0; c < count; c++) put(self, loop->pointers[3], to + c * bins, sums[c]);
+      }
+      if (++bin[1] < self->bins[1]) continue;
+      bin[1] = 0;
+      bin[0]++;
     }
   }
 }

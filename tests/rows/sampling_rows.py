@@ -152,7 +152,9 @@ def roi_align(rng):
     attributes = {"mode": pick(rng, ("avg", "max")), "spatial_scale": scale,
                   "output_height": int(rng.integers(1, 4)),
                   "output_width": int(rng.integers(1, 4)),
-                  "sampling_ratio": int(rng.integers(0, 4))}
+                  "sampling_ratio": 9 if rng.random() < 0.1 else int(rng.integers(0, 4))}
+    if rng.random() < 0.1:
+        attributes["output_width"] = 30  # more samples along it than are kept
     if opset >= 16:
         attributes["coordinate_transformation_mode"] = pick(
             rng, ("half_pixel", "output_half_pixel"))
