@@ -44,6 +44,7 @@ static lk_status plan_lines(lk_planner *planner, lk_dft *step, int32_t window, l
   LK_RETURN_NOT_OK(lk_planner_plain(planner, 1, operands, error));
   step->is_f64 = operands[0].desc.dtype == LK_F64;
   step->has_window = window >= 0;
+  lk_dft_plan(step);
   const int64_t scratch = lk_dft_scratch_size(step);
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F64, 1, &scratch);
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[2], error));

@@ -5,12 +5,18 @@
 #include <string.h>
 
 #include "base/team/look.h"
+#include "ops/kernel/block.h"
 #include "ops/kernel/copy_long.h"
 #include "ops/kernel/sizes.h"
 
 #define TURN 6.28318530717958647692 /* once around, as an angle */
 
-enum { GROUPS = 16, SHARED_NUMBERS = 8 * 1024 };
+enum {
+  GROUPS = 16,
+  SHARED_NUMBERS = 8 * 1024,
+  LARGEST_FACTOR = 48,   /* a transform of a larger prime number is a convolution */
+  MOST_NUMBERS = 1 << 20 /* of the lines of all groups, where that makes them longer */
+};
 
 typedef struct number {
   double real, imaginary;
@@ -19,13 +25,43 @@ typedef struct number {
 static int64_t lines_of(const lk_dft *self) {
   return self->outer * self->middle * self->inner;
 }
-static int64_t groups_of(const lk_dft *self) {
-  return lk_min(lines_of(self), GROUPS);
+
+/* The factor that a stage takes out of `n`. */
+static int64_t factor_of(int64_t n) {
+  if (n % 4 == 0) return 4;
+  for (int64_t r = 2; r * r <= n; r++) {
+    if (n % r == 0) return r;
+  }
+  return n;
 }
 
-/* The roots, and for each group two lines. */
+/* The length of the convolution that a transform is, after Bluestein, "A linear filtering approach
+ * to the computation of discrete Fourier transform" (1970): a power of two; 0: it is a transform by
+ * its own factors. */
+static int64_t padded_of(int64_t length) {
+  for (int64_t rest = length, factor; rest > 1; rest /= factor) {
+    factor = factor_of(rest);
+    if (factor > LARGEST_FACTOR) return INT64_C(1) << lk_log_up((size_t)(2 * length - 1));
+  }
+  return 0;
+}
+
+void lk_dft_plan(lk_dft *self) {
+  self->padded = padded_of(self->length);
+}
+
+static int64_t groups_of(const lk_dft *self) {
+  const int64_t groups = lk_min(lines_of(self), GROUPS);
+  return self->padded == 0 ? groups : lk_min(groups, lk_max(1, MOST_NUMBERS / self->padded));
+}
+
+/* The roots, and for each group two lines. Of a convolution: the roots of its length, the factors
+ * that numbers are multiplied by before and behind it, the transform of what they are convolved
+ * with, and the lines. */
 int64_t lk_dft_scratch_size(const lk_dft *self) {
-  return 2 * self->length * (1 + 2 * groups_of(self));
+  const int64_t padded = self->padded, groups = groups_of(self);
+  return padded == 0 ? 2 * self->length * (1 + 2 * groups)
+                     : 2 * (self->length + padded * (2 + 2 * groups));
 }
 
 static number plus(number a, number b) {
@@ -41,18 +77,21 @@ static number times(number a, number b) {
 
 /* ---- the transform ---- */
 
+/* e^(2 pi i k / n), for 0 <= k <= n; `sign` is that of the angle. */
+static number root_of(int64_t k, int64_t n, double sign) {
+  /* angles up to half a turn are nearer to what they stand for */
+  const bool is_behind = k > n - k;
+  const double angle = TURN * ((double)(is_behind ? n - k : k) / (double)n);
+  return (number){cos(angle), (is_behind ? -sign : sign) * sin(angle)};
+}
+
 /* The roots of 1: what all lines are multiplied by. */
 static void find_roots(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_dft *self = loop->params;
   number *roots = loop->pointers[2];
   const double sign = self->is_inverse ? 1 : -1;
-  for (int64_t k = begin; k < end; k++) {
-    /* angles up to half a turn are nearer to what they stand for */
-    const bool is_behind = 2 * k > self->length;
-    const double angle = TURN * ((double)(is_behind ? self->length - k : k) / (double)self->length);
-    roots[k] = (number){cos(angle), (is_behind ? -sign : sign) * sin(angle)};
-  }
+  for (int64_t k = begin; k < end; k++) roots[k] = root_of(k, self->length, sign);
 }
 
 /* One stage: what is `rest` times `factor` numbers, `step` of them side by side, becomes `factor`
@@ -118,26 +157,19 @@ static void any(const stage *self, const number *from, number *to) {
   }
 }
 
-static int64_t factor_of(int64_t n) {
-  if (n % 4 == 0) return 4;
-  for (int64_t r = 2; r * r <= n; r++) {
-    if (n % r == 0) return r;
-  }
-  return n;
-}
-
 double lk_dft_operations(const lk_dft *self) {
+  const int64_t padded = self->padded, length = padded > 0 ? padded : self->length;
   double of_number = 0; /* an addition and a product of two complex numbers take 8 */
-  for (int64_t rest = self->length, factor; rest > 1; rest /= factor) {
+  for (int64_t rest = length, factor; rest > 1; rest /= factor) {
     factor = factor_of(rest);
     of_number += 8 * (double)factor;
   }
-  return of_number * (double)self->length * (double)lines_of(self);
+  return of_number * (double)length * (double)lines_of(self) * (padded > 0 ? 2 : 1);
 }
 
 /* Where the result lies: one of the two. */
-static number *transform(const lk_dft *self, const number *roots, number *line, number *other) {
-  stage next = {.rest = self->length, .step = 1, .length = self->length, .roots = roots};
+static number *transform(int64_t length, const number *roots, number *line, number *other) {
+  stage next = {.rest = length, .step = 1, .length = length, .roots = roots};
   while (next.rest > 1) {
     next.factor = factor_of(next.rest);
     next.rest /= next.factor;
@@ -148,6 +180,85 @@ static number *transform(const lk_dft *self, const number *roots, number *line, 
     other = kept;
   }
   return line;
+}
+
+/* ---- transforms as convolutions ---- */
+
+/* 2 j k = j^2 + k^2 - (k - j)^2, so that number k of a transform is a factor of k times the sum over
+ * j of number j, times the factor of j, over the factor of k - j. */
+typedef struct chirp {
+  int64_t length, padded;
+  const number *roots, *factors, *filter; /* of `padded`; of `length`; a transform of `padded` */
+} chirp;
+
+static chirp chirp_of(const lk_dft *self, void *const *pointers) {
+  const int64_t padded = self->padded;
+  const number *scratch = pointers[2];
+  return (chirp){.length = self->length,
+                 .padded = padded,
+                 .roots = scratch,
+                 .filter = scratch + padded,
+                 .factors = scratch + 2 * padded};
+}
+
+/* e^(pi i k^2 / n); k^2 is cut to a turn while it is a whole number. */
+static void find_factors(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_dft *self = loop->params;
+  const int64_t n = self->length, padded = self->padded;
+  number *factors = (number *)loop->pointers[2] + 2 * padded;
+  for (int64_t k = begin; k < end; k++) {
+    factors[k] = root_of(k * k % (2 * n), 2 * n, self->is_inverse ? 1 : -1);
+  }
+}
+static void find_padded_roots(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_dft *self = loop->params;
+  const int64_t padded = self->padded;
+  number *roots = loop->pointers[2];
+  for (int64_t k = begin; k < end; k++) roots[k] = root_of(k, padded, -1);
+}
+
+/* One over the factor of |l| for l = 1 - n to n - 1, those below 0 behind the others. The lines of
+ * the first group are free so far. */
+static void find_filter(const void *arg, int64_t begin, int64_t end) {
+  const lk_kernel_loop *loop = arg;
+  const lk_dft *self = loop->params;
+  const int64_t n = self->length, padded = self->padded;
+  const chirp all = chirp_of(self, loop->pointers);
+  number *filter = (number *)loop->pointers[2] + padded;
+  number *line = (number *)loop->pointers[2] + 2 * padded + n;
+  if (begin == end) return;
+  lk_fill_long(line, 0, (size_t)padded * sizeof *line);
+  for (int64_t k = 0; k < n && !lk_look_after(k, LK_LOOK_EACH); k++) {
+    const number over = {all.factors[k].real, -all.factors[k].imaginary};
+    line[k] = over;
+    if (k > 0) line[padded - k] = over;
+  }
+  const number *done = transform(padded, all.roots, line, line + padded);
+  lk_copy_long(filter, done, (size_t)padded * sizeof *filter);
+}
+
+/* Where the result lies: one of the two, which have room for `padded` numbers each. */
+static number *transform_by_chirp(const chirp *self, number *line, number *other) {
+  const int64_t n = self->length, m = self->padded;
+  for (int64_t i = 0; i < n && !lk_look_after(i, LK_LOOK_EACH); i++) {
+    line[i] = times(line[i], self->factors[i]);
+  }
+  lk_fill_long(line + n, 0, (size_t)(m - n) * sizeof *line);
+  number *there = transform(m, self->roots, line, other);
+  /* with real and imaginary parts in each other's places, forwards is back */
+  for (int64_t i = 0; i < m && !lk_look_after(i, LK_LOOK_EACH); i++) {
+    const number product = times(there[i], self->filter[i]);
+    there[i] = (number){product.imaginary, product.real};
+  }
+  number *back = transform(m, self->roots, there, there == line ? other : line);
+  const double divisor = (double)m; /* a power of two */
+  for (int64_t i = 0; i < n && !lk_look_after(i, LK_LOOK_EACH); i++) {
+    const number sum = {back[i].imaginary / divisor, back[i].real / divisor};
+    back[i] = times(sum, self->factors[i]);
+  }
+  return back;
 }
 
 /* ---- lines ---- */
@@ -200,24 +311,36 @@ static int64_t place_of(const lk_dft *self, const lk_dft_steps *steps, int64_t i
 static void do_groups(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_dft *self = loop->params;
+  const int64_t n = self->length, padded = self->padded;
   const int64_t lines = lines_of(self), each = lk_div_up(lines, groups_of(self));
+  const int64_t before = padded > 0 ? 2 * padded + n : n, room = padded > 0 ? padded : n;
+  const chirp all = chirp_of(self, loop->pointers);
   number *roots = loop->pointers[2];
   for (int64_t group = begin; group < end; group++) {
-    number *line = roots + self->length * (1 + 2 * group);
+    number *line = roots + before + 2 * room * group, *other = line + room;
     for (int64_t i = group * each; i < lk_min(lines, (group + 1) * each); i++) {
       if (lk_team_is_stopped()) return;
       load(self, loop->pointers, place_of(self, &self->from, i), line);
-      store(self, transform(self, roots, line, line + self->length), loop->pointers[1],
-            place_of(self, &self->to, i));
+      const number *result =
+          padded > 0 ? transform_by_chirp(&all, line, other) : transform(n, roots, line, other);
+      store(self, result, loop->pointers[1], place_of(self, &self->to, i));
     }
   }
 }
 
 lk_status lk_dft_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_dft *self = params;
-  const double numbers = (double)lines_of(self) * (double)self->length;
+  const int64_t n = self->length, padded = self->padded;
+  const double numbers = (double)lines_of(self) * (double)n;
   (void)error;
-  (void)lk_kernel_turns(self->length, self->length >= SHARED_NUMBERS, find_roots, params, pointers);
+  if (padded > 0) {
+    const bool shared = padded >= SHARED_NUMBERS;
+    (void)lk_kernel_turns(padded, shared, find_padded_roots, params, pointers);
+    (void)lk_kernel_turns(n, shared, find_factors, params, pointers);
+    (void)lk_kernel_turns_looking(1, false, find_filter, params, pointers);
+  } else {
+    (void)lk_kernel_turns(n, n >= SHARED_NUMBERS, find_roots, params, pointers);
+  }
   return lk_kernel_turns_looking(groups_of(self), numbers >= SHARED_NUMBERS, do_groups, params,
                                  pointers);
 }

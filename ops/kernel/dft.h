@@ -25,7 +25,11 @@ typedef struct lk_dft {
   bool is_real;     /* the output has no imaginary parts */
   bool is_f64;      /* input, output and window, else f32 */
   bool has_window;  /* a factor for each number of a line of the input */
+  int64_t padded;   /* by lk_dft_plan: the length of the convolution that it is; 0: it is none */
 } lk_dft;
+
+/* Sets the last member by the length. */
+void lk_dft_plan(lk_dft *self);
 
 /* Elements of f64 of scratch memory that a run needs. */
 int64_t lk_dft_scratch_size(const lk_dft *self);
