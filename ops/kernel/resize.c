@@ -1,16 +1,19 @@
 /* Linear and cubic interpolation: turns, and the lines that they keep. */
 #include "ops/kernel/resize.h"
 
+#include <string.h>
+
 #include "base/tensor.h"
-#include "ops/kernel/resize_types.h"
 #include "ops/kernel/sizes.h"
 
 enum {
   SHARED_ELEMENTS = 32768, /* with less work, waking the threads costs more than they save */
   TURN_ELEMENTS = 8192,
-  SMALL = 16384, /* elements of a plane that stays in the caches */
-  LINE = 512,    /* elements of a line that is kept */
-  LINES = 4,     /* that are kept */
+  SMALL = 16384,        /* elements of a plane that stays in the caches */
+  SMALL_WIDENED = 4096, /* the same of one that is brought to f32 first */
+  LINE = 512,           /* elements of a line that is kept */
+  LINES = 4,            /* that are kept */
+  WIDENED = 2048,       /* elements of a row of the input that are brought to f32 at a time */
   LINE_ROWS = 32
 };
 
@@ -20,14 +23,25 @@ static bool is_by_pixels(const lk_resize *self) {
 
 /* All rows of it are interpolated, also the few that may not be needed. */
 static bool stays_in_cache(const lk_resize *self) {
-  return self->is_f32 && self->inner == 1 && self->y.taps > 0 && self->x.taps > 0 &&
+  const int64_t small = self->is_f32 ? SMALL : SMALL_WIDENED;
+  return !self->wide && self->inner == 1 && self->y.taps > 0 && self->x.taps > 0 &&
          self->y.in <= LK_RESIZE_STRIP_ROWS && 4 * self->y.in <= 5 * self->y.taps * self->y.out &&
-         self->y.in * self->x.in <= SMALL && self->y.out * self->x.out <= SMALL;
+         self->y.in * self->x.in <= small && self->y.out * self->x.out <= small;
+}
+
+/* Elements of a line: where an image shrinks, so few that what they are made of fits. */
+static int64_t columns_of_lines(const lk_resize *self) {
+  if (self->is_f32 || self->wide || self->x.taps == 0 || self->x.in <= self->x.out) return LINE;
+  const int64_t fitting =
+      (int64_t)((double)(WIDENED - WIDENED / 8) * (double)self->x.out / (double)self->x.in);
+  return lk_max(16, lk_min(fitting, LINE));
 }
 
 void lk_resize_plan(lk_resize *self, lk_isa isa) {
   self->is_f32 = self->from_type == LK_F32 && self->to_type == LK_F32;
   self->loops = lk_resize_loops_get(isa);
+  lk_resize_moves_plan(&self->in, self->from_type, isa);
+  lk_resize_moves_plan(&self->out, self->to_type, isa);
   const int64_t taps =
       (self->y.taps > 0 ? self->y.taps : 1) * (self->x.taps > 0 ? self->x.taps : 1);
   int64_t width = self->x.out;
@@ -40,7 +54,7 @@ void lk_resize_plan(lk_resize *self, lk_isa isa) {
     self->rows = 1;
   } else {
     width *= self->inner;
-    self->columns = lk_min(LINE, width);
+    self->columns = lk_min(columns_of_lines(self), width);
     self->rows = lk_min(LINE_ROWS, self->y.out);
   }
   self->column_turns = (width + self->columns - 1) / self->columns;
@@ -81,25 +95,45 @@ static void do_pixels(const lk_resize *self, void *const *pointers, int64_t oute
 
 /* ---- small planes ---- */
 
-static void do_small(const lk_resize *self, void *const *pointers, int64_t outer, int64_t y,
-                     int64_t x) {
-  (void)y;
-  const char *table = pointers[1];
+static void do_strips(const lk_resize *self, const char *table, const float *from, float *to) {
   const lk_resize_side *of_y = &self->y, *of_x = &self->x;
   lk_resize_strip strip = {
-      .from = (const float *)pointers[0] + outer * of_y->in * of_x->in,
+      .from = from,
       .rows = of_y->in,
       .row = of_x->in,
       .y = {indices_of(table, of_y), weights_of(table, of_y), of_y->taps, of_y->out},
       .out_rows = of_y->out,
       .to_row = of_x->out};
-  for (; x < of_x->out; x += strip.columns) {
+  for (int64_t x = 0; x < of_x->out; x += strip.columns) {
     strip.x = (lk_resize_f32_taps){indices_of(table, of_x) + x, weights_of(table, of_x) + x,
                                    of_x->taps, of_x->out};
     strip.columns = lk_min(self->loops->strip_columns, of_x->out - x);
-    strip.to = (float *)pointers[2] + outer * of_y->out * of_x->out + x;
+    strip.to = to + x;
     self->loops->strip(&strip);
   }
+}
+
+static void do_small(const lk_resize *self, void *const *pointers, int64_t outer, int64_t y,
+                     int64_t x) {
+  (void)y, (void)x;
+  const int64_t in = self->y.in * self->x.in, out = self->y.out * self->x.out;
+  do_strips(self, pointers[1], (const float *)pointers[0] + outer * in,
+            (float *)pointers[2] + outer * out);
+}
+
+/* The same of other types, by way of f32. */
+static void do_small_widened(const lk_resize *self, void *const *pointers, int64_t outer, int64_t y,
+                             int64_t x) {
+  (void)y, (void)x;
+  float widened[SMALL_WIDENED], sums[SMALL_WIDENED];
+  const int64_t in = self->y.in * self->x.in, out = self->y.out * self->x.out;
+  const char *from = (const char *)pointers[0] + outer * in * self->in.size;
+  char *to = (char *)pointers[2] + outer * out * self->out.size;
+  const bool widens = self->from_type != LK_F32, narrows = self->to_type != LK_F32;
+  if (widens) lk_resize_widen(&self->in, from, in, widened);
+  do_strips(self, pointers[1], widens ? widened : (const float *)(const void *)from,
+            narrows ? sums : (float *)(void *)to);
+  if (narrows) lk_resize_narrow(&self->out, sums, out, to);
 }
 
 /* ---- lines ---- */
@@ -109,24 +143,132 @@ typedef union line {
   double d[LINE];
 } line;
 
+/* Pixels of a row of the input. */
+typedef struct span {
+  int64_t first, count;
+} span;
+
 /* Elements `first` to `first` + `count` - 1 of the rows that are interpolated along x. */
 typedef struct lines {
   const lk_resize *self;
   const char *from, *table; /* a plane of the input */
   int64_t first, count;
+  span made_of;        /* what they are made of */
   int64_t kept[LINES]; /* which row each is; -1: none */
   line data[LINES];
+  float widened[WIDENED];
 } lines;
 
-static void interpolate(const lines *all, int64_t row, void *to) {
+/* The pixels that `count` elements from `first` on are made of. */
+static span span_of(const lk_resize *self, const char *table, int64_t first, int64_t count) {
+  const lk_resize_side *x = &self->x;
+  const int64_t begin = first / self->inner, end = (first + count - 1) / self->inner + 1;
+  const int32_t *indices = indices_of(table, x);
+  int32_t low = INT32_MAX, high = 0;
+  for (int64_t t = 0; t < x->taps; t++) {
+    for (int64_t i = t * x->out + begin; i < t * x->out + end; i++) {
+      low = indices[i] < low ? indices[i] : low;
+      high = indices[i] > high ? indices[i] : high;
+    }
+  }
+  return (span){low, (int64_t)high - low + 1};
+}
+
+static bool fits(const lk_resize *self, const span *of) {
+  return self->from_type == LK_F32 || of->count <= WIDENED / self->inner;
+}
+
+/* Pixels of several elements: the sum of its taps for each. `from` is where pixel 0 would lie. */
+static void sum_pixels(const lines *all, const float *from, int64_t first, int64_t count,
+                       float *to) {
+  enum { AT_ONCE = 16 };
   const lk_resize *self = all->self;
   const lk_resize_side *x = &self->x;
-  const size_t size = lk_dtype_size(self->from_type);
-  const char *from = all->from + (size_t)(row * x->in * self->inner) * size;
-  if (self->is_f32) { /* single elements */
-    const lk_resize_f32_taps taps = {indices_of(all->table, x) + all->first,
-                                     weights_of(all->table, x) + all->first, x->taps, x->out};
-    self->loops->line((const float *)(const void *)from, &taps, all->count, to);
+  const int32_t *indices = indices_of(all->table, x);
+  const float *weights = weights_of(all->table, x);
+  const float *of[AT_ONCE];
+  float each[AT_ONCE];
+  int64_t at = first / self->inner, c = first % self->inner;
+  for (int64_t n; count > 0; count -= n, to += n, c = 0, at++) {
+    int64_t taps = 0;
+    n = lk_min(self->inner - c, count);
+    for (int64_t t = 0; t < x->taps; t++) {
+      if (taps == AT_ONCE) { /* what is summed already counts as one */
+        self->loops->blend(of, each, taps, n, to);
+        of[0] = to;
+        each[0] = 1;
+        taps = 1;
+      }
+      of[taps] = from + indices[t * x->out + at] * self->inner + c;
+      each[taps++] = weights[t * x->out + at];
+    }
+    self->loops->blend(of, each, taps, n, to);
+  }
+}
+
+/* `count` elements from `first` on, made of `span`, which fits. */
+static void interpolate_part(lines *all, const char *row, int64_t first, int64_t count,
+                             const span *of, float *to) {
+  const lk_resize *self = all->self;
+  const lk_resize_side *x = &self->x;
+  const float *from = (const float *)(const void *)row;
+  if (self->from_type != LK_F32) {
+    const int64_t before = of->first * self->inner;
+    lk_resize_widen(&self->in, row + before * self->in.size, of->count * self->inner, all->widened);
+    /* indices count from the first pixel of the row */
+    from = (const float *)((uintptr_t)all->widened - (uintptr_t)before * sizeof *from);
+  }
+  if (self->inner > 1) {
+    sum_pixels(all, from, first, count, to);
+    return;
+  }
+  const lk_resize_f32_taps taps = {indices_of(all->table, x) + first,
+                                   weights_of(all->table, x) + first, x->taps, x->out};
+  self->loops->line(from, &taps, count, to);
+}
+
+static void interpolate_f32(lines *all, const char *row, float *to) {
+  const lk_resize *self = all->self;
+  if (self->x.taps == 0) {
+    const char *from = row + all->first * self->in.size;
+    if (self->from_type == LK_F32) {
+      memcpy(to, from, (size_t)(all->count * self->in.size));
+    } else {
+      lk_resize_widen(&self->in, from, all->count, to);
+    }
+    return;
+  }
+  if (fits(self, &all->made_of)) {
+    interpolate_part(all, row, all->first, all->count, &all->made_of, to);
+    return;
+  }
+  /* it shrinks a lot: fewer elements at a time, or taps that are too far apart for that */
+  for (int64_t i = 0, n; i < all->count; i += n) {
+    n = all->count - i;
+    span of = span_of(self, all->table, all->first + i, n);
+    for (; n > 1 && !fits(self, &of); of = span_of(self, all->table, all->first + i, n)) n /= 2;
+    if (fits(self, &of)) {
+      interpolate_part(all, row, all->first + i, n, &of, to + i);
+      continue;
+    }
+    const lk_resize_types_line sums = {.from = row,
+                                       .indices = indices_of(all->table, &self->x),
+                                       .weights = weights_of(all->table, &self->x),
+                                       .taps = self->x.taps,
+                                       .step = self->x.out,
+                                       .inner = self->inner,
+                                       .first = all->first + i,
+                                       .count = n};
+    lk_resize_types_sum(self->from_type, &sums, to + i);
+  }
+}
+
+static void interpolate(lines *all, int64_t row, void *to) {
+  const lk_resize *self = all->self;
+  const lk_resize_side *x = &self->x;
+  const char *from = all->from + row * x->in * self->inner * self->in.size;
+  if (!self->wide) {
+    interpolate_f32(all, from, to);
     return;
   }
   const lk_resize_types_line sums = {.from = from,
@@ -199,6 +341,8 @@ static void do_lines(const lk_resize *self, void *const *pointers, int64_t outer
   all.table = pointers[1];
   all.first = first;
   all.count = lk_min(self->columns, width - first);
+  const bool is_widened = !self->wide && self->from_type != LK_F32 && of_x->taps > 0;
+  all.made_of = is_widened ? span_of(self, all.table, first, all.count) : (span){0, 0};
   for (int i = 0; i < LINES; i++) all.kept[i] = -1;
   char *to = (char *)pointers[2] + (size_t)((outer * of_y->out + y) * width + first) * to_size;
   const int64_t end = lk_min(y + self->rows, of_y->out);
@@ -211,7 +355,12 @@ static void do_lines(const lk_resize *self, void *const *pointers, int64_t outer
     } else {
       blend_f32(&all, y, row);
     }
-    if (narrows) lk_resize_types_narrow(self->to_type, row, to, all.count);
+    if (!narrows) continue;
+    if (self->wide) {
+      lk_resize_types_narrow(self->to_type, row, to, all.count);
+    } else {
+      lk_resize_narrow(&self->out, row, all.count, to);
+    }
   }
 }
 
@@ -221,7 +370,7 @@ static void do_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_resize *self = loop->params;
   void (*do_turn)(const lk_resize *, void *const *, int64_t, int64_t, int64_t) =
-      self->is_small       ? do_small
+      self->is_small       ? (self->is_f32 ? do_small : do_small_widened)
       : is_by_pixels(self) ? do_pixels
                            : do_lines;
   for (int64_t turn = begin; turn < end; turn++) {

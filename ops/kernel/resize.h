@@ -10,6 +10,7 @@
 
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/resize_loops.h"
+#include "ops/kernel/resize_types.h"
 
 /* One side of the plane. Without taps it stays as it is. */
 typedef struct lk_resize_side {
@@ -25,9 +26,10 @@ typedef struct lk_resize {
   lk_resize_side y, x;
   /* ---- by lk_resize_plan ---- */
   const lk_resize_loops *loops;
-  bool is_f32;           /* on both sides */
-  bool is_small;         /* a turn is a plane of single elements, which stays in the caches */
-  int64_t rows, columns; /* of a turn; columns are pixels, or elements of a line */
+  lk_resize_moves in, out; /* of types that are computed in f32 */
+  bool is_f32;             /* on both sides */
+  bool is_small;           /* a turn is a plane of single elements, which stays in the caches */
+  int64_t rows, columns;   /* of a turn; columns are pixels, or elements of a line */
   int64_t row_turns, column_turns;
 } lk_resize;
 

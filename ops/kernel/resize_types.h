@@ -1,8 +1,8 @@
 /* Elements of any type as the numbers that interpolation computes with, and back. */
 #pragma once
 
-#include <latchkey/base.h>
-#include <stdint.h>
+#include "ops/kernel/element_ops.h"
+#include "ops/kernel/isa.h"
 
 /* What elements are computed in: f32 where it holds them exactly, f64 for wider ones;
  * LK_DTYPE_NONE for those that cannot be interpolated. */
@@ -26,3 +26,17 @@ void lk_resize_types_narrow(uint32_t dtype, const void *from, void *to, int64_t 
 
 /* Bytes of `value` as an element, in the same way. */
 void lk_resize_element(uint32_t dtype, double value, uint8_t bytes[8]);
+
+/* Loops that bring elements to f32, and back as lk_resize_types_narrow does, one after the other,
+ * for types that lk_resize_wide gives LK_F32 for. None for f32 itself. */
+enum { LK_RESIZE_WIDENS = 2, LK_RESIZE_NARROWS = 4 };
+typedef struct lk_resize_moves {
+  lk_element_fn *widen[LK_RESIZE_WIDENS], *narrow[LK_RESIZE_NARROWS];
+  int64_t size;    /* bytes of an element */
+  float low, high; /* what integers are held between */
+} lk_resize_moves;
+
+void lk_resize_moves_plan(lk_resize_moves *self, uint32_t dtype, lk_isa isa);
+void lk_resize_widen(const lk_resize_moves *self, const void *from, int64_t count, float *to);
+/* `from` is written over on the way. */
+void lk_resize_narrow(const lk_resize_moves *self, float *from, int64_t count, void *to);
