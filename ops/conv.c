@@ -11,6 +11,7 @@
 #include "ops/plan/fused_activation.h"
 #include "ops/plan/integer_steps.h"
 #include "ops/plan/pattern.h"
+#include "ops/plan/plane_products.h"
 #include "ops/plan/product_steps.h"
 #include "ops/plan/quantized_steps.h"
 #include "ops/plan/window.h"
@@ -221,6 +222,12 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   if (params->is_transposed) LK_RETURN_NOT_OK(check_phases(&conv, error));
   if (lk_depthwise_takes(&conv, lk_isa_get())) {
     return lk_plan_depthwise(planner, &conv, params->is_transposed, error);
+  }
+  if (params->is_transposed && lk_plane_product_takes_transposed(planner, &conv)) {
+    return lk_plan_plane_product_transposed(planner, &conv, error);
+  }
+  if (!params->is_transposed && lk_plane_product_takes(planner, &conv)) {
+    return lk_plan_plane_product(planner, &conv, error);
   }
   return (params->is_transposed ? lk_plan_conv_transposed : lk_plan_conv)(planner, &conv, error);
 }

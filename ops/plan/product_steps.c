@@ -223,15 +223,14 @@ static lk_status plan_depthwise_planes(lk_planner *planner, const lk_conv_shape 
   return emit(planner, &step, &kernel, error);
 }
 
-/* Without a wish, the next operator is as likely to want channels last. */
-static bool wants_planes(lk_planner *planner) {
+bool lk_conv_wants_planes(lk_planner *planner) {
   return planner->inputs[0].desc.layout == LK_LAYOUT_PLAIN &&
          lk_planner_wish(planner, 0, LK_LAYOUT_CHANNELS_LAST) == LK_LAYOUT_PLAIN;
 }
 
 lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, bool is_transposed,
                             lk_error *error) {
-  if (!is_transposed && wants_planes(planner) && lk_depthwise_planes_takes(shape)) {
+  if (!is_transposed && lk_conv_wants_planes(planner) && lk_depthwise_planes_takes(shape)) {
     return plan_depthwise_planes(planner, shape, error);
   }
   const lk_product_output output = depthwise_output(shape);
