@@ -12,6 +12,7 @@ enum {
   /* What a block's registers may take of the L1 cache, which inputs and outputs pass through too */
   REGISTER_BYTES = 8 * 1024,
   MOST_ELEMENTS = 2048, /* of a register in a block: more do not make the calls any rarer */
+  MOST_BYTES = 4 * MOST_ELEMENTS, /* of an operand of one or two bytes, which is read as quickly */
   LEAST_ELEMENTS = 64,
   WITHOUT_REGISTERS = 16384, /* elements of a block: a tile's worth of work */
   /* What takes so many bytes comes from memory: there a block is small, so that the processor reads
@@ -40,8 +41,8 @@ static void place_registers(lk_element *self, int64_t elements, int64_t rows) {
   self->memory = at;
 }
 
-/* How many elements a block may have for the sake of its registers. */
-static int64_t block_elements(const lk_element *self) {
+/* How many elements a block may have for the sake of its registers, at most `most`. */
+static int64_t block_elements(const lk_element *self, int64_t most) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < self->n_registers; i++) {
     const lk_element_register *r = LK_ELEMENT_REGISTER_OF(self, i);
@@ -49,9 +50,7 @@ static int64_t block_elements(const lk_element *self) {
   }
   if (bytes == 0) return WITHOUT_REGISTERS;
   const int64_t elements = REGISTER_BYTES / bytes / LEAST_ELEMENTS * LEAST_ELEMENTS;
-  return elements < LEAST_ELEMENTS  ? LEAST_ELEMENTS
-         : elements > MOST_ELEMENTS ? MOST_ELEMENTS
-                                    : elements;
+  return elements < LEAST_ELEMENTS ? LEAST_ELEMENTS : elements > most ? most : elements;
 }
 
 /* Whether more than one loop runs over a block. */
@@ -65,7 +64,12 @@ static bool is_chain(const lk_element *self) {
 static void choose_block(const lk_element *self, const lk_element_lie *lies, int64_t bytes,
                          int64_t *out_elements, int64_t *out_rows) {
   const uint32_t n_operands = (uint32_t)self->n_inputs + self->n_outputs;
-  *out_elements = block_elements(self);
+  int64_t size = 1; /* of the largest element; as if that had 4 bytes at most */
+  for (uint32_t k = 0; k < n_operands; k++) {
+    const int64_t stride = lies[k].level == LK_ELEMENT_EACH ? lies[k].stride : 1;
+    size = lk_max(size, stride == 1 || stride == 2 ? stride : 4);
+  }
+  *out_elements = block_elements(self, MOST_BYTES / size);
   *out_rows = 1;
   for (uint32_t k = 0; k < n_operands; k++) {
     if (lies[k].is_along_columns) *out_rows = ALONG_COLUMNS;
@@ -226,7 +230,7 @@ lk_status lk_element_plan_tile(const lk_element_program *program, const uint8_t 
     lies[k] = (lk_element_lie){.stride = operand_bytes(program, k), .level = (uint8_t)level};
   }
   LK_RETURN_NOT_OK(lk_element_compile(program, lies, out, error));
-  out->block_cols = (int32_t)block_elements(out);
+  out->block_cols = (int32_t)block_elements(out, MOST_ELEMENTS);
   out->block_rows = TILE_ROWS;
   place_registers(out, out->block_cols, out->block_rows);
   int64_t *bytes = words_of(out);

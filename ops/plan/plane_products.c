@@ -9,7 +9,10 @@
 
 enum {
   MOST_CHANNELS = 4, /* of a transposed convolution: more fill the columns of a tile */
-  MOST_ROWS = 256    /* of its product, which is as large as that many planes of the input */
+  MOST_ROWS = 256,   /* of its product, which is as large as that many planes of the input */
+  /* Operations for each element that is not brought to channels-last and back: with more, packed
+   * weights and tiles of channels gain more than that costs. */
+  MOST_OPERATIONS = 48
 };
 
 /* ---- when ---- */
@@ -24,7 +27,8 @@ static bool wants_planes(lk_planner *planner) {
 }
 
 bool lk_plane_product_takes(lk_planner *planner, const lk_conv_shape *shape) {
-  bool keeps = lk_conv_positions(shape) == 1;
+  const int64_t in = shape->in_channels, out = shape->out_channels;
+  bool keeps = lk_conv_positions(shape) == 1 && in * out <= MOST_OPERATIONS * (in + out);
   for (int d = 0; d < LK_CONV_DIMS; d++) {
     keeps = keeps && shape->stride[d] == 1 && shape->pad[d] == 0 && shape->out[d] == shape->in[d];
   }
