@@ -74,13 +74,17 @@ static bool find_pair(const lk_roi_align *self, const extent *e, uint32_t d, int
 }
 
 static void add_sample(const lk_roi_align *self, const pair *y, const pair *x, samples *to) {
-  const int64_t width = self->image[1];
+  const int64_t top = y->low * self->image[1], bottom = y->high * self->image[1];
+  const double above = 1 - y->weight, before = 1 - x->weight;
   sample *s = &to->inside[to->count++];
-  *s = (sample){{y->low * width + x->low, y->low * width + x->high, y->high * width + x->low,
-                 y->high * width + x->high},
-                {(1 - y->weight) * (1 - x->weight), (1 - y->weight) * x->weight,
-                 y->weight * (1 - x->weight), y->weight * x->weight},
-                {0}};
+  s->index[0] = top + x->low;
+  s->index[1] = top + x->high;
+  s->index[2] = bottom + x->low;
+  s->index[3] = bottom + x->high;
+  s->weight[0] = above * before;
+  s->weight[1] = above * x->weight;
+  s->weight[2] = y->weight * before;
+  s->weight[3] = y->weight * x->weight;
   for (int k = 0; k < 4; k++) s->narrow[k] = (float)s->weight[k];
 }
 
