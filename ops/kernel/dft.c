@@ -184,8 +184,8 @@ static number *transform(int64_t length, const number *roots, number *line, numb
 
 /* ---- transforms as convolutions ---- */
 
-/* 2 j k = j^2 + k^2 - (k - j)^2, so that number k of a transform is a factor of k times the sum over
- * j of number j, times the factor of j, over the factor of k - j. */
+/* 2 j k = j^2 + k^2 - (k - j)^2, so that number k of a transform is a factor of k times the sum
+ * over j of number j, times the factor of j, over the factor of k - j. */
 typedef struct chirp {
   int64_t length, padded;
   const number *roots, *factors, *filter; /* of `padded`; of `length`; a transform of `padded` */

@@ -18,9 +18,11 @@
 
 #include "ops/kernel/element_loops.inc"
 #include "ops/kernel/element_plain.inc"
+
 #include "ops/kernel/element_division.inc"
 #include "ops/kernel/element_narrow.inc"
 #include "ops/kernel/element_wide.inc"
+
 #include "ops/kernel/element_table.inc"
 
 #include "ops/kernel/vec_end.h"

@@ -2,6 +2,7 @@
 #include "ops/kernel/element_narrow.h"
 
 #include "base/tensor.h"
+#include "ops/kernel/element.h"
 
 static uint32_t narrow_of(uint32_t dtype) {
   switch (dtype) {

@@ -1,7 +1,8 @@
 /* Which element programs need no wider type than that of their operands: a part of planning. */
 #pragma once
 
-#include "ops/kernel/element_compile.h"
+#include "ops/kernel/element_lie.h"
+#include "ops/kernel/element_program.h"
 
 /* The lk_element_narrow of a program that is computed in a narrow type, with the same results as in
  * its class: all operands have it, or are logical values, and lie side by side, and every step has

@@ -11,8 +11,9 @@
 bool lk_plane_product_takes(lk_planner *planner, const lk_conv_shape *shape);
 bool lk_plane_product_takes_transposed(lk_planner *planner, const lk_conv_shape *shape);
 
-/* Output 0 as lk_plan_conv and lk_plan_conv_transposed have it, plain: the product, for a transposed
- * convolution its windows added up, then bias and post-ops in one pass where there are any. */
+/* Output 0 as lk_plan_conv and lk_plan_conv_transposed have it, plain: the product, for a
+ * transposed convolution its windows added up, then bias and post-ops in one pass where there are
+ * any. */
 lk_status lk_plan_plane_product(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
 lk_status lk_plan_plane_product_transposed(lk_planner *planner, const lk_conv_shape *shape,
                                            lk_error *error);

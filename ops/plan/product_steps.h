@@ -19,8 +19,8 @@ lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shap
 /* Either, of groups that lk_depthwise_takes. */
 lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, bool is_transposed,
                             lk_error *error);
-/* Whether input 0 is plain and output 0 is wanted so. Without a wish, the next operator is as likely
- * to want channels last. */
+/* Whether input 0 is plain and output 0 is wanted so. Without a wish, the next operator is as
+ * likely to want channels last. */
 bool lk_conv_wants_planes(lk_planner *planner);
 /* The step of lk_plan_conv or, of an ordinary convolution, lk_plan_depthwise, for other sizes: the
  * same groups, channels and kernel. False: it is another step. */

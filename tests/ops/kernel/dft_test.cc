@@ -1,5 +1,5 @@
-// What discrete Fourier transforms cost, and long ones beside sums; tests/rows compares the operators
-// with other implementations.
+// What discrete Fourier transforms cost, and long ones beside sums; tests/rows compares the
+// operators with other implementations.
 #include <cmath>
 #include <complex>
 #include <vector>

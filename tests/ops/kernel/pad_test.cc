@@ -1,5 +1,6 @@
-// Pads against plain loops over every place: modes, sizes of elements, merged dimensions, crops, rows
-// of one run and of many, and any number of threads. tests/rows compares the operators with numpy.
+// Pads against plain loops over every place: modes, sizes of elements, merged dimensions, crops,
+// rows of one run and of many, and any number of threads. tests/rows compares the operators with
+// numpy.
 #include <cstring>
 #include <random>
 #include <string>

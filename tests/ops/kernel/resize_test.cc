@@ -157,8 +157,8 @@ std::vector<char> run_of_type(const Case &made, const std::vector<char> &from, u
   return to;
 }
 
-// How far a result may be from the true sum of numbers up to `size`. Integers are rounded, and those
-// of up to 16 bits are sums in f32.
+// How far a result may be from the true sum of numbers up to `size`. Integers are rounded, and
+// those of up to 16 bits are sums in f32.
 double allowed_of(uint32_t dtype, double expected, double size) {
   switch (dtype) {
   case LK_F16:
