@@ -82,7 +82,9 @@ static number root_of(int64_t k, int64_t n, double sign) {
   /* angles up to half a turn are nearer to what they stand for */
   const bool is_behind = k > n - k;
   const double angle = TURN * ((double)(is_behind ? n - k : k) / (double)n);
-  return (number){cos(angle), (is_behind ? -sign : sign) * sin(angle)};
+  double sine, cosine;
+  sincos(angle, &sine, &cosine);
+  return (number){cosine, (is_behind ? -sign : sign) * sine};
 }
 
 /* The roots of 1: what all lines are multiplied by. */
@@ -138,6 +140,32 @@ static void four(const stage *self, const number *from, number *to) {
   }
 }
 
+/* A small odd factor, whose numbers and roots stay in registers. */
+#define BY_FACTOR(r)                                                                               \
+  static void by_##r(const stage *self, const number *from, number *to) {                          \
+    int64_t done = 0;                                                                              \
+    const int64_t s = self->step, m = self->rest, next = self->length / (r);                       \
+    number turns[r], roots[r], x[r];                                                               \
+    for (int j = 0; j < (r); j++) turns[j] = self->roots[j * next];                                \
+    for (int64_t p = 0; p < m; p++) {                                                              \
+      for (int j = 0; j < (r); j++) roots[j] = self->roots[p * j * s];                             \
+      for (int64_t q = 0; q < s; q++) {                                                            \
+        if (lk_look_more(&done, r, LK_LOOK_EACH)) return;                                          \
+        for (int j = 0; j < (r); j++) x[j] = from[q + s * (p + m * j)];                            \
+        _Pragma("GCC unroll 8") for (int k = 0; k < (r); k++) {                                    \
+          number sum = x[0];                                                                       \
+          _Pragma("GCC unroll 8") for (int j = 1; j < (r); j++) {                                  \
+            sum = plus(sum, times(x[j], turns[j * k % (r)]));                                      \
+          }                                                                                        \
+          to[q + s * ((r)*p + k)] = times(sum, roots[k]);                                          \
+        }                                                                                          \
+      }                                                                                            \
+    }                                                                                              \
+  }
+BY_FACTOR(3)
+BY_FACTOR(5)
+BY_FACTOR(7)
+
 static void any(const stage *self, const number *from, number *to) {
   int64_t done = 0;
   const int64_t s = self->step, m = self->rest, r = self->factor, next = self->length / r;
@@ -167,13 +195,32 @@ double lk_dft_operations(const lk_dft *self) {
   return of_number * (double)length * (double)lines_of(self) * (padded > 0 ? 2 : 1);
 }
 
+typedef void stage_fn(const stage *self, const number *from, number *to);
+
+static stage_fn *stage_for(int64_t factor) {
+  switch (factor) {
+  case 2:
+    return two;
+  case 3:
+    return by_3;
+  case 4:
+    return four;
+  case 5:
+    return by_5;
+  case 7:
+    return by_7;
+  default:
+    return any;
+  }
+}
+
 /* Where the result lies: one of the two. */
 static number *transform(int64_t length, const number *roots, number *line, number *other) {
   stage next = {.rest = length, .step = 1, .length = length, .roots = roots};
   while (next.rest > 1) {
     next.factor = factor_of(next.rest);
     next.rest /= next.factor;
-    (next.factor == 2 ? two : next.factor == 4 ? four : any)(&next, line, other);
+    stage_for(next.factor)(&next, line, other);
     next.step *= next.factor;
     number *const kept = line;
     line = other;
@@ -263,18 +310,31 @@ static number *transform_by_chirp(const chirp *self, number *line, number *other
 
 /* ---- lines ---- */
 
-static double read_at(const lk_dft *self, const void *memory, int64_t at) {
-  return self->is_f64 ? ((const double *)memory)[at] : (double)((const float *)memory)[at];
-}
+#define MOVES(name, type)                                                                          \
+  static void load_##name(const lk_dft *self, void *const *pointers, int64_t at, number *line) {   \
+    const type *from = pointers[0], *window = self->has_window ? pointers[3] : NULL;               \
+    const bool is_complex = self->is_complex;                                                      \
+    const int64_t given = self->given, along = self->from.along;                                   \
+    for (int64_t i = 0; i < given && !lk_look_after(i, LK_LOOK_EACH); i++, at += along) {          \
+      const double factor = window != NULL ? (double)window[i] : 1;                                \
+      line[i].real = factor * (double)from[at];                                                    \
+      line[i].imaginary = is_complex ? factor * (double)from[at + 1] : 0;                          \
+    }                                                                                              \
+  }                                                                                                \
+  static void store_##name(const lk_dft *self, const number *line, void *memory, int64_t at) {     \
+    type *to = memory;                                                                             \
+    const bool is_real = self->is_real;                                                            \
+    const int64_t wanted = self->wanted, along = self->to.along;                                   \
+    for (int64_t i = 0; i < wanted && !lk_look_after(i, LK_LOOK_EACH); i++, at += along) {         \
+      to[at] = (type)line[i].real;                                                                 \
+      if (!is_real) to[at + 1] = (type)line[i].imaginary;                                          \
+    }                                                                                              \
+  }
+MOVES(f32, float)
+MOVES(f64, double)
 
 static void load(const lk_dft *self, void *const *pointers, int64_t at, number *line) {
-  const void *window = self->has_window ? pointers[3] : NULL;
-  for (int64_t i = 0; i < self->given && !lk_look_after(i, LK_LOOK_EACH);
-       i++, at += self->from.along) {
-    const double factor = window != NULL ? read_at(self, window, i) : 1;
-    line[i].real = factor * read_at(self, pointers[0], at);
-    line[i].imaginary = self->is_complex ? factor * read_at(self, pointers[0], at + 1) : 0;
-  }
+  (self->is_f64 ? load_f64 : load_f32)(self, pointers, at, line);
   const int64_t left = self->length - self->given;
   if (left > 0) lk_fill_long(line + self->given, 0, (size_t)left * sizeof *line);
   if (!self->is_mirrored) return;
@@ -285,21 +345,13 @@ static void load(const lk_dft *self, void *const *pointers, int64_t at, number *
   }
 }
 
-static void store_at(const lk_dft *self, void *memory, int64_t at, double value) {
-  if (self->is_f64) {
-    ((double *)memory)[at] = value;
-  } else {
-    ((float *)memory)[at] = (float)value;
+static void store(const lk_dft *self, number *line, void *memory, int64_t at) {
+  const double divisor = (double)self->length;
+  const int64_t divided = self->is_inverse ? self->wanted : 0;
+  for (int64_t i = 0; i < divided && !lk_look_after(i, LK_LOOK_EACH); i++) {
+    line[i] = (number){line[i].real / divisor, line[i].imaginary / divisor};
   }
-}
-
-static void store(const lk_dft *self, const number *line, void *memory, int64_t at) {
-  const double divisor = self->is_inverse ? (double)self->length : 1;
-  for (int64_t i = 0; i < self->wanted && !lk_look_after(i, LK_LOOK_EACH);
-       i++, at += self->to.along) {
-    store_at(self, memory, at, line[i].real / divisor);
-    if (!self->is_real) store_at(self, memory, at + 1, line[i].imaginary / divisor);
-  }
+  (self->is_f64 ? store_f64 : store_f32)(self, line, memory, at);
 }
 
 static int64_t place_of(const lk_dft *self, const lk_dft_steps *steps, int64_t index) {
@@ -321,7 +373,7 @@ static void do_groups(const void *arg, int64_t begin, int64_t end) {
     for (int64_t i = group * each; i < lk_min(lines, (group + 1) * each); i++) {
       if (lk_team_is_stopped()) return;
       load(self, loop->pointers, place_of(self, &self->from, i), line);
-      const number *result =
+      number *result =
           padded > 0 ? transform_by_chirp(&all, line, other) : transform(n, roots, line, other);
       store(self, result, loop->pointers[1], place_of(self, &self->to, i));
     }

@@ -32,8 +32,7 @@ static bool stays_in_cache(const lk_resize *self) {
 /* Elements of a line: where an image shrinks, so few that what they are made of fits. */
 static int64_t columns_of_lines(const lk_resize *self) {
   if (self->is_f32 || self->wide || self->x.taps == 0 || self->x.in <= self->x.out) return LINE;
-  const int64_t fitting =
-      (int64_t)((double)(WIDENED - WIDENED / 8) * (double)self->x.out / (double)self->x.in);
+  const int64_t fitting = (int64_t)(0.875 * WIDENED * (double)self->x.out / (double)self->x.in);
   return lk_max(16, lk_min(fitting, LINE));
 }
 
