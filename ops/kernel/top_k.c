@@ -213,6 +213,7 @@ static bool choose(const axis_line *line, char *values, int64_t *indices) {
   const lk_top_k *self = line->self;
   const int64_t k = self->k, step = self->inner, count = self->count;
   const bool has_pairs = lk_dtype_size(self->dtype) == sizeof(uint64_t), is_near = k <= PIECE;
+  if (k < 1) return true;
   if (k == 1 && step == 1 && lk_element_is_of_class(self->dtype) && choose_one(line, indices)) {
     return !lk_team_is_stopped();
   }
@@ -222,13 +223,15 @@ static bool choose(const axis_line *line, char *values, int64_t *indices) {
   const void *best = has_pairs ? (const void *)&pairs : &ranks;
   const class_loops loops = loops_of(self->dtype);
   const uint64_t turn = !self->smallest ? 0 : has_pairs ? UINT64_MAX : UINT32_MAX;
-  for (int64_t first = 0, n; first < count; first += n) {
-    n = lk_min(PIECE, (first < k ? k : count) - first);
+  int64_t first = 0;
+  do { /* there are k at least */
+    const int64_t n = lk_min(PIECE, (first < k ? k : count) - first);
     const void *from = take(line, first, n, piece);
     (first < k ? loops.fill : loops.improve)(best, from, first, n, turn);
-    if (first + n == k) make(&ranks, &pairs, has_pairs);
-    if (first + n < count && lk_team_is_stopped()) return false;
-  }
+    first += n;
+    if (first == k) make(&ranks, &pairs, has_pairs);
+    if (first < count && lk_team_is_stopped()) return false;
+  } while (first < count);
   if (has_pairs) {
     sort_pairs(&pairs, indices, step);
   } else {

@@ -79,7 +79,7 @@ CASES = {
     "range to no number": folded("Range", 0.0, float("nan"), 1.0, dtypes=(F32,) * 3, memory=None,
                                  words=("bad_node", "nan")),
     "range of tiny steps": folded("Range", 0.0, 1e30, 1e-30, dtypes=(F32,) * 3, memory=None,
-                                  words=("bad_node", "steps")),
+                                  words=("bad_node", "fewer than 2^62")),
     "range of steps of 0": folded("Range", 0, 10, 0, words=("bad_node", "must not be 0")),
     "pad": folded("Pad", [1.0], [0, 1 << 28], dtypes=(F32,), words=LIMIT),
     "one-hot": folded("OneHot", [1], [1 << 28], [0.0, 1.0], dtypes=(I64, I64, F32), words=LIMIT),

@@ -152,7 +152,8 @@ def test_wrong_options(relu, monkeypatch):
         latchkey.Session(relu, context=latchkey.Context(), threads=1)
     with fails(KeyError, "LK_NOT_FOUND", "disable pass 'fuse'", "no pass of that name"):
         latchkey.Session(relu, disabled_passes=["fuse"])
-    with fails(KeyError, "LK_NOT_FOUND", "no input has it", "'row'", "the free dimensions are: rows"):
+    with fails(KeyError, "LK_NOT_FOUND", "no input has it", "'row'",
+               "the free dimensions are: rows"):
         latchkey.Session(relu, fixed_dims={"row": 1})
     with pytest.raises(ValueError, match="'rows'.* is -1"):
         latchkey.Session(relu, fixed_dims={"rows": -1})

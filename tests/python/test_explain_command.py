@@ -163,7 +163,7 @@ def test_bad_inputs_are_refused(model, tmp_path):
     assert "'0', 1 to 1024 is needed" in fails(2, model, "-t", "0")
     assert "'lots', a number of bytes" in fails(2, model, "--memory", "lots")
     assert "--frobnicate" in fails(2, model, "--frobnicate")
-    for number, (text, why) in enumerate([("{", "no JSON"), ("[]", "no statistics"),
+    for number, (text, why) in enumerate([("{", "not JSON"), ("[]", "no statistics"),
                                           ('{"schema": "other-1"}', "no statistics"),
                                           ('{"schema": "latchkey-statistics-1"}', "'context'"),
                                           ('{"schema": "latchkey-statistics-1", "context": 3, '
