@@ -4,10 +4,12 @@
  *   -DTHREADS=2 -DKEYS=2 -DASKS=2 | -DTHREADS=3 -DKEYS=2 -DDOWNWARDS -DWILLING |
  *   -DTHREADS=3 -DKEYS=2 -DRING -DWILLING | -DTHREADS=3 -DKEYS=3 -DRING -DWILLING |
  *   -DTHREADS=2 -DKEYS=1 -DASKS=2 -DDROPS=2 | -DTHREADS=3 -DKEYS=1 -DDROPS=1 |
- *   -DTHREADS=2 -DKEYS=2 -DDROPS=1 -DDOWNWARDS -DWILLING
+ *   -DTHREADS=2 -DKEYS=2 -DDROPS=1 -DDOWNWARDS -DWILLING |
+ *   -DTHREADS=3 -DKEYS=1 -DSTOPS=2 | -DTHREADS=2 -DKEYS=2 -DSTOPS=1
  *
  * Models:
- *   keys/cache/shared_mode.c  lk_shared_mode_get, find_entry, fly, link_into_room
+ *   keys/cache/shared_mode.c  lk_shared_mode_get, was_stopped, find_entry, fly,
+ *                             link_into_room
  *   keys/cache/flight.c       lk_flight_wait, begin_waiting, end_waiting, lk_flight_publish,
  *                             lk_flight_finish, release
  *   keys/cache/build.c        lk_build_check
@@ -17,14 +19,15 @@
  * fails, whatever it got; a new entry may be kept at once, or be there for all who ask while its
  * builder makes room, and then be kept or not. WILLING: builds do not fail by themselves, and all
  * is kept. DOWNWARDS: a build asks for smaller keys only, so that there is no circle. DROPS: one
- * more thread drops keys so often. RING: each thread asks for a key of its own, and a build always
- * for the next thread's.
+ * more thread drops keys so often. STOPS: so many builds are cancelled, each by the thread that
+ * builds; a thread that waited for it asks again. RING: each thread asks for a key of its own, and
+ * a build always for the next thread's.
  *
  * Shown: at no time two builds of one key, nor one of a key for which room is made; a key that is
  * kept is built once; who waits gets the builder's value, with a reference, or its error, before
- * room is made; no deadlock, whatever asks for what; no LK_CYCLE where there is no circle; flights
- * and entries are freed once, and not touched after that; who asks after a drop gets no value whose
- * build began before.
+ * room is made, but never that the builder was cancelled; no deadlock, whatever asks for what; no
+ * LK_CYCLE where there is no circle; flights and entries are freed once, and not touched after that;
+ * who asks after a drop gets no value whose build began before.
  *
  * Left out: fronts and eviction (front.pml), memory that fails. Each key has a shard of its own:
  * two keys in one shard share its lock, of which a thread never holds two. From taking the shard,
@@ -44,7 +47,7 @@
 #define ENTRIES (THREADS * KEYS)
 
 typedef flight_type {
-  bool alive, done, failed, dropped;
+  bool alive, done, failed, stopped, dropped;
   byte since; /* drops of the key before the build began */
   byte builder, users, value;
   cond finished
@@ -62,6 +65,9 @@ byte waits_for[THREADS];
 byte n_building[KEYS];
 bool was_kept[KEYS], is_making_room[KEYS];
 byte n_drops[KEYS];
+#ifdef STOPS
+byte n_stops;
+#endif
 
 inline free_flight(f) {
   d_step {
@@ -69,6 +75,7 @@ inline free_flight(f) {
     flights[f].alive = false;
     flights[f].done = false;
     flights[f].failed = false;
+    flights[f].stopped = false;
     flights[f].dropped = false;
     flights[f].value = NONE;
     flights[f].finished.woken = 0
@@ -134,7 +141,7 @@ proctype asker(byte self) {
   byte next = NO_FLIGHT, entry = NONE;
   byte stack[KEYS]; /* what this thread builds, outermost first */
   byte flying[KEYS];
-  bool circle, failed, makes_room;
+  bool circle, failed, stopped, makes_room;
 
 next_key:
   if
@@ -275,6 +282,9 @@ built:
 #ifdef WILLING
   :: failed /* what it asked for was an error */
 #endif
+#ifdef STOPS
+  :: d_step { n_stops < STOPS -> n_stops++; failed = true; stopped = true }
+#endif
   fi;
   /* the end of fly */
   atomic {
@@ -298,6 +308,8 @@ built:
     :: failed || flights[f].dropped
     fi;
     flights[f].failed = failed; /* lk_flight_publish */
+    flights[f].stopped = stopped;
+    stopped = false;
     flights[f].value = entry;
     if
 #ifndef BROKEN_NO_REFERENCES_FOR_WAITERS
@@ -365,6 +377,7 @@ wait:
     od;
     entry = flights[f].value;
     failed = flights[f].failed;
+    stopped = flights[f].stopped;
     assert(failed == (entry == NONE));
 #ifdef BROKEN_LEFT_BEFORE_WAIT_END
     leave(f, key);
@@ -374,10 +387,17 @@ wait:
     waits_for[self] = NO_FLIGHT; /* end_waiting */
     leave(f, key);
 #endif
-    f = 0
+    f = 0;
+    if
+#ifndef BROKEN_STOP_IS_TOLD
+    :: stopped -> stopped = false; goto ask
+#endif
+    :: else
+    fi
   };
 
 answered:
+  assert(!stopped);
   assert(failed || (entries[entry].alive && entries[entry].refs > 0));
   assert(failed || depth > 0 || entries[entry].since >= asked_at);
   /* used, and released */
