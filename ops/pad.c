@@ -293,12 +293,15 @@ static lk_status plan_tile(lk_planner *planner, lk_error *error) {
   lk_pad pad = *found;
   lk_operand from, to;
   lk_copy copy;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, DATA, layout, &from, error));
-  order(&pad, &from.desc, found);
-  pad.element = lk_dtype_size(from.desc.dtype);
-  if (lk_elements(&planner->outputs[0]) == 0 || !tile_by_copy(&pad, &copy)) {
+  lk_tensor_desc desc = planner->inputs[DATA].desc;
+  desc.layout = layout;
+  order(&pad, &desc, found);
+  pad.element = lk_dtype_size(desc.dtype);
+  const int64_t count = lk_elements(&planner->outputs[0]);
+  if (count == 0 || count == lk_elements(&desc) || !tile_by_copy(&pad, &copy)) {
     return plan_whole(planner, error);
   }
+  LK_RETURN_NOT_OK(lk_planner_input(planner, DATA, layout, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   return lk_planner_copy(planner, &copy, &from, &to, error);
 }

@@ -112,7 +112,7 @@ lk_status lk_shared_mode_get(lk_thread_table *front, lk_quota *quota, const lk_k
     lk_ref *result = NULL;
     lk_count(cache, quota, kind, LK_EVENT_WAIT, 0, looked);
     const lk_status status = lk_flight_wait(cache, flight, key, &result, error); /* unlocks */
-    if (was_stopped(status)) {
+    if (was_stopped(status)) { /* asks again, which is counted again */
       return lk_shared_mode_get(front, quota, key, build, arg, out_ref, looked, error);
     }
     LK_RETURN_NOT_OK(status);

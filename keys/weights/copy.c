@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/readable.h"
 #include "base/status.h"
+#include "base/team/look.h"
 
 void lk_copy_destroy(const lk_allocator *allocator, lk_packed *copy) {
   if (copy == NULL) return;
@@ -178,9 +179,10 @@ static lk_status unpack(lk_content *content, lk_packed *copy, lk_reading *readin
   copy->refs++;
   pthread_mutex_unlock(&weights->mutex);
   void *plain = lk_alloc_aligned(&weights->allocator, content->bytes, LK_DATA_ALIGNMENT);
-  const lk_status status = plain != NULL
-                               ? copy->packer.unpack(copy->packer.params, copy->data, plain, error)
-                               : lk_fail_memory(error, "unpacked weights", content->bytes);
+  lk_status status = plain != NULL
+                         ? copy->packer.unpack(copy->packer.params, copy->data, plain, error)
+                         : lk_fail_memory(error, "unpacked weights", content->bytes);
+  if (status == LK_OK) status = lk_look_check("unpack weights", error); /* what stops leaves gaps */
   pthread_mutex_lock(&weights->mutex);
   copy->refs--;
   if (status != LK_OK) {

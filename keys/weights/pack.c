@@ -51,8 +51,8 @@ static lk_status make_and_fill(lk_content *content, const lk_weights_layout *lay
     status = lk_look_copy(copy->block, reading.bytes, bytes, error);
   } else {
     status = packer->pack(packer->params, reading.bytes, copy->block, error);
-    if (status == LK_OK) status = lk_look_check("pack weights", error); /* what stops leaves gaps */
   }
+  if (status == LK_OK) status = lk_look_check("pack weights", error); /* what stops leaves gaps */
   /* Afterwards: whatever has changed since they were lent, also during this, shows now. */
   if (status == LK_OK && reading.is_lent) status = lk_content_check(content, reading.bytes, error);
   pthread_mutex_lock(&weights->mutex);

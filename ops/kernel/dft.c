@@ -108,11 +108,14 @@ static void two(const stage *self, const number *from, number *to) {
   const int64_t s = self->step, m = self->rest;
   for (int64_t p = 0; p < m; p++) {
     const number root = self->roots[p * s];
-    if (lk_look_more(&done, s, LK_LOOK_EACH)) return;
-    for (int64_t q = 0; q < s; q++) {
-      const number a = from[q + s * p], b = from[q + s * (p + m)];
-      to[q + s * 2 * p] = plus(a, b);
-      to[q + s * (2 * p + 1)] = times(minus(a, b), root);
+    for (int64_t q = 0, end; q < s; q = end) {
+      end = lk_look_part(q, s, LK_LOOK_EACH);
+      if (lk_look_more(&done, end - q, LK_LOOK_EACH)) return;
+      for (int64_t i = q; i < end; i++) {
+        const number a = from[i + s * p], b = from[i + s * (p + m)];
+        to[i + s * 2 * p] = plus(a, b);
+        to[i + s * (2 * p + 1)] = times(minus(a, b), root);
+      }
     }
   }
 }
@@ -123,9 +126,11 @@ static void four(const stage *self, const number *from, number *to) {
   const number quarter = self->roots[self->length / 4]; /* i or -i */
   for (int64_t p = 0; p < m; p++) {
     const number *roots = self->roots;
-    if (lk_look_more(&done, s, LK_LOOK_EACH)) return;
     const number first = roots[p * s], second = roots[2 * p * s], third = roots[3 * p * s];
     for (int64_t q = 0; q < s; q++) {
+      if (q % LK_LOOK_EACH == 0 && lk_look_more(&done, lk_min(s - q, LK_LOOK_EACH), LK_LOOK_EACH)) {
+        return;
+      }
       const number *at = from + q + s * p;
       const number a = at[0], b = at[s * m], c = at[2 * s * m], d = at[3 * s * m];
       const number ac = plus(a, c), bd = plus(b, d), less = minus(a, c);

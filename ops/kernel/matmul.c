@@ -63,8 +63,10 @@ void lk_matmul_plan(lk_matmul *self) {
                    self->columns <= FEW_WEIGHTS / self->k && !self->has_bias && !self->has_chain &&
                    self->low == -INFINITY && self->high == INFINITY;
   if (self->b_is_bits) lk_product_plan_made(&self->product);
-  if (self->has_lines) self->first_packed = self->product.panels;
-  if (self->has_dots) self->first_packed = self->product.panels;
+  if (self->has_lines || self->has_dots || self->has_sums) { /* nothing is packed for them */
+    self->first_packed = self->product.panels;
+    return;
+  }
   if (self->b_is_packed || self->b_column != 1 || self->rows > FEW_ROWS) return;
   /* of several rows, a panel that is not whole would be read beyond its columns */
   self->first_packed = self->rows == 1 ? self->product.panels : self->columns / self->product.panel;
@@ -110,7 +112,7 @@ static int64_t left_size(const lk_matmul *self) {
 
 int64_t lk_matmul_scratch_size(const lk_matmul *self) {
   if (self->b_is_bits) return left_size(self) + slots(self) * slot_size(self);
-  if (self->b_is_packed || self->has_sums || self->first_packed == self->product.panels) return 0;
+  if (self->b_is_packed || self->first_packed == self->product.panels) return 0;
   return self->b_matrices * lk_matmul_packed_size(self);
 }
 

@@ -70,9 +70,8 @@ static bool is_rows(const lk_reduce *self) {
 static bool is_short(const lk_reduce *self) {
   const lk_element_class class_ = lk_element_class_of(self->dtype);
   const lk_reduce_kind kind = self->reduction.kind;
-  const bool has_any_order =
-      class_ > LK_ELEMENT_F64 || kind == LK_REDUCE_MAX || kind == LK_REDUCE_MIN;
-  const bool is_turned = class_ == LK_ELEMENT_F32 && kind != LK_REDUCE_PRODUCT && !has_any_order;
+  const bool has_any_order = class_ > LK_ELEMENT_F64; /* of zeroes, maxima have none either */
+  const bool is_turned = class_ == LK_ELEMENT_F32 && kind != LK_REDUCE_PRODUCT;
   const int64_t n = self->dims[1].size;
   return n > 1 && n <= (has_any_order ? SHORT_ROW : SHORTEST_ROW) && !is_turned &&
          self->dims[0].size > 1;

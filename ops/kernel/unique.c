@@ -185,7 +185,8 @@ lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *
   const size_t block = (size_t)all.inner * lk_dtype_size(self->dtype);
   char *to = pointers[1];
   for (int64_t o = 0; o < all.outer && block > 0; o++) {
-    for (int64_t g = 0; g < groups && !lk_look_after(++copied, LK_LOOK_FEW); g++, to += block) {
+    for (int64_t g = 0; g < groups; g++, to += block) {
+      if (lk_look_more(&copied, 1, LK_LOOK_FEW)) return LK_OK;
       lk_copy_long(to, all.data + (size_t)(o * all.count + first[g]) * block, block);
     }
   }

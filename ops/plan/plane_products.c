@@ -8,8 +8,9 @@
 #include "ops/plan/product_steps.h"
 
 enum {
-  MOST_CHANNELS = 4, /* of a transposed convolution: more fill the columns of a tile */
-  MOST_ROWS = 256,   /* of its product, which is as large as that many planes of the input */
+  MOST_CHANNELS = 4,      /* of a transposed convolution: more fill the columns of a tile */
+  MOST_ROWS = 256,        /* of its product, which is as large as that many planes of the input */
+  MOST_NUMBERS = 1 << 24, /* of that product */
   /* Operations for each element that is not brought to channels-last and back: with more, packed
    * weights and tiles of channels gain more than that costs. */
   MOST_OPERATIONS = 48
@@ -36,8 +37,10 @@ bool lk_plane_product_takes(lk_planner *planner, const lk_conv_shape *shape) {
 }
 
 bool lk_plane_product_takes_transposed(lk_planner *planner, const lk_conv_shape *shape) {
-  return shape->out_channels <= MOST_CHANNELS &&
-         shape->out_channels * lk_conv_positions(shape) <= MOST_ROWS && wants_planes(planner);
+  const int64_t rows = shape->out_channels * lk_conv_positions(shape);
+  return shape->out_channels <= MOST_CHANNELS && rows <= MOST_ROWS &&
+         pixels_of(shape) <= MOST_NUMBERS / rows / shape->batch / shape->groups &&
+         wants_planes(planner);
 }
 
 /* ---- steps ---- */
