@@ -26,8 +26,8 @@
  * Shown: at no time two builds of one key, nor one of a key for which room is made; a key that is
  * kept is built once; who waits gets the builder's value, with a reference, or its error, before
  * room is made, but never that the builder was cancelled; no deadlock, whatever asks for what; no
- * LK_CYCLE where there is no circle; flights and entries are freed once, and not touched after that;
- * who asks after a drop gets no value whose build began before.
+ * LK_CYCLE where there is no circle; flights and entries are freed once, and not touched after
+ * that; who asks after a drop gets no value whose build began before.
  *
  * Left out: fronts and eviction (front.pml), memory that fails. Each key has a shard of its own:
  * two keys in one shard share its lock, of which a thread never holds two. From taking the shard,

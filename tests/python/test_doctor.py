@@ -77,7 +77,8 @@ def test_finds_a_variable_that_is_misspelt():
 
 def test_a_variable_that_is_refused_ends_nothing():
     found = diagnosed(LATCHKEY_THREADS="many")
-    assert "LATCHKEY_THREADS: it is 'many', a number from 1 to 1024" in names(found)["bad_option"]["text"]
+    text = names(found)["bad_option"]["text"]
+    assert "LATCHKEY_THREADS: it is 'many', a number from 1 to 1024" in text
     assert found["options"] == [] and found["measured"] is None
 
 
