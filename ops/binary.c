@@ -87,9 +87,23 @@ static lk_status plan_pow(lk_planner *planner, lk_error *error) {
 
 /* ---- Mod ---- */
 
+enum { REALS_WITHOUT_FMOD_SINCE = 28 };
+
 static void parse_mod(lk_attrs *attrs, void *params) {
   const bool is_fmod = lk_attrs_bool(attrs, "fmod");
   *(lk_element_op *)params = is_fmod ? LK_ELEMENT_FMOD : LK_ELEMENT_MOD;
+}
+static lk_status infer_mod(lk_inference *self, lk_error *error) {
+  const uint32_t dtype = self->inputs[0].desc.dtype;
+  const bool is_mod = *(const lk_element_op *)self->node->params == LK_ELEMENT_MOD;
+  if (is_mod && self->node->opset < REALS_WITHOUT_FMOD_SINCE && dtype != LK_DTYPE_NONE &&
+      !is_integer(dtype)) {
+    return lk_fail(
+        error, LK_INVALID_ARGUMENT,
+        "input 0 is of type %s, which before opset %d needs the attribute 'fmod' to be 1",
+        lk_dtype_name(dtype), REALS_WITHOUT_FMOD_SINCE);
+  }
+  return lk_infer_broadcast(self, error);
 }
 static lk_status plan_mod(lk_planner *planner, lk_error *error) {
   return lk_plan_binary(planner, *(const lk_element_op *)planner->node->params, 0, 1, error);
@@ -142,7 +156,7 @@ const lk_op_class lk_op_mod = {
     .params_size = sizeof(lk_element_op),
     LK_OP_ATTRS(LK_INT("fmod", 0)),
     .parse = parse_mod,
-    .infer = lk_infer_broadcast,
+    .infer = infer_mod,
     .plan = plan_mod,
     .resize = lk_chain_resize,
 };

@@ -17,7 +17,15 @@ static void parse(lk_attrs *attrs, void *params) {
   self->axis = lk_attrs_int(attrs, "axis");
   self->n_parts = attrs->n_outputs;
   lk_attrs_list(attrs, "split", &self->sizes);
-  if (!lk_attrs_has(attrs, "num_outputs")) return;
+  const bool has_sizes =
+      SIZES < attrs->n_inputs && (attrs->desc->inputs[SIZES].flags & LK_INPUT_ABSENT) == 0;
+  if (attrs->opset >= PARTS_GIVEN_SINCE && has_sizes == lk_attrs_has(attrs, "num_outputs")) {
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                  "input %d ('split') and attribute 'num_outputs' are %s, one of both is needed",
+                  SIZES, has_sizes ? "both given" : "both missing");
+    return;
+  }
+  if (has_sizes || !lk_attrs_has(attrs, "num_outputs")) return;
   const int64_t given = lk_attrs_int(attrs, "num_outputs");
   if (given >= attrs->n_outputs && given <= MOST_PARTS) {
     self->n_parts = (uint32_t)given;

@@ -50,7 +50,7 @@ static void add_rank(lk_window *window, uint32_t count, uint32_t each) {
   window->rank = window->rank == 0 || window->rank == rank ? rank : LK_RANK_UNKNOWN;
 }
 
-void lk_window_parse(lk_attrs *attrs, lk_window *out) {
+static void parse(lk_attrs *attrs, lk_window *out) {
   out->n_kernel = read_values(attrs, "kernel_shape", 1, MAX_EXTENT, 1, out->kernel);
   out->n_strides = read_values(attrs, "strides", 1, MAX_EXTENT, 1, out->strides);
   out->n_dilations = read_values(attrs, "dilations", 1, MAX_EXTENT, 1, out->dilations);
@@ -63,8 +63,24 @@ void lk_window_parse(lk_attrs *attrs, lk_window *out) {
   add_rank(out, out->n_pads, 2);
 }
 
+/* Of convolutions, where ONNX allows one of both. Zeroes, which exporters write, are left out. */
+static void check_pads(lk_attrs *attrs, const lk_window *window) {
+  if (window->auto_pad == LK_PAD_NOTSET) return;
+  for (uint32_t i = 0; i < window->n_pads / 2; i++) {
+    if (window->begin[i] == 0 && window->end[i] == 0) continue;
+    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                  "attributes 'pads' and 'auto_pad' say different things, one of both is allowed");
+    return;
+  }
+}
+
+void lk_window_parse(lk_attrs *attrs, lk_window *out) {
+  parse(attrs, out);
+  check_pads(attrs, out);
+}
+
 void lk_window_parse_pooling(lk_attrs *attrs, lk_window *out) {
-  lk_window_parse(attrs, out);
+  parse(attrs, out);
   out->is_pooling = true;
 }
 

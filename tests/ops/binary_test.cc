@@ -217,6 +217,19 @@ TEST(Pow, OfNegativeNumbers) {
 
 // ---- Sum ----
 
+TEST(Mod, OfRealNumbersNeedsFmodBeforeOpset28) {
+  OpTester("Mod", 13)
+      .input(lk::floats({2}, {-5, 5}))
+      .input(lk::floats({2}, {3, 3}))
+      .expect(lk::floats({2}, {1, 2}))
+      .expect_bind(LK_INVALID_ARGUMENT, "input 0 is of type f32, which before opset 28 needs");
+  OpTester("Mod", 28)
+      .input(lk::floats({2}, {-5, 5}))
+      .input(lk::floats({2}, {3, 3}))
+      .expect(lk::floats({2}, {1, 2}))
+      .run();
+}
+
 TEST(Sum, AddsAnyNumber) {
   Draw draw(3);
   for (int count = 1; count <= 5; count++) {

@@ -338,6 +338,20 @@ TEST(Col2Im, RefusesSizesThatAreNone) {
       .expect_bind(LK_INVALID_ARGUMENT, "1x4x8:f32, it must be batch, channels times");
 }
 
+TEST(Split, TakesSizesOrTheirNumber) {
+  OpTester("Split", 18)
+      .input(iota<float>({4}))
+      .expect(iota<float>({4}))
+      .expect_create(LK_INVALID_ARGUMENT, "are both missing, one of both is needed");
+  OpTester("Split", 18)
+      .attr("num_outputs", 2)
+      .input(iota<float>({4}))
+      .input(ints({2, 2}))
+      .expect(floats({2}, {0, 1}))
+      .expect(floats({2}, {2, 3}))
+      .expect_create(LK_INVALID_ARGUMENT, "are both given, one of both is needed");
+}
+
 TEST(Split, IntoUnequalParts) {
   OpTester("Split", 18)
       .attr("num_outputs", 3)

@@ -90,9 +90,12 @@ public:
   void windows(size_t spatial) {
     if (one_of(2)) node.ints["strides"] = many(spatial, 1, 3);
     if (one_of(3)) node.ints["dilations"] = many(spatial, 1, 2);
-    if (one_of(2)) node.ints["pads"] = many(2 * spatial, 0, 2);
     const char *pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
-    if (one_of(3)) node.texts["auto_pad"] = pads[between(0, 3)];
+    if (one_of(3)) {
+      node.texts["auto_pad"] = pads[between(0, 3)];
+    } else if (one_of(2)) {
+      node.ints["pads"] = many(2 * spatial, 0, 2);
+    }
   }
 
 private:
