@@ -18,9 +18,13 @@ inline Rules infer_elementwise() {
     rules[op] = unary;
   }
   for (const char *op : {"Add", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
-                         "Mod", "Mul", "Pow", "Sub"}) {
+                         "Mul", "Pow", "Sub"}) {
     rules[op] = [](Draw &d) { binary(d); };
   }
+  rules["Mod"] = [](Draw &d) {
+    binary(d);
+    d.node.ints["fmod"] = {1};
+  };
   for (const char *op : {"And", "Or", "Xor"}) rules[op] = [](Draw &d) { binary(d, LK_BOOL); };
   for (const char *op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) {
     rules[op] = [](Draw &d) { binary(d, LK_U32); };
