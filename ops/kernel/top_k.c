@@ -183,23 +183,18 @@ static void make(lk_ranks *ranks, lk_pairs *pairs, bool has_pairs) {
   }
 }
 
-/* Ranks become indices: the worst goes to the end. */
-static void sort_ranks(lk_ranks *best, int64_t *indices, int64_t step) {
-  while (best->size > 0) {
-    const int64_t end = best->size > LK_LOOK_FEW ? best->size - LK_LOOK_FEW : 0;
-    while (best->size > end) {
-      const int64_t worst = lk_rank_index(lk_ranks_take(best));
-      indices[best->size * step] = worst;
-    }
-    if (end > 0 && lk_team_is_stopped()) return;
-  }
+/* The index of the worst, which is taken away. */
+static int64_t take_worst(lk_ranks *ranks, lk_pairs *pairs, bool has_pairs) {
+  return has_pairs ? lk_pairs_take(pairs) : lk_rank_index(lk_ranks_take(ranks));
 }
-static void sort_pairs(lk_pairs *best, int64_t *indices, int64_t step) {
-  while (best->size > 0) {
-    const int64_t end = best->size > LK_LOOK_FEW ? best->size - LK_LOOK_FEW : 0;
-    while (best->size > end) {
-      const int64_t worst = lk_pairs_take(best);
-      indices[best->size * step] = worst;
+
+/* What was chosen becomes indices: the worst goes to the end. */
+static void sort(lk_ranks *ranks, lk_pairs *pairs, bool has_pairs, int64_t *indices, int64_t step) {
+  for (int64_t left = ranks->size, end; left > 0;) {
+    end = left > LK_LOOK_FEW ? left - LK_LOOK_FEW : 0;
+    while (left > end) {
+      const int64_t worst = take_worst(ranks, pairs, has_pairs); /* the place may be its own */
+      indices[--left * step] = worst;
     }
     if (end > 0 && lk_team_is_stopped()) return;
   }
@@ -232,11 +227,7 @@ static bool choose(const axis_line *line, char *values, int64_t *indices) {
     if (first == k) make(&ranks, &pairs, has_pairs);
     if (first < count && lk_team_is_stopped()) return false;
   } while (first < count);
-  if (has_pairs) {
-    sort_pairs(&pairs, indices, step);
-  } else {
-    sort_ranks(&ranks, indices, step);
-  }
+  sort(&ranks, &pairs, has_pairs, indices, step);
   return k <= LK_LOOK_FEW || !lk_team_is_stopped();
 }
 
