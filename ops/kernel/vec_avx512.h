@@ -96,6 +96,9 @@ LK_VEC_FN vec_mask veci_nonzero(veci x) {
 LK_VEC_FN int vec_any_lane(vec_mask mask) {
   return mask != 0;
 }
+LK_VEC_FN int vecd_any_lane(vecd_mask mask) {
+  return mask != 0;
+}
 
 LK_VEC_FN vec vec_floor(vec x) {
   return (vec)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);

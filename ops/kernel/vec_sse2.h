@@ -96,6 +96,9 @@ LK_VEC_FN vec_mask veci_nonzero(veci x) {
 LK_VEC_FN int vec_any_lane(vec_mask mask) {
   return _mm_movemask_ps((__m128)mask) != 0;
 }
+LK_VEC_FN int vecd_any_lane(vecd_mask mask) {
+  return _mm_movemask_pd((__m128d)mask) != 0;
+}
 
 /* Toward zero. From 2^23 on every f32 is whole; so are, here, infinities and NaN. The sign stays,
  * that of zero too. */

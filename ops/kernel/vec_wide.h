@@ -18,15 +18,6 @@ LK_VEC_FN vecd wide_clip(vecd x, double low, double high) {
   const vecd up = vecd_select(vecd_lt(x, least), least, x);
   return vecd_select(vecd_lt(most, up), most, up);
 }
-LK_VEC_FN int wide_any_lane(vecd_mask mask) {
-#if LK_VEC_BYTES == 64
-  return mask != 0;
-#elif LK_VEC_BYTES == 32
-  return _mm256_movemask_pd((__m256d)mask) != 0;
-#else
-  return _mm_movemask_pd((__m128d)mask) != 0;
-#endif
-}
 
 /* ---- exponentials ---- */
 
@@ -152,7 +143,7 @@ LK_VEC_FN vecd wide_circle(vecd x, uint64_t quarters) {
 }
 /* As vec_circle_end. */
 LK_VEC_FN vecd wide_circle_end(vecd x, vecd y, vecd at_zero, double (*beyond)(double)) {
-  if (__builtin_expect(wide_any_lane(vecd_lt(vecd_splat(WIDE_SINE_LIMIT), wide_abs(x))), 0)) {
+  if (__builtin_expect(vecd_any_lane(vecd_lt(vecd_splat(WIDE_SINE_LIMIT), wide_abs(x))), 0)) {
     for (int i = 0; i < LK_VEC_LANES / 2; i++) {
       if (fabs(x[i]) > WIDE_SINE_LIMIT) y[i] = beyond(x[i]);
     }
@@ -181,7 +172,7 @@ LK_VEC_FN vecd wide_fmod(vecd x, vecd y) {
   vecd rest = vecd_select(vecd_lt(a, b), a, wide_rest_inside(a, b));
   rest = wide_with_sign(rest, x);
   /* infinite x, and 0 for y, have become NaN, as they should */
-  if (__builtin_expect(wide_any_lane(vecd_le(limit, a)), LK_VEC_BYTES == 16)) {
+  if (__builtin_expect(vecd_any_lane(vecd_le(limit, a)), LK_VEC_BYTES == 16)) {
     for (int i = 0; i < LK_VEC_LANES / 2; i++) {
       if (a[i] >= limit[i] && b[i] > 0) rest[i] = fmod(x[i], y[i]);
     }
