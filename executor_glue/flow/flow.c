@@ -155,9 +155,10 @@ static lk_status make_bodies(const builder *b, lk_stage *stage) {
   for (uint32_t i = 0; i < count; i++) {
     uint32_t at = 0;
     while (at < count && strcmp(node->bodies[at].name, names[i]) != 0) at++;
-    if (at == count)
+    if (at == count) {
       return lk_fail(b->error, LK_MALFORMED,
                      "failed to read it: attribute '%s' is missing, it is required", names[i]);
+    }
     /* those of If follow each other among the captured values in the order of the node's */
     stage->body_at[i] = at;
     stage->n_captured[i] = node->bodies[at].n_captured;
@@ -183,9 +184,10 @@ static lk_status check_bodies(const builder *b, const lk_stage *stage) {
   const uint32_t own = node->n_inputs - lk_node_captured(node);
   switch (stage->kind) {
   case LK_STAGE_IF:
-    if (own != 1)
+    if (own != 1) {
       return lk_fail(b->error, LK_MALFORMED, "failed to read it: it has %u inputs, one is required",
                      own);
+    }
     LK_RETURN_NOT_OK(check_body(b, stage, 0, 0, node->n_outputs));
     return check_body(b, stage, 1, 0, node->n_outputs);
   case LK_STAGE_LOOP:

@@ -10,9 +10,8 @@ enum {
   BLOCK_ROWS = 128,
   BLOCK_PANELS = 8,
   BLOCK_K = 128,
-  FEW_COLUMNS = 3, /* so few are multiplied one by one, where a panel has 16 and more; of f64 */
-  FEW_WIDE = 2,
-  FEW_ROWS = 8 /* so few read the right operand sooner than it is copied */
+  FEW_COLUMNS = 3, /* so few are multiplied one by one */
+  FEW_ROWS = 8     /* so few read the right operand sooner than it is copied */
 };
 
 /* ---- planning ---- */

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/sizes.h"
 #include "ops/plan/op.h"
 
 int64_t lk_axis(int64_t axis, uint32_t rank) {
@@ -78,9 +79,7 @@ bool lk_infer_knows_all(const lk_inference *self) {
 }
 
 int64_t lk_count_dims(const lk_tensor_desc *desc, uint32_t first, uint32_t end) {
-  int64_t count = 1;
-  for (uint32_t i = first; i < end; i++) count *= desc->dims[i];
-  return count;
+  return lk_multiply_dims(desc->dims, first, end);
 }
 
 int64_t lk_infer_count(const lk_inference *self, uint32_t index) {
