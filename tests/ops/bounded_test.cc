@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 
+#include "tests/harness/op_rows.h"
 #include "tests/harness/wait.h"
 #include "tests/ops/infer/rules.h"
 
@@ -107,17 +108,9 @@ public:
   Subject(lk_executor *executor, const Node &node) : executor_(executor), node_(node) {
     const Described described(node);
     if (api()->op_create(executor, &described.desc, op_.out(), nullptr) != LK_OK) return;
-    inputs_.resize(node.inputs.size());
+    inputs_ = lk::infer::inputs_of(node_);
     for (size_t i = 0; i < inputs_.size(); i++) {
-      const Input &from = node.inputs[i];
-      if (from.absent) continue;
-      inputs_[i].desc.dtype = from.dtype;
-      inputs_[i].desc.rank = uint32_t(from.shape.size());
-      for (size_t d = 0; d < from.shape.size(); d++) {
-        inputs_[i].desc.dims[d] = from.shape[d].number;
-      }
-      if (!from.bytes.empty()) inputs_[i].data = const_cast<uint8_t *>(from.bytes.data());
-      bytes_ += bytes_of(inputs_[i].desc);
+      if (!node_.inputs[i].absent) bytes_ += bytes_of(inputs_[i].desc);
     }
     if (bytes_ > MOST_BYTES) return;
     bind_ = host_bind(inputs_.data(), uint32_t(inputs_.size()));
@@ -391,15 +384,6 @@ TEST_P(BoundedHuge, LooksAgainAndAgain) {
   check(GetParam());
 }
 
-std::vector<lk_op_row> rows() {
-  std::vector<lk_op_row> all;
-  for (uint32_t i = 0;; i++) {
-    const lk_op_row *row = api()->op_row(i);
-    if (row == nullptr) return all;
-    all.push_back(*row);
-  }
-}
-
 std::string name_of(const lk_op_row &row) {
   std::string name = std::string(row.domain) + row.op_type;
   name.erase(std::remove_if(name.begin(), name.end(), [](char c) { return !isalnum(c); }),
@@ -407,7 +391,7 @@ std::string name_of(const lk_op_row &row) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, Bounded, ::testing::ValuesIn(rows()),
+INSTANTIATE_TEST_SUITE_P(Rows, Bounded, ::testing::ValuesIn(lk::op_rows()),
                          [](const auto &info) { return name_of(info.param); });
 INSTANTIATE_TEST_SUITE_P(Nodes, BoundedHuge, ::testing::ValuesIn(huge_nodes()),
                          [](const auto &info) {

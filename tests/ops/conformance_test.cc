@@ -6,6 +6,7 @@
 #include <cmath>
 #include <thread>
 
+#include "tests/harness/op_rows.h"
 #include "tests/ops/conformance/algebra.h"
 #include "tests/ops/conformance/attention.h"
 #include "tests/ops/conformance/base.h"
@@ -59,15 +60,6 @@ const std::vector<Node> &nodes() {
     return list;
   }();
   return all;
-}
-
-std::vector<lk_op_row> rows() {
-  std::vector<lk_op_row> all;
-  for (uint32_t i = 0;; i++) {
-    const lk_op_row *row = api()->op_row(i);
-    if (row == nullptr) return all;
-    all.push_back(*row);
-  }
 }
 
 const Node *find(const lk_op_row &row) {
@@ -236,7 +228,7 @@ protected:
 TEST(ConformanceTable, HasNoCaseWithoutARow) {
   for (const Node &node : nodes()) {
     bool found = false;
-    for (const lk_op_row &row : rows()) found = found || std::string(row.op_type) == node.op;
+    for (const lk_op_row &row : lk::op_rows()) found = found || std::string(row.op_type) == node.op;
     EXPECT_TRUE(found) << node.op;
   }
 }
@@ -510,6 +502,6 @@ std::string name_of(const ::testing::TestParamInfo<lk_op_row> &info) {
   std::replace(domain.begin(), domain.end(), '.', '_');
   return domain + (domain.empty() ? "" : "_") + info.param.op_type;
 }
-INSTANTIATE_TEST_SUITE_P(Rows, Conformance, ::testing::ValuesIn(rows()), name_of);
+INSTANTIATE_TEST_SUITE_P(Rows, Conformance, ::testing::ValuesIn(lk::op_rows()), name_of);
 
 } // namespace

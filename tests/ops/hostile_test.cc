@@ -16,6 +16,7 @@ using lk::infer::Described;
 using lk::infer::Dim;
 using lk::infer::Draw;
 using lk::infer::Input;
+using lk::infer::inputs_of;
 using lk::infer::Node;
 using lk::infer::open_table;
 using lk::infer::rules;
@@ -54,26 +55,10 @@ void make_hostile(std::mt19937 &random, Node *node, unsigned n) {
   }
 }
 
-// `open`: symbols stay symbols, and values are not known.
-std::vector<lk_tensor> inputs_of(const Node &node, bool open, bool hide) {
-  std::vector<lk_tensor> inputs(node.inputs.size());
-  for (size_t i = 0; i < inputs.size(); i++) {
-    const Input &from = node.inputs[i];
-    if (from.absent) continue;
-    inputs[i].desc.dtype = from.dtype;
-    inputs[i].desc.rank = uint32_t(from.shape.size());
-    for (size_t d = 0; d < from.shape.size(); d++) {
-      inputs[i].desc.dims[d] = open ? from.shape[d].symbol : from.shape[d].number;
-    }
-    if (!from.bytes.empty() && !hide) inputs[i].data = const_cast<uint8_t *>(from.bytes.data());
-  }
-  return inputs;
-}
-
 // A plan for the node has outputs that exist.
 void bind(lk_executor *executor, const Node &node) {
   const Described described(node);
-  const std::vector<lk_tensor> inputs = inputs_of(node, false, false);
+  const std::vector<lk_tensor> inputs = inputs_of(node);
   lk::Op op;
   if (api()->op_create(executor, &described.desc, op.out(), nullptr) != LK_OK) return;
   lk_bind_desc desc = host_bind(inputs.data(), uint32_t(inputs.size()));

@@ -76,4 +76,20 @@ struct Described {
   std::vector<lk_attr> attrs;
 };
 
+// `open`: symbols stay symbols. `hide`: values are not known.
+inline std::vector<lk_tensor> inputs_of(const Node &node, bool open = false, bool hide = false) {
+  std::vector<lk_tensor> inputs(node.inputs.size());
+  for (size_t i = 0; i < inputs.size(); i++) {
+    const Input &from = node.inputs[i];
+    if (from.absent) continue;
+    inputs[i].desc.dtype = from.dtype;
+    inputs[i].desc.rank = uint32_t(from.shape.size());
+    for (size_t d = 0; d < from.shape.size(); d++) {
+      inputs[i].desc.dims[d] = open ? from.shape[d].symbol : from.shape[d].number;
+    }
+    if (!from.bytes.empty() && !hide) inputs[i].data = const_cast<uint8_t *>(from.bytes.data());
+  }
+  return inputs;
+}
+
 } // namespace lk::infer
