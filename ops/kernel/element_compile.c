@@ -221,38 +221,61 @@ static bool takes_bounds(const lk_element_step *step) {
           step->op == LK_ELEMENT_DIV || step->op == LK_ELEMENT_MIN || step->op == LK_ELEMENT_MAX ||
           step->op == LK_ELEMENT_FMA);
 }
-/* The bounds of a step: those of the next one where that is a Relu or Clip of it, and nobody else
- * reads it; true. Else none. */
-static bool find_bounds(const plan *self, uint32_t index, float *low, float *high) {
-  const lk_element_program *program = self->program;
-  const lk_element_step *next = &program->steps[index + 1];
-  *low = -INFINITY;
-  *high = INFINITY;
-  const uint32_t value = FIRST_STEP + index;
-  if (index + 1 == program->n_steps || next->operands[0] != value || self->uses[value] != 1 ||
-      (next->op != LK_ELEMENT_RELU && next->op != LK_ELEMENT_CLIP)) {
-    return false;
-  }
+
+/* What one loop does: a step, or one and the next. */
+typedef struct merged {
+  uint32_t op;
+  float p, q;
+  uint32_t count; /* of steps */
+} merged;
+
+/* Puts a Relu or Clip into the bounds of `inout`. */
+static void merge_bounds(const lk_element_step *next, merged *inout) {
   const bool is_relu = next->op == LK_ELEMENT_RELU;
-  *low = is_relu ? 0 : next->p;
-  if (!is_relu) *high = next->q;
-  return true;
+  inout->p = is_relu ? 0 : next->p;
+  if (!is_relu) inout->q = next->q;
+  inout->count = 2;
+}
+/* A sum with a number behind a product with a number: each is rounded all the same. */
+static bool is_product_sum(const lk_element_step *step, const lk_element_step *next) {
+  return step->op == LK_ELEMENT_LINEAR && step->q == 0 && next->op == LK_ELEMENT_LINEAR &&
+         fabsf(next->p) == 1 && next->q != 0;
+}
+/* Step `index`, and the next one where a loop does both and nobody else reads what is between. */
+static merged merge(const plan *self, uint32_t index) {
+  const lk_element_program *program = self->program;
+  const lk_element_step *step = &program->steps[index], *next = step + 1;
+  const uint32_t value = FIRST_STEP + index;
+  const bool is_between =
+      index + 1 < program->n_steps && next->operands[0] == value && self->uses[value] == 1;
+  merged found = {step->op, step->p, step->q, 1};
+  if (takes_bounds(step)) {
+    found.p = -INFINITY;
+    found.q = INFINITY;
+    if (is_between && (next->op == LK_ELEMENT_RELU || next->op == LK_ELEMENT_CLIP)) {
+      merge_bounds(next, &found);
+    }
+  } else if (is_between && is_product_sum(step, next)) {
+    found = (merged){LK_ELEMENT_PRODUCT_SUM, step->p * next->p, next->q, 2};
+  }
+  return found;
 }
 
-static const lk_element_forms *forms_of(const plan *self, const lk_element_step *step) {
-  return self->narrow != LK_ELEMENT_NARROWS ? &self->loops->narrow[step->op][self->narrow]
-                                            : &self->loops->ops[step->op][step->class_];
+static const lk_element_forms *forms_of(const plan *self, uint32_t op, uint32_t class_) {
+  return self->narrow != LK_ELEMENT_NARROWS ? &self->loops->narrow[op][self->narrow]
+                                            : &self->loops->ops[op][class_];
 }
 
-/* `to`: where the result goes, NOWHERE: a register. `result`: the value that it is. */
-static void plan_step(plan *self, uint32_t index, lk_element_value result, float p, float q,
-                      uint8_t to) {
+/* `to`: where the result goes, NOWHERE: a register. `what`: step `index`, with what follows. */
+static void plan_step(plan *self, uint32_t index, const merged *what, uint8_t to) {
   const lk_element_step *step = &self->program->steps[index];
+  const lk_element_value result = (lk_element_value)(FIRST_STEP + index + what->count - 1);
   const uint32_t count = count_operands(step->op);
   const uint8_t level = self->level[result];
   bool full[3] = {false}, fills = false;
   for (uint32_t i = 0; i < count; i++) full[i] = self->level[step->operands[i]] == level;
-  lk_element_fn *const *loop = choose_loop(forms_of(self, step), count, full, &fills);
+  lk_element_fn *const *loop =
+      choose_loop(forms_of(self, what->op, step->class_), count, full, &fills);
   uint8_t refs[3], bytes[3];
   for (uint32_t i = 0; i < count; i++) {
     const lk_element_value operand = step->operands[i];
@@ -265,8 +288,8 @@ static void plan_step(plan *self, uint32_t index, lk_element_value result, float
   const uint8_t size = bytes_of(self, result);
   const uint8_t at = to != NOWHERE ? to : take_register(self, result, size, level);
   lk_element_call *call = add_call(self, loop, level);
-  call->p = p;
-  call->q = q;
+  call->p = what->p;
+  call->q = what->q;
   set_ref(call, 0, at, size);
   for (uint32_t i = 0; i < count; i++) set_ref(call, 1 + i, refs[i], bytes[i]);
   self->ref[result] = at;
@@ -347,14 +370,12 @@ static void plan_calls(plan *self) {
   const uint32_t last = program->n_steps;
   const lk_element_value value = program->outputs[0];
   const bool is_direct = is_written_directly(self, 0);
-  for (uint32_t i = 0; i < last; i++) {
-    const uint32_t index = i;
-    float p = program->steps[i].p, q = program->steps[i].q;
-    if (takes_bounds(&program->steps[i]) && find_bounds(self, i, &p, &q)) i++;
-    const bool ends = is_direct && i + 1 == last && value == FIRST_STEP + i;
-    plan_step(self, index, (lk_element_value)(FIRST_STEP + i), p, q,
-              ends ? ref_of_output(self, 0) : NOWHERE);
+  for (uint32_t i = 0; i < last;) {
+    const merged what = merge(self, i);
+    const bool ends = is_direct && i + what.count == last && value == FIRST_STEP + last - 1;
+    plan_step(self, i, &what, ends ? ref_of_output(self, 0) : NOWHERE);
     if (ends) return;
+    i += what.count;
   }
   /* nothing but a conversion or a gathering: from memory to memory */
   if (is_direct && value < FIRST_NUMBER && last == 0) {

@@ -67,6 +67,7 @@ typedef enum lk_element_class {
   X(LK_ELEMENT_HARDSWISH,   1, "hard_swish")   /* x min(max(p x + q, 0), 1) */                     \
   X(LK_ELEMENT_SWISH,       1, "swish")        /* x sigmoid(p x) */                                \
   X(LK_ELEMENT_LINEAR,      1, "linear")       /* p x + q */                                       \
+  X(LK_ELEMENT_PRODUCT_SUM, 1, "product_sum")  /* p x, rounded, + q, rounded */                    \
   X(LK_ELEMENT_QUOTIENT,    1, "quotient")     /* x / p */                                         \
   X(LK_ELEMENT_NOT,         1, "not")          /* x == 0 */                                        \
   X(LK_ELEMENT_BIT_NOT,     1, "bit_not")                                                          \

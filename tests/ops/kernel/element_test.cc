@@ -326,6 +326,48 @@ TEST_P(ElementIsa, FunctionsAreAsExactAsIsStated) {
   }
 }
 
+// A product and a sum with numbers: one loop that rounds twice, whatever the magnitudes are.
+TEST_P(ElementIsa, ProductAndSumAreRoundedOneByOne) {
+  Random random(21);
+  const auto draw_float = [&] {
+    const uint32_t bits = uint32_t(random());
+    return lk::read_as<float>(&bits);
+  };
+  const auto draw_number = [&](int64_t least, int64_t most) { // of magnitudes 2^least to 2^most
+    return std::ldexp(float(pick(random, -16777215, 16777215)), int(pick(random, least, most)));
+  };
+  for (int round = 0; round < lk::repeats(400); round++) {
+    const bool is_tiny = round % 2 == 0;
+    const float p = is_tiny ? draw_number(-40, 10) : draw_number(-149, 90);
+    float q = is_tiny ? draw_number(-149, -90) : draw_number(-149, 90);
+    if (q == 0) q = 0x1p-149F;
+    const float sign = pick(random, 0, 1) == 0 ? 1.0F : -1.0F;
+    std::vector<float> x(size_t(pick(random, 1, 70))), y(x.size());
+    for (float &value : x) value = is_tiny ? draw_number(-149, -90) : draw_float();
+    x[0] = round % 3 == 0 ? INFINITY : round % 3 == 1 ? NAN : -0.0F;
+    lk_element_program program = begin();
+    Value value = lk_element_input(&program, LK_F32);
+    value = lk_element_unary(&program, LK_ELEMENT_LINEAR, value, p, -0.0F);
+    value = lk_element_unary(&program, LK_ELEMENT_LINEAR, value, sign, q);
+    lk_element_output(&program, value, LK_F32);
+    const int64_t count = int64_t(x.size());
+    const lk_element_strides dense[2] = {{{1}}, {{1}}};
+    lk_element plan;
+    LK_ASSERT_OK(lk_element_plan(&program, 1, &count, dense, &plan, LK_ERR));
+    EXPECT_EQ(plan.n_calls, 1U);
+    void *const pointers[] = {x.data(), y.data()};
+    LK_ASSERT_OK(lk_element_kernel(&plan, pointers, LK_ERR));
+    for (size_t i = 0; i < x.size(); i++) {
+      const float product = p * x[i], expected = sign * product + q;
+      ASSERT_TRUE(std::isnan(expected)
+                      ? std::isnan(y[i])
+                      : lk::read_as<uint32_t>(&y[i]) == lk::read_as<uint32_t>(&expected))
+          << sign << " * (" << p << " * " << x[i] << ") + " << q << " = " << y[i] << ", expected "
+          << expected;
+    }
+  }
+}
+
 TEST_P(ElementIsa, ConvertsEveryTypeToEveryOther) {
   Random random(2);
   for (const uint32_t from : TYPES) {
