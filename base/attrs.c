@@ -12,9 +12,8 @@ bool lk_op_attr_holds(const lk_op_attr *attr, int32_t opset) {
   return opset >= attr->since && (attr->until == 0 || opset <= attr->until);
 }
 
-/* How many opsets lie between. */
+/* How many opsets lie between; the attribute does not hold. */
 static int32_t opsets_to(const lk_op_attr *attr, int32_t opset) {
-  if (lk_op_attr_holds(attr, opset)) return 0;
   return opset < attr->since ? attr->since - opset : opset - attr->until;
 }
 
@@ -22,7 +21,8 @@ const lk_op_attr *lk_op_attr_find(const lk_op_row *row, const char *name, int32_
   const lk_op_attr *found = NULL;
   for (uint32_t i = 0; i < row->n_attrs; i++) {
     const lk_op_attr *attr = &row->attrs[i];
-    if (strcmp(attr->name, name) != 0) continue;
+    if (!lk_attr_is(attr->name, name)) continue;
+    if (lk_op_attr_holds(attr, opset)) return attr;
     if (found == NULL || opsets_to(attr, opset) < opsets_to(found, opset)) found = attr;
   }
   return found;

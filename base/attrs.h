@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <latchkey/node.h>
 
@@ -49,6 +50,10 @@
 
 /* ---- what is asked of one -------------------------------------------------------------------- */
 
+/* Lists are gone through many times while a model is opened, and most names differ at once. */
+static inline bool lk_attr_is(const char *name, const char *asked) {
+  return name[0] == asked[0] && strcmp(name, asked) == 0;
+}
 /* The entry for `opset`; where none holds then, that of the nearest one. NULL: the row does not
  * list it. */
 const lk_op_attr *lk_op_attr_find(const lk_op_row *row, const char *name, int32_t opset);

@@ -57,9 +57,10 @@ static const lk_op_attr *find(lk_attrs *attrs, const char *name, lk_attr_type ty
                   name);
     return &none;
   }
-  for (uint32_t i = 0; lk_op_attr_holds(attr, attrs->opset) && i < attrs->desc->n_attrs; i++) {
+  if (!lk_op_attr_holds(attr, attrs->opset)) return attr;
+  for (uint32_t i = 0; i < attrs->desc->n_attrs; i++) {
     const lk_attr *given = &attrs->desc->attrs[i];
-    if (strcmp(given->name, name) == 0 && given->type == attr->type) *out_given = given;
+    if (given->type == attr->type && lk_attr_is(given->name, name)) *out_given = given;
   }
   return attr;
 }
