@@ -1,9 +1,10 @@
-// Memory that ends before a page which nobody may read or write.
+// Memory that ends before a page which nobody may read or write, and stacks behind such pages.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,5 +37,27 @@ private:
   void *base_, *data_;
   size_t size_;
 };
+
+// Calls `work` on a thread of its own whose stack is small. Nobody may read or write so many bytes
+// before that stack: what reads far before an array of its own is found, whatever else is mapped.
+template <typename Work> void on_fenced_stack(size_t before, Work work) {
+  constexpr size_t STACK = size_t{1} << 18;
+  void *const base = mmap(nullptr, before + STACK, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(base, MAP_FAILED);
+  ASSERT_EQ(mprotect(base, before, PROT_NONE), 0);
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  EXPECT_EQ(pthread_attr_setstack(&attributes, static_cast<char *>(base) + before, STACK), 0);
+  pthread_t thread;
+  const auto run = [](void *arg) -> void * {
+    (*static_cast<Work *>(arg))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, &work), 0);
+  EXPECT_EQ(pthread_join(thread, nullptr), 0);
+  EXPECT_EQ(pthread_attr_destroy(&attributes), 0);
+  EXPECT_EQ(munmap(base, before + STACK), 0);
+}
 
 } // namespace lk

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tests/harness/fenced.h"
 #include "tests/ops/kernel/element_reference.h"
 #include "tests/ops/kernel/product.h"
 
@@ -269,6 +270,42 @@ TEST(ResizeKernel, OtherTypesShrinkALot) {
                   << at << " of " << in << " to " << out;
             }
           }
+        }
+      }
+    }
+  }
+}
+
+// Lines whose elements lie too far apart for a window, of which only a part is brought to f32: pixel
+// 0 would lie far before that part, where nothing can be read. What is left of a line fills any
+// number of lanes, and those behind it have nothing to read.
+TEST(ResizeKernel, IdleLanesReadNothing) {
+  constexpr int64_t PIXELS = 200000;
+  for (const lk_resize_mode mode : {LK_RESIZE_LINEAR, LK_RESIZE_CUBIC}) {
+    for (int64_t shrink = 17; shrink <= 48; shrink++) {
+      Case made;
+      made.table.rule.mode = mode;
+      made.table.rule.cubic = -0.75F;
+      made.table.count = 2;
+      made.table.axes[0].stretch = stretch(1, 1);
+      made.table.axes[1].stretch = stretch(PIXELS, PIXELS / shrink);
+      LK_ASSERT_OK(lk_resize_table_plan(&made.table, LK_ERR));
+      made.memory.resize(size_t(made.table.bytes));
+      void *const pointers[] = {made.memory.data()};
+      LK_ASSERT_OK(lk_resize_table_kernel(&made.table, pointers, LK_ERR));
+      std::vector<char> from(made.inputs() * 2);
+      const auto number_at = [](int64_t at) { return double(at % 1009); }; // exact in f16
+      for (int64_t i = 0; i < PIXELS; i++) {
+        lk::Number x = {};
+        x.f32 = float(number_at(i));
+        lk::write_element(LK_F16, from.data() + i * 2, x, 2);
+      }
+      for (lk_isa isa : lk::instruction_sets()) {
+        std::vector<char> to;
+        lk::on_fenced_stack(size_t{4} << 20, [&] { to = run_of_type(made, from, LK_F16, isa, 1); });
+        for (int64_t x = 0; x < made.x().out; x++) {
+          const double found = double(lk::read_element(LK_F16, to.data() + x * 2).f32);
+          ASSERT_NEAR(found, sum_of(made, number_at, 0, 0, x, 0), 1) << x << " by " << shrink;
         }
       }
     }
