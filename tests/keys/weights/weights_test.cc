@@ -587,4 +587,34 @@ TEST_F(Weights, AFailedPackingLeavesNothing) {
   lk_content_release(content, nullptr);
 }
 
+// Unpacking that is stopped leaves gaps in the bytes that others are made of.
+TEST_F(Weights, WhatIsStoppedWhileItIsUnpackedIsNotKept) {
+  for (const bool is_plain : {true, false}) {
+    const Bytes a = random_bytes(1000, 1);
+    lk_content *content = intern(a, true);
+    Layout one(1, 1000), two(2, 1000);
+    pack(content, one).reset();
+    const lk_packer packer = two.packer();
+    const auto make = [&](lk_packed **out, lk_error *error) {
+      return is_plain ? lk_content_plain(content, nullptr, 64, out, error)
+                      : lk_content_pack(content, &two.number, 1000, &packer, out, error);
+    };
+    Packed made;
+    {
+      lk::Watched watched;
+      one.during_unpack = [&] { watched.cancel = 1; };
+      LK_EXPECT_STATUS(LK_CANCELLED, make(made.out(), LK_ERR));
+      EXPECT_THAT(LK_MESSAGE, HasSubstr("unpack weights: cancelled"));
+      one.during_unpack = nullptr;
+    }
+    EXPECT_EQ(two.packings, 0) << "of bytes that are not whole";
+    EXPECT_EQ(stats().entries, 1U) << "the packed ones alone";
+    made.reset();
+    LK_EXPECT_OK(make(made.out(), LK_ERR));
+    EXPECT_EQ(bytes_of(made, 1000), is_plain ? a : two.of(a));
+    made.reset();
+    lk_content_release(content, nullptr);
+  }
+}
+
 } // namespace

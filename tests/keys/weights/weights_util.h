@@ -13,6 +13,8 @@
 extern "C" {
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/stop.h"
+#include "base/team/team.h"
 #include "keys/weights/weights.h"
 }
 
@@ -39,9 +41,11 @@ struct Layout {
   explicit Layout(uint8_t mark, size_t bytes)
       : params{this, bytes}, mark(mark), bytes(bytes), number{{mark}} {}
 
+  // Where it is stopped, the second half is left undone.
   static void turn(const Params *params, const void *from, void *to) {
     const auto *source = static_cast<const uint8_t *>(from);
     for (size_t i = 0; i < params->bytes; i++) {
+      if (i == params->bytes / 2 && lk_team_is_stopped()) return;
       static_cast<uint8_t *>(to)[i] = source[params->bytes - 1 - i] ^ params->layout->mark;
     }
   }
@@ -66,6 +70,7 @@ struct Layout {
     params->layout->unpackings++;
     if (params->layout->fail_unpack)
       return lk_fail(error, LK_INTERNAL, "failed to unpack: told to");
+    if (params->layout->during_unpack) params->layout->during_unpack();
     turn(params, packed, plain);
     return LK_OK;
   }
@@ -83,6 +88,7 @@ struct Layout {
   size_t bytes;
   lk_weights_layout number;
   std::function<void()> during; // of a packing
+  std::function<void()> during_unpack;
   bool fail_unpack = false;
   bool shared = false; // by contents, which may be packed at a time
   std::atomic<int> failures{0}, packings{0}, unpackings{0}, at_once{0};
@@ -101,6 +107,20 @@ struct Lender {
 
   const lk_lent lent;
   std::atomic<int> held{0}, retained{0};
+};
+
+// A flag that this thread watches while it lives.
+struct Watched {
+  Watched() {
+    const lk_wait_limit limit = {&cancel, nullptr, 0};
+    lk_stop_init(&stop, &limit, nullptr, nullptr);
+    EXPECT_EQ(lk_team_watch(&stop), nullptr);
+  }
+  ~Watched() { EXPECT_EQ(lk_team_watch(nullptr), &stop); }
+  Watched(const Watched &) = delete;
+
+  volatile int32_t cancel = 0;
+  lk_stop stop;
 };
 
 inline Bytes bytes_of(const lk_packed *packed, size_t size) {
