@@ -344,6 +344,61 @@ TEST(Reduce, TakesEveryType) {
   }
 }
 
+// Zeroes have signs: which one comes out does not depend on how many rows or columns there are.
+TEST(Reduce, SignsOfZeroesDependOnNothingElse) {
+  constexpr int64_t MOST = 40;
+  std::mt19937 random(5);
+  for (const uint32_t dtype : {LK_F32, LK_F64, LK_F16, LK_BF16}) {
+    const size_t size = lk_dtype_size(dtype);
+    for (const lk_reduce_kind kind : {LK_REDUCE_MAX, LK_REDUCE_MIN}) {
+      // Zeroes among numbers that never come out beside one: these begin some lines.
+      std::vector<char> numbers(MOST * MOST * size);
+      for (size_t at = 0; at < numbers.size(); at += size) {
+        const int drawn = int(random() % 4);
+        const double other = kind == LK_REDUCE_MAX ? -1 : 1;
+        const double value = drawn == 0 ? -0.0 : drawn == 1 ? 0.0 : other;
+        lk::Number x = {};
+        if (dtype == LK_F64) x.f64 = value;
+        if (dtype != LK_F64) x.f32 = float(value);
+        lk::write_element(dtype, numbers.data() + at, x, size);
+      }
+      for (lk_isa isa : lk::instruction_sets()) {
+        for (const bool down : {false, true}) {
+          for (int64_t n = 1; n <= MOST; n++) {
+            // Line i has the elements n * i and those behind it, whatever the direction.
+            const auto run = [&](int64_t first, int64_t count) {
+              const int64_t dims[] = {down ? n : count, down ? count : n};
+              const int64_t strides[] = {down ? 0 : 1, down ? 1 : 0};
+              const lk_tensor_desc from = lk_tensor_desc_make(dtype, 2, dims);
+              std::vector<char> x(size_t(count * n) * size), y(size_t(count) * size);
+              for (int64_t i = 0; i < count; i++) {
+                for (int64_t k = 0; k < n; k++) {
+                  std::memcpy(x.data() + size_t(down ? k * count + i : i * n + k) * size,
+                              numbers.data() + size_t((first + i) * n + k) * size, size);
+                }
+              }
+              const lk_reduction reduction = {kind, LK_REDUCE_AS_IT_IS, 1};
+              lk_reduce step;
+              lk_reduce_plan(&from, down ? 1 : 2, strides, &reduction, isa, &step);
+              void *const pointers[] = {x.data(), y.data()};
+              LK_EXPECT_OK(lk_reduce_kernel(&step, pointers, LK_ERR));
+              return y;
+            };
+            std::vector<char> alone;
+            for (int64_t i = 0; i < MOST; i++) {
+              const std::vector<char> one = run(i, 1);
+              alone.insert(alone.end(), one.begin(), one.end());
+              ASSERT_EQ(run(0, i + 1), alone)
+                  << lk_dtype_name(dtype) << " kind " << kind << " isa " << isa << " down " << down
+                  << ": " << i + 1 << " lines of " << n;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 template <typename T> void check_of_nothing(uint32_t dtype) {
   const struct {
     lk_reduce_kind kind;
