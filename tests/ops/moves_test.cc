@@ -380,4 +380,18 @@ TEST(Split, IntoUnequalParts) {
       .expect_bind(LK_INVALID_ARGUMENT, "split dimension 0 of 3");
 }
 
+// Nothing is copied where nothing is repeated, in either layout.
+TEST(Tile, OnceIsAView) {
+  const Value x = lk::random({2, 3, 4, 5}, 1);
+  for (const lk_layout layout : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+    OpTester("Tile", 13)
+        .input(x, layout)
+        .input(ints({1, 1, 1, 1}))
+        .wish(layout)
+        .expect(x)
+        .expect_alias(0)
+        .run();
+  }
+}
+
 } // namespace
