@@ -107,6 +107,8 @@ inline std::vector<Node> huge_nodes() {
           .node,
       Builder("Unique").tensor({n / 16}).outputs(4).node,
       Builder("Unique").tensor({n / 16}).ints("sorted", {0}).node,
+      Builder("Unique").tensor({n, 2}).ints("axis", {1}).node,
+      Builder("Unique").tensor({2, n}).ints("axis", {0}).node,
       Builder("NonZero", 13).tensor({n}).node,
       Builder("Compress").tensor({n}).values(all, LK_BOOL).node,
       Builder("Conv").tensor({1, 1, 600, 600}).tensor({1, 1, 255, 255}).node,
