@@ -10,8 +10,7 @@
 #include "plugin/table.h"
 
 typedef struct thread_watch {
-  lk_stop stop;
-  lk_stop *before;
+  lk_stop stop; /* looks at what the thread watched before, too */
 } thread_watch;
 static_assert(sizeof(thread_watch) <= sizeof(lk_thread_watch), "the host's memory is enough");
 
@@ -22,17 +21,17 @@ lk_status lk_thread_watch_begin(lk_thread_watch *room, const lk_watch *given, lk
   const lk_wait_limit limit = {watch.cancel, watch.stop, watch.deadline_ns};
   thread_watch *self = (thread_watch *)room;
   lk_stop_init(&self->stop, &limit, watch.should_stop, watch.arg);
-  /* one that has nothing to look at leaves what is around it */
+  self->stop.outer = lk_team_watch(NULL);
+  /* with nothing to look at, it costs nothing */
   const bool is_set = lk_stop_is_set(&limit, watch.should_stop);
-  self->before = lk_team_watch(NULL);
-  (void)lk_team_watch(is_set ? &self->stop : self->before);
+  (void)lk_team_watch(is_set ? &self->stop : self->stop.outer);
   return LK_OK;
 }
 
 void lk_thread_watch_end(lk_thread_watch *room) {
-  (void)lk_team_watch(((thread_watch *)room)->before);
+  (void)lk_team_watch(((thread_watch *)room)->stop.outer);
 }
 
 lk_status lk_thread_watch_look(lk_error *error) {
-  return lk_look_check("finish", error);
+  return lk_look_check("finish what this thread makes", error);
 }

@@ -76,6 +76,35 @@ TEST(Stop, AsksOnItsOwnThreadAlone) {
   std::thread([&] { EXPECT_EQ(lk_stop_look(&stop), LK_WAIT_CANCELLED); }).join();
 }
 
+TEST(Stop, OfAnOuterOneIsItsOwn) {
+  volatile int32_t cancel = 0;
+  lk_stop outer = stop_of({}), middle = stop_of({&cancel, nullptr, 0}), inner = stop_of({});
+  inner.outer = &middle;
+  middle.outer = &outer;
+  EXPECT_EQ(lk_stop_look(&inner), 0);
+  outer.limit.deadline_ns = 1;
+  EXPECT_EQ(lk_stop_look(&inner), LK_WAIT_DEADLINE);
+  cancel = 1;
+  EXPECT_EQ(lk_stop_look(&middle), LK_WAIT_DEADLINE) << "it stays";
+  EXPECT_EQ(lk_stop_look(&outer), LK_WAIT_DEADLINE);
+}
+
+// Hosts that are asked are asked at the same time, so that none of them takes the turn of another.
+TEST(Stop, AsksAnOuterOneToo) {
+  int asked_outer = 0, asked_inner = INT_MIN;
+  lk_stop outer = stop_of({}, count, &asked_outer), inner = stop_of({}, count, &asked_inner);
+  inner.outer = &outer;
+  for (int i = 1; i < 3; i++) {
+    pass_time();
+    EXPECT_EQ(lk_stop_look(&inner), 0);
+    EXPECT_EQ(asked_outer, i);
+    EXPECT_EQ(asked_inner, INT_MIN + i);
+  }
+  pass_time();
+  EXPECT_EQ(lk_stop_look(&inner), LK_WAIT_CANCELLED);
+  EXPECT_EQ(lk_stop_look(&outer), LK_WAIT_CANCELLED);
+}
+
 TEST(Stop, IsSetByAnyOfThem) {
   volatile int32_t cancel = 0;
   volatile uint8_t flag = 0;

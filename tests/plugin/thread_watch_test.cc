@@ -105,6 +105,31 @@ TEST_F(ThreadWatch, LieInEachOther) {
   LK_EXPECT_OK(api()->thread_look(LK_ERR));
 }
 
+// What is around one that watches something ends it, too, and not the other way round.
+TEST_F(ThreadWatch, OuterOnesEndInnerOnes) {
+  volatile int32_t of_inner = 0;
+  const lk_watch outer = watch_of_flag();
+  lk_watch inner = outer;
+  inner.cancel = &of_inner;
+  lk_thread_watch inner_room = {};
+  LK_ASSERT_OK(api()->thread_watch(&room, &outer, LK_ERR));
+  LK_ASSERT_OK(api()->thread_watch(&inner_room, &inner, LK_ERR));
+  of_inner = 1;
+  LK_EXPECT_STATUS(LK_CANCELLED, api()->thread_look(LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to finish what this thread makes: cancelled"));
+  api()->thread_unwatch(&inner_room);
+  LK_EXPECT_OK(api()->thread_look(LK_ERR));
+  of_inner = 0;
+  LK_ASSERT_OK(api()->thread_watch(&inner_room, &inner, LK_ERR));
+  LK_EXPECT_OK(api()->thread_look(LK_ERR));
+  flag = 1;
+  LK_EXPECT_STATUS(LK_CANCELLED, create(LK_ERR));
+  api()->thread_unwatch(&inner_room);
+  LK_EXPECT_STATUS(LK_CANCELLED, api()->thread_look(LK_ERR));
+  api()->thread_unwatch(&room);
+  LK_EXPECT_OK(create(LK_ERR));
+}
+
 // A frame that watches for itself gives the thread back what it watched.
 TEST_F(ThreadWatch, OutlivesWhatAFrameWatches) {
   const lk_watch watch = watch_of_flag();
