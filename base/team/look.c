@@ -12,11 +12,12 @@ lk_status lk_look_check(const char *doing, lk_error *error) {
                  lk_wait_limit_text(why));
 }
 
-lk_status lk_look_copy(void *to, const void *from, size_t bytes, lk_error *error) {
+lk_status lk_look_copy(void *to, const void *from, size_t bytes, const char *doing,
+                       lk_error *error) {
   for (size_t at = 0, more; at < bytes; at += more) {
     more = bytes - at < LK_LOOK_BYTES ? bytes - at : LK_LOOK_BYTES;
     memcpy((char *)to + at, (const char *)from + at, more);
-    if (more == LK_LOOK_BYTES) LK_RETURN_NOT_OK(lk_look_check("copy weights", error));
+    if (more == LK_LOOK_BYTES) LK_RETURN_NOT_OK(lk_look_check(doing, error));
   }
   return LK_OK;
 }

@@ -29,8 +29,9 @@ static inline bool lk_look_after(int64_t done, int64_t each) {
 /* For what can fail: LK_CANCELLED or LK_DEADLINE where it is not wanted any more. `doing` is what
  * the thread does, "pack weights". */
 lk_status lk_look_check(const char *doing, lk_error *error);
-/* Copies any number of bytes, which may be 0. */
-lk_status lk_look_copy(void *to, const void *from, size_t bytes, lk_error *error);
+/* Copies any number of bytes, which may be 0. `doing`: as of lk_look_check, "copy weights". */
+lk_status lk_look_copy(void *to, const void *from, size_t bytes, const char *doing,
+                       lk_error *error);
 
 /* Counts in `*done`, which begins with 0, for steps of any size: whether to leave the rest undone
  * after `more`, where `each` is done between two looks. */

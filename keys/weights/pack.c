@@ -38,6 +38,7 @@ static lk_packed *take_copy(lk_content *content, const lk_weights_layout *layout
 static lk_status make_and_fill(lk_content *content, const lk_weights_layout *layout, size_t bytes,
                                const lk_packer *packer, lk_packed **out_copy, lk_error *error) {
   lk_weights *weights = content->weights;
+  const char *doing = packer == NULL ? "copy weights" : "pack weights";
   lk_status status = LK_OK;
   lk_reading reading = {0};
   lk_packed *copy = lk_copy_create(weights, packer, bytes);
@@ -48,11 +49,11 @@ static lk_status make_and_fill(lk_content *content, const lk_weights_layout *lay
   LK_TRY(lk_content_read_begin(content, &reading, error));
   pthread_mutex_unlock(&weights->mutex);
   if (packer == NULL) {
-    status = lk_look_copy(copy->block, reading.bytes, bytes, error);
+    status = lk_look_copy(copy->block, reading.bytes, bytes, doing, error);
   } else {
     status = packer->pack(packer->params, reading.bytes, copy->block, error);
   }
-  if (status == LK_OK) status = lk_look_check("pack weights", error); /* what stops leaves gaps */
+  if (status == LK_OK) status = lk_look_check(doing, error); /* what stops leaves gaps */
   /* Afterwards: whatever has changed since they were lent, also during this, shows now. */
   if (status == LK_OK && reading.is_lent) status = lk_content_check(content, reading.bytes, error);
   pthread_mutex_lock(&weights->mutex);
