@@ -1,8 +1,10 @@
 /* Discrete Fourier transforms of any length along lines of a tensor, in f64: a Stockham transform
- * of the prime factors of the length, which needs no permutation. A factor r costs r operations for
- * each number.
+ * of the prime factors of the length, which needs no permutation. A factor r costs about r
+ * operations for each number. Where one is so large that this is too much, the whole line is a
+ * convolution, by transforms of a power of two that is at least twice as long.
  *
- * Bound: about 5 n log2 n operations for a line of small factors. */
+ * Bound: about 5 n log2 n operations for a line of small factors, and some times as many for a
+ * convolution. */
 #pragma once
 
 #include <stdbool.h>

@@ -67,11 +67,8 @@ static inline void lk_heap_sink(const lk_heap *heap, int64_t place, int64_t inde
 
 /* Makes a heap of indices in any order. What is stopped leaves all of them, in some order. */
 static inline void lk_heap_make(const lk_heap *heap) {
-  int64_t i = heap->size / 2;
-  while (i > 0) {
-    const int64_t end = i > LK_LOOK_FEW ? i - LK_LOOK_FEW : 0;
-    for (; i > end; i--) lk_heap_sink(heap, i - 1, heap->items[(i - 1) * heap->step]);
-    if (i > 0 && lk_team_is_stopped()) return;
+  for (int64_t i = heap->size / 2; i > 0 && !lk_look_after(i, LK_LOOK_FEW); i--) {
+    lk_heap_sink(heap, i - 1, heap->items[(i - 1) * heap->step]);
   }
 }
 
@@ -85,11 +82,7 @@ static inline void lk_heap_take(lk_heap *heap) {
 
 /* Puts the indices of a heap in order; what is stopped leaves all of them, in some order. */
 static inline void lk_heap_sort(lk_heap heap) {
-  while (heap.size > 1) {
-    const int64_t end = heap.size > LK_LOOK_FEW ? heap.size - LK_LOOK_FEW : 1;
-    while (heap.size > end) lk_heap_take(&heap);
-    if (heap.size > 1 && lk_team_is_stopped()) return;
-  }
+  while (heap.size > 1 && !lk_look_after(heap.size, LK_LOOK_FEW)) lk_heap_take(&heap);
 }
 
 /* ---- ranks: an f32 and its index in one number ---- */
@@ -125,11 +118,8 @@ static inline void lk_ranks_sink(const lk_ranks *self, int64_t place, uint64_t r
 }
 /* What is stopped leaves all ranks, in some order. */
 static inline void lk_ranks_make(const lk_ranks *self) {
-  int64_t i = self->size / 2;
-  while (i > 0) {
-    const int64_t end = i > LK_LOOK_FEW ? i - LK_LOOK_FEW : 0;
-    for (; i > end; i--) lk_ranks_sink(self, i - 1, lk_ranks_at(self, i - 1));
-    if (i > 0 && lk_team_is_stopped()) return;
+  for (int64_t i = self->size / 2; i > 0 && !lk_look_after(i, LK_LOOK_FEW); i--) {
+    lk_ranks_sink(self, i - 1, lk_ranks_at(self, i - 1));
   }
 }
 /* Takes the least away. */
@@ -175,14 +165,9 @@ static inline void lk_pairs_sink(const lk_pairs *self, int64_t place, uint64_t k
 }
 /* What is stopped leaves all pairs, in some order. */
 static inline void lk_pairs_make(const lk_pairs *self) {
-  int64_t i = self->size / 2;
-  while (i > 0) {
-    const int64_t end = i > LK_LOOK_FEW ? i - LK_LOOK_FEW : 0;
-    for (; i > end; i--) {
-      const int64_t at = (i - 1) * self->step;
-      lk_pairs_sink(self, i - 1, self->keys[at], self->indices[at]);
-    }
-    if (i > 0 && lk_team_is_stopped()) return;
+  for (int64_t i = self->size / 2; i > 0 && !lk_look_after(i, LK_LOOK_FEW); i--) {
+    const int64_t at = (i - 1) * self->step;
+    lk_pairs_sink(self, i - 1, self->keys[at], self->indices[at]);
   }
 }
 /* Takes the least away, and gives its index. */

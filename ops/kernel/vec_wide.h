@@ -1,4 +1,4 @@
-/* Functions of f64 on vectors, to one or two units of the last place. As vec_math.h: arguments are
+/* Functions of f64 on vectors, to three units of the last place, most to one. As vec_math.h: arguments are
  * reduced after Cody and Waite, and what follows are Taylor series, as long as the last digit asks
  * for. */
 #pragma once

@@ -249,8 +249,9 @@ lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, boo
   return emit(planner, &step, &kernel, error);
 }
 
-/* Which kernel it is depends on no size: the groups, channels and kernel are those of the first
- * plan, and so are the layouts. */
+/* Plans of the kernels that are named here have the same kernel for each size: the groups, channels
+ * and kernel are those of the first plan, and so are the layouts. Others are planned anew, such as
+ * products of planes, which a transposed convolution is where that product is not too large. */
 bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape) {
   lk_step *step = self->step;
   lk_product_ends_of of = {.node = self->node, .inputs = self->inputs, .to = self->output};
