@@ -1,12 +1,9 @@
 /* Fills: a pattern all over a tensor. */
 #include "ops/kernel/fill.h"
 
-#include <string.h>
+#include "ops/kernel/repeat.h"
 
-enum {
-  TURN_BYTES = 16 * 1024, /* of a turn; its own beginning is the pattern for the rest */
-  SHARED_BYTES = 256 * 1024
-};
+enum { TURN_BYTES = 16 * 1024, SHARED_BYTES = 256 * 1024 };
 
 /* Patterns of a turn. */
 static int64_t turn_count(const lk_fill *fill) {
@@ -21,13 +18,7 @@ static void fill_turns(const void *arg, int64_t begin, int64_t end) {
     const int64_t left = fill->count - turn * each;
     const size_t bytes = (size_t)(left < each ? left : each) * fill->size;
     char *to = (char *)loop->pointers[0] + (size_t)(turn * each) * fill->size;
-    memcpy(to, fill->value, fill->size);
-    /* Doubles what is filled. */
-    for (size_t done = fill->size; done < bytes;) {
-      const size_t more = done < bytes - done ? done : bytes - done;
-      memcpy(to + done, to, more);
-      done += more;
-    }
+    lk_repeat(to, fill->value, fill->size, bytes);
   }
 }
 

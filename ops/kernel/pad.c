@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "ops/kernel/copy_long.h"
+#include "ops/kernel/repeat.h"
 #include "ops/kernel/sizes.h"
 
-enum { SHARED_BYTES = 256 * 1024, SHORT_BYTES = 64, ALIKE_BYTES = 16 * 1024, OUTSIDE = -1 };
+enum { SHARED_BYTES = 256 * 1024, ALIKE_BYTES = 16 * 1024, OUTSIDE = -1 };
 
 /* ---- plan ---- */
 
@@ -53,23 +54,6 @@ void lk_pad_plan(lk_pad *self) {
 
 /* ---- running ---- */
 
-/* Up to SHORT_BYTES: a call of memcpy takes as long as rows that are short. Two moves may lie over
- * each other. */
-#define EITHER_END(size)                                                                           \
-  if (bytes >= (size)) {                                                                           \
-    memcpy(to, from, size);                                                                        \
-    memcpy(to + bytes - (size), from + bytes - (size), size);                                      \
-    return;                                                                                        \
-  }
-static inline void move_short(char *restrict to, const char *restrict from, size_t bytes) {
-  EITHER_END(32)
-  EITHER_END(16)
-  EITHER_END(8)
-  EITHER_END(4)
-  EITHER_END(2)
-  if (bytes > 0) *to = *from;
-}
-
 /* The place among `in` that place `at` shows, counted from the first of them. */
 static inline int64_t source_of(uint32_t mode, int64_t at, int64_t in) {
   if (at >= 0 && at < in) return at;
@@ -81,52 +65,12 @@ static inline int64_t source_of(uint32_t mode, int64_t at, int64_t in) {
   return place < in ? place : period - place;
 }
 
-/* Repetitions of an element, whose size is a power of two, at any multiple of it. */
-typedef struct pattern {
-  char bytes[64];
-} pattern;
-
-static pattern pattern_of(const char *element, size_t size) {
-  pattern value;
-  uint64_t word = 0;
-  for (size_t i = 0; i < size; i++) word |= (uint64_t)(uint8_t)element[i] << 8 * i;
-  for (; size < sizeof word; size *= 2) word |= word << 8 * size;
-  for (size_t i = 0; i < sizeof value; i += sizeof word) {
-    memcpy(value.bytes + i, &word, sizeof word);
-  }
-  return value;
-}
-
-static inline void fill(char *to, const pattern *of, size_t bytes) {
-  for (; bytes >= sizeof *of; bytes -= sizeof *of, to += sizeof *of) memcpy(to, of, sizeof *of);
-  move_short(to, of->bytes, bytes);
-}
-
-static void fill_long(char *to, const pattern *of, size_t bytes) {
+static void fill_long(char *to, const lk_pattern *of, size_t bytes) {
   for (; bytes > LK_LOOK_BYTES && !lk_team_is_stopped(); bytes -= LK_LOOK_BYTES) {
-    fill(to, of, LK_LOOK_BYTES);
+    lk_pattern_put(to, of, LK_LOOK_BYTES);
     to += LK_LOOK_BYTES;
   }
-  if (bytes <= LK_LOOK_BYTES) fill(to, of, bytes);
-}
-
-static bool is_element(size_t size) {
-  return size <= 8 && (size & (size - 1)) == 0;
-}
-
-/* `bytes` of repetitions of a block. */
-static void repeat(char *to, const char *block, size_t size, size_t bytes) {
-  if (is_element(size)) {
-    const pattern value = pattern_of(block, size);
-    fill(to, &value, bytes);
-    return;
-  }
-  memcpy(to, block, size);
-  for (size_t done = size; done < bytes;) { /* doubles what is there */
-    const size_t more = done < bytes - done ? done : bytes - done;
-    memcpy(to + done, to, more);
-    done += more;
-  }
+  if (bytes <= LK_LOOK_BYTES) lk_pattern_put(to, of, bytes);
 }
 
 /* `count` blocks, of which the last one in memory is at `last`: it comes first. */
@@ -181,13 +125,13 @@ static run find_run(const lk_pad *self, int64_t i, int64_t most) {
                    : (run){BACKWARDS_FROM, lk_min(lk_min(source + 1, behind), most), from};
 }
 
-static void do_run(const lk_pad *self, const run *part, const char *from, const pattern *value,
+static void do_run(const lk_pad *self, const run *part, const char *from, const lk_pattern *value,
                    char *to) {
   const size_t bytes = (size_t)part->count * self->block;
   switch (part->kind) {
   case FORWARDS:
-    if (bytes <= SHORT_BYTES) {
-      move_short(to, from + part->from, bytes);
+    if (bytes <= LK_SHORT_BYTES) {
+      lk_move_short(to, from + part->from, bytes);
     } else {
       lk_copy_long(to, from + part->from, bytes);
     }
@@ -196,7 +140,7 @@ static void do_run(const lk_pad *self, const run *part, const char *from, const 
     move_backwards(to, from + part->from, part->count, self->block);
     break;
   case REPEATED:
-    repeat(to, from + part->from, self->block, bytes);
+    lk_repeat(to, from + part->from, self->block, bytes);
     break;
   case OF_VALUE:
     fill_long(to, value, bytes);
@@ -224,8 +168,8 @@ static runs find_runs(const lk_pad *self) {
   return first;
 }
 
-static void pad_row(const lk_pad *self, const runs *first, const char *from, const pattern *value,
-                    char *to) {
+static void pad_row(const lk_pad *self, const runs *first, const char *from,
+                    const lk_pattern *value, char *to) {
   const int64_t most = most_of(self), out = self->out[self->rank - 1];
   int64_t done = 0, i = 0;
   for (uint32_t k = 0; k < first->count; k++) {
@@ -268,7 +212,7 @@ static int64_t count_alike(const lk_pad *self, const int64_t *places, int64_t mo
 
 /* The same run of `count` rows. */
 static void do_run_of_rows(const lk_pad *self, const run *part, const char *from, int64_t count,
-                           const pattern *value, char *to) {
+                           const lk_pattern *value, char *to) {
   const int64_t of_row = self->steps[self->rank - 2];
   const int64_t to_row = self->out[self->rank - 1] * (int64_t)self->block;
   const size_t bytes = (size_t)part->count * self->block;
@@ -290,7 +234,7 @@ static void do_run_of_rows(const lk_pad *self, const run *part, const char *from
     self->planes->blocks[lk_block_class_of(bytes)](&plane);
     return;
   }
-  if (part->kind == REPEATED && is_element(self->block)) {
+  if (part->kind == REPEATED && lk_is_pattern(self->block)) {
     plane.cols = part->count;
     self->planes->repeat[lk_log_up(self->block)](&plane);
     return;
@@ -301,7 +245,7 @@ static void do_run_of_rows(const lk_pad *self, const run *part, const char *from
 }
 
 static void pad_alike(const lk_pad *self, const runs *first, const char *from, int64_t count,
-                      const pattern *value, char *to) {
+                      const lk_pattern *value, char *to) {
   for (uint32_t k = 0; k < first->count; k++) {
     do_run_of_rows(self, &first->parts[k], from, count, value, to);
     to += (size_t)first->parts[k].count * self->block;
@@ -320,7 +264,7 @@ static void pad_rows(const void *arg, int64_t begin, int64_t end) {
   int64_t places[LK_MAX_RANK], rest = begin;
   const runs first = find_runs(self);
   const void *given = self->has_value ? loop->pointers[2] : self->value;
-  const pattern value = pattern_of(given, self->element);
+  const lk_pattern value = lk_pattern_of(given, self->element);
   for (uint32_t i = last; i-- > 0; rest /= self->out[i]) places[i] = rest % self->out[i];
   const int64_t most = first.is_whole ? lk_max(1, (int64_t)(ALIKE_BYTES / bytes)) : 1;
   for (int64_t row = begin, count; row < end; row += count, to += (size_t)count * bytes) {

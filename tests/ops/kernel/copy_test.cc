@@ -280,17 +280,24 @@ TEST(MergeDims, KeepsWhatOnlyOneTensorWalksAsOne) {
   EXPECT_EQ(std::vector<int64_t>(b, b + 3), (std::vector<int64_t>{4, 0, 1}));
 }
 
+// Of elements and of others; up to what a few turns fill, and around where they are filled in
+// another way.
 TEST(Fill, RepeatsItsBytes) {
-  for (const int64_t count : {0, 1, 2, 3, 100}) {
+  for (const size_t size : {1, 2, 3, 4, 7, 8, 12, 16, 65, 1000, 4096}) {
     lk_fill fill = {};
-    fill.count = count;
-    fill.size = 3;
-    std::memcpy(fill.value, "abc", 3);
-    Bytes to(static_cast<size_t>(count) * 3 + 1, '.');
-    void *const pointers[] = {to.data()};
-    LK_EXPECT_OK(lk_fill_kernel(&fill, pointers, LK_ERR));
-    for (size_t i = 0; i + 1 < to.size(); i++) ASSERT_EQ(to[i], "abc"[i % 3]) << i;
-    EXPECT_EQ(to.back(), '.');
+    fill.size = size;
+    for (size_t i = 0; i < size; i++) fill.value[i] = static_cast<uint8_t>('a' + i * 7 % 101);
+    for (const size_t bytes : {0, 1, 2, 8, 30, 64, 100, 1024, 1025, 2050, 16384, 16400, 70000}) {
+      const size_t count = bytes / size;
+      fill.count = static_cast<int64_t>(count);
+      Bytes to(count * size + 1, '.');
+      void *const pointers[] = {to.data()};
+      LK_EXPECT_OK(lk_fill_kernel(&fill, pointers, LK_ERR));
+      for (size_t i = 0; i + 1 < to.size(); i++) {
+        ASSERT_EQ(to[i], char(fill.value[i % size])) << i << " of " << size;
+      }
+      EXPECT_EQ(to.back(), '.');
+    }
   }
 }
 
