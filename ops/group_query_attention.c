@@ -99,7 +99,7 @@ static lk_status refuse_inputs(const lk_inference *self, lk_error *error) {
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
     if (lk_op_has(node, pairs[i][0]) == lk_op_has(node, pairs[i][1])) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "inputs %" PRIu32 " and %" PRIu32 " must be given together", pairs[i][0],
+                   "input %" PRIu32 " and input %" PRIu32 " must be given together", pairs[i][0],
                    pairs[i][1]);
   }
   if (params->is_rotated && !lk_op_has(node, GQA_COSINES)) {

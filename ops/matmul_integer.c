@@ -212,7 +212,7 @@ static lk_status find_type(lk_inference *self, lk_error *error) {
   if (has_zero != lk_op_has(self->node, QGEMM_Y_SCALE)) {
     return lk_fail(
         error, LK_INVALID_ARGUMENT,
-        "one of inputs 7 (y_scale) and 8 (y_zero_point) is given, both or neither must be");
+        "one of input 7 (y_scale) and input 8 (y_zero_point) is given, both or neither must be");
   }
   self->outputs[0].dtype = y;
   if (c != LK_DTYPE_NONE && c != LK_I32) {

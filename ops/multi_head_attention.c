@@ -55,9 +55,10 @@ static lk_status read_sizes(const lk_inference *self, uint32_t input, lk_head_si
                         (!lk_op_has(self->node, KEY) || lk_rank_is_known(&self->inputs[KEY].desc));
   if (!lk_op_has(self->node, owner)) {
     if (!is_known) return LK_OK; /* it may be packed */
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "inputs 1 (key) and 2 (value) are absent, which only a packed query of rank 5 "
-                   "may do without");
+    return lk_fail(
+        error, LK_UNSUPPORTED,
+        "input 1 (key) and input 2 (value) are absent, which only a packed query of rank 5 "
+        "may do without");
   }
   if (!lk_rank_is_known(x)) return LK_OK;
   const bool is_apart = x->rank == 4 && owner != QUERY;

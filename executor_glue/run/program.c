@@ -2,33 +2,31 @@
 #include "executor_glue/run/program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/graph/advice.h"
 
-/* Where an operator speaks of "input 1", or of "inputs 0 and 1", their names in this graph are put
- * behind the numbers: "input 1 ('x')". */
+/* Operators speak of an input of theirs as "input 1", or as "input 1 (key)" where the part that it
+ * plays has a name. Behind the others, the names in this graph are put: "input 1 ('x')". */
 static void name_inputs(const lk_graph *graph, const lk_node *node, const char *sentence,
                         char *buffer, size_t capacity) {
-  const char *at = sentence, *rest = sentence;
   size_t used = 0;
-  unsigned number = 0;
-  int length = 0;
-  for (at = strstr(at, "input"); at != NULL; at = strstr(at + 1, "input")) {
-    if (sscanf(at, "input%*1[s ]%n%u", &length, &number) != 1) continue;
-    at += length + (at[length] == ' ');
-    break;
-  }
-  while (at != NULL && used < capacity && sscanf(at, "%u%n", &number, &length) == 1) {
-    at += length;
-    const int32_t input = number < node->n_inputs ? node->inputs[number] : LK_NO_VALUE;
-    if (input == LK_NO_VALUE || strncmp(at, " (", 2) == 0) break;
-    used += (size_t)snprintf(buffer + used, capacity - used, "%.*s ('%.64s')", (int)(at - rest),
+  const char *rest = sentence;
+  for (const char *at = sentence; (at = strstr(at, "input ")) != NULL && used < capacity;) {
+    const bool is_word = at == sentence || at[-1] == ' ';
+    char *end = NULL;
+    at += strlen("input ");
+    const unsigned long number = strtoul(at, &end, 10);
+    const bool is_one =
+        is_word && end > at && number < node->n_inputs && strncmp(end, " (", 2) != 0;
+    const int32_t input = is_one ? node->inputs[number] : LK_NO_VALUE;
+    if (input == LK_NO_VALUE) continue;
+    used += (size_t)snprintf(buffer + used, capacity - used, "%.*s ('%.64s')", (int)(end - rest),
                              rest, graph->values[input].name);
-    rest = at;
-    at = strncmp(at, " and ", strlen(" and ")) == 0 ? at + strlen(" and ") : NULL;
+    rest = end;
   }
   if (used < capacity) (void)snprintf(buffer + used, capacity - used, "%s", rest);
 }

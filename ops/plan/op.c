@@ -52,7 +52,8 @@ static lk_status add_type(const lk_op_row *row, row_types *types, uint32_t index
     types->inputs[group] = index;
   } else if (*bound != dtype) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "inputs %" PRIu32 " and %" PRIu32 " are of types %s and %s, which must be equal",
+                   "input %" PRIu32 " and input %" PRIu32
+                   " are of types %s and %s, which must be equal",
                    types->inputs[group], index, lk_dtype_name(*bound), lk_dtype_name(dtype));
   }
   return LK_OK;

@@ -166,7 +166,7 @@ TEST(Binary, NamesWhatIsWrong) {
         .input(a)
         .input(lk::iota<double>({3}))
         .expect_bind(LK_INVALID_ARGUMENT,
-                     "inputs 0 and 1 are of types f32 and f64, which must be equal");
+                     "input 0 and input 1 are of types f32 and f64, which must be equal");
     OpTester(c.op, 14).input(a).expect_create(LK_INVALID_ARGUMENT, "1 inputs");
     OpTester(c.op, 6).input(a).input(a).expect_create(LK_UNSUPPORTED, "opset");
   }

@@ -233,7 +233,7 @@ TEST(Clip, NamesWhatIsWrong) {
       .absent()
       .constant(lk::tensor<int32_t>({}, {1}))
       .expect_bind(LK_INVALID_ARGUMENT,
-                   "inputs 0 and 2 are of types i64 and i32, which must be equal");
+                   "input 0 and input 2 are of types i64 and i32, which must be equal");
   OpTester("Clip", 13)
       .input(lk::tensor<uint8_t>({1}, {1}, LK_BOOL))
       .expect_bind(LK_UNSUPPORTED, "bool");
