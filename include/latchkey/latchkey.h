@@ -393,8 +393,8 @@ typedef struct lk_api {
    * LK_CANCELLED or LK_DEADLINE, and nothing of it is kept; other threads that waited for such a
    * build make their own. What an operator that runs meanwhile has written is undefined once
    * thread_look fails. `room` is filled; what `watch` points to and `room` must live until
-   * thread_unwatch, which gets the same `room`. Pairs may lie in each other: what is made within the
-   * inner one looks at both, and ends for whichever says so first; should_stop of each is asked.
+   * thread_unwatch, which gets the same `room`. Pairs may lie in each other: what is made within
+   * the inner one looks at both, and ends for whichever says so first; should_stop of each is asked.
    * LK_INVALID_ARGUMENT: a NULL, or a struct_size of 0; then nothing is watched and thread_unwatch
    * must not be called. */
   lk_status (*thread_watch)(lk_thread_watch *room, const lk_watch *watch, lk_error *error);

@@ -1,6 +1,6 @@
-/* Functions of f64 on vectors, to three units of the last place, most to one. As vec_math.h: arguments are
- * reduced after Cody and Waite, and what follows are Taylor series, as long as the last digit asks
- * for. */
+/* Functions of f64 on vectors, to three units of the last place, most to one. As vec_math.h:
+ * arguments are reduced after Cody and Waite, and what follows are Taylor series, as long as the
+ * last digit asks for. */
 #pragma once
 
 #include "ops/kernel/vec_double.h"

@@ -3,10 +3,10 @@
 // Each row gets random nodes with one dimension that is huge: a long line, a long list of indices,
 // a large kernel, many of what a rule draws. Where a node computes for long, it must look again and
 // again: the most that it computes between two looks is less than the 50 ms that are promised, and
-// not most of the whole, which larger sizes would make longer. No more is computed after a look that
-// says that it is not wanted. Computing is counted in time of the
-// processor, in which other programs have no part; what is seen once must be seen three times to be
-// a fault. Not under sanitizers, which make any kernel slow.
+// not most of the whole, which larger sizes would make longer. Nor is more computed after a look
+// that says that it is not wanted. Computing is counted in time of the processor, in which other
+// programs have no part; what is seen once must be seen three times to be a fault. Not under
+// sanitizers, which make any kernel slow.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,6 @@
-// The temporaries of plans, which frames lend them: at most some times what a node reads and writes,
-// and none where nothing is kept between steps. Nothing runs here: plans say what they need.
+// The temporaries of plans, which frames lend them: at most some times what a node reads and
+// writes, and none where nothing is kept between steps. Nothing runs here: plans say what they
+// need.
 #include "tests/ops/infer/huge.h"
 
 namespace {

@@ -276,9 +276,9 @@ TEST(ResizeKernel, OtherTypesShrinkALot) {
   }
 }
 
-// Lines whose elements lie too far apart for a window, of which only a part is brought to f32: pixel
-// 0 would lie far before that part, where nothing can be read. What is left of a line fills any
-// number of lanes, and those behind it have nothing to read.
+// Lines whose elements lie too far apart for a window, of which only a part is brought to f32:
+// pixel 0 would lie far before that part, where nothing can be read. What is left of a line fills
+// any number of lanes, and those behind it have nothing to read.
 TEST(ResizeKernel, IdleLanesReadNothing) {
   constexpr int64_t PIXELS = 200000;
   for (const lk_resize_mode mode : {LK_RESIZE_LINEAR, LK_RESIZE_CUBIC}) {
