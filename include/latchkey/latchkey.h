@@ -394,7 +394,7 @@ typedef struct lk_api {
    * build make their own. What an operator that runs meanwhile has written is undefined once
    * thread_look fails. `room` is filled; what `watch` points to and `room` must live until
    * thread_unwatch, which gets the same `room`. Pairs may lie in each other: what is made within
-   * the inner one looks at both, and ends for whichever says so first; should_stop of each is asked.
+   * the inner one looks at both, and ends for whichever says so first; each should_stop is asked.
    * LK_INVALID_ARGUMENT: a NULL, or a struct_size of 0; then nothing is watched and thread_unwatch
    * must not be called. */
   lk_status (*thread_watch)(lk_thread_watch *room, const lk_watch *watch, lk_error *error);
