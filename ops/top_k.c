@@ -57,12 +57,13 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
     indices.dtype = LK_I64;
     LK_RETURN_NOT_OK(lk_planner_temp(planner, &indices, &operands[2], error));
   }
-  const lk_top_k step = {.outer = lk_count_dims(x, 0, axis),
-                         .count = x->dims[axis],
-                         .inner = lk_count_dims(x, axis + 1, x->rank),
-                         .k = operands[1].desc.dims[axis],
-                         .dtype = x->dtype,
-                         .smallest = params->smallest};
+  lk_top_k step = {.outer = lk_count_dims(x, 0, axis),
+                   .count = x->dims[axis],
+                   .inner = lk_count_dims(x, axis + 1, x->rank),
+                   .k = operands[1].desc.dims[axis],
+                   .dtype = x->dtype,
+                   .smallest = params->smallest};
+  lk_top_k_plan(&step, lk_isa_get());
   return lk_planner_kernel(planner, lk_top_k_kernel, "top_k", &step, sizeof step, operands, 3,
                            error);
 }

@@ -5,14 +5,13 @@
  * bits. It lies on the stack, and where it is too large for that, in the outputs. */
 #include "ops/kernel/top_k.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "base/team/look.h"
 #include "base/tensor.h"
 #include "ops/kernel/element_program.h"
 #include "ops/kernel/order.h"
-#include "ops/kernel/row_loops.h"
 #include "ops/kernel/sizes.h"
 
 enum {
@@ -25,7 +24,8 @@ enum {
 typedef struct axis_line {
   const lk_top_k *self;
   const char *data;
-  size_t step; /* bytes */
+  size_t step;        /* bytes */
+  const char *loaded; /* its elements of their class side by side; NULL: they are elsewhere */
 } axis_line;
 
 /* ---- lines of any length: a heap of indices in the output ---- */
@@ -70,18 +70,26 @@ typedef void fill_fn(const void *heap, const void *from, int64_t first, int64_t 
 typedef void improve_fn(const void *heap, const void *from, int64_t first, int64_t n,
                         uint64_t turn);
 
-/* Of a class: the key of an element, and an element of a key, which is compared with others. Of
- * those in may_be_better without branches, so that the compiler makes vectors of it; NaN in either
- * may be. */
+/* Of a class: the key of an element, and an element of a key, which is compared with others.
+ * find_better gives the places of those that may be better than the worst that was chosen; NaN in
+ * either may be. Most have none, which is asked without branches, so that the compiler makes
+ * vectors of it; nor are there branches where the places are, which nothing foretells. */
 #define CLASS(s, type, heap, KEY, VALUE)                                                           \
-  static bool may_be_better_##s(const type *from, type worst, bool smallest) {                     \
-    int found = 0;                                                                                 \
-    if (smallest) {                                                                                \
-      for (int i = 0; i < AT_ONCE; i++) found |= !(from[i] >= worst);                              \
-    } else {                                                                                       \
-      for (int i = 0; i < AT_ONCE; i++) found |= !(from[i] <= worst);                              \
+  static inline int64_t find_better_##s(const type *from, int64_t n, type worst, bool smallest,    \
+                                        int8_t places[AT_ONCE]) {                                  \
+    int64_t count = 0;                                                                             \
+    if (n == AT_ONCE) {                                                                            \
+      int any = 0;                                                                                 \
+      for (int i = 0; i < AT_ONCE; i++) {                                                          \
+        any |= smallest ? !(from[i] >= worst) : !(from[i] <= worst);                               \
+      }                                                                                            \
+      if (any == 0) return 0;                                                                      \
     }                                                                                              \
-    return found != 0;                                                                             \
+    for (int8_t i = 0; i < n; i++) {                                                               \
+      places[count] = i;                                                                           \
+      count += smallest ? !(from[i] >= worst) : !(from[i] <= worst);                               \
+    }                                                                                              \
+    return count;                                                                                  \
   }                                                                                                \
   static void fill_##s(const void *best, const void *from, int64_t first, int64_t n,               \
                        uint64_t turn) {                                                            \
@@ -92,15 +100,17 @@ typedef void improve_fn(const void *heap, const void *from, int64_t first, int64
                           uint64_t turn) {                                                         \
     const type *x = from;                                                                          \
     uint64_t worst = heap##_worst(best);                                                           \
-    for (int64_t i = 0, end; i < n; i = end) {                                                     \
-      end = lk_min(i + AT_ONCE, n);                                                                \
-      if (end - i == AT_ONCE && !may_be_better_##s(x + i, VALUE(worst ^ turn), turn != 0)) {       \
-        continue;                                                                                  \
-      }                                                                                            \
-      for (; i < end; i++) {                                                                       \
-        const uint64_t key = KEY(x[i]) ^ turn;                                                     \
+    for (int64_t i = 0; i < n; i += AT_ONCE) {                                                     \
+      int8_t places[AT_ONCE];                                                                      \
+      const int64_t some = lk_min(AT_ONCE, n - i);                                                 \
+      const type limit = VALUE(worst ^ turn);                                                      \
+      const int64_t count = turn != 0 ? find_better_##s(x + i, some, limit, true, places)          \
+                                      : find_better_##s(x + i, some, limit, false, places);        \
+      for (int64_t k = 0; k < count; k++) {                                                        \
+        const int64_t at = i + places[k];                                                          \
+        const uint64_t key = KEY(x[at]) ^ turn;                                                    \
         if (key <= worst) continue; /* of equal ones, the first stays */                           \
-        heap##_sink(best, 0, key, first + i);                                                      \
+        heap##_sink(best, 0, key, first + at);                                                     \
         worst = heap##_worst(best);                                                                \
       }                                                                                            \
     }                                                                                              \
@@ -154,6 +164,9 @@ static class_loops loops_of(uint32_t dtype) {
 static const void *take(const axis_line *line, int64_t first, int64_t n, void *piece) {
   const uint32_t dtype = line->self->dtype;
   const char *from = line->data + (size_t)first * line->step;
+  if (line->loaded != NULL) {
+    return line->loaded + first * lk_element_class_bytes(lk_element_class_of(dtype));
+  }
   if (line->step == lk_dtype_size(dtype) && lk_element_is_of_class(dtype)) return from;
   const lk_element_args args = {.to = {piece, 0},
                                 .a = {(char *)(uintptr_t)from, 0},
@@ -164,15 +177,13 @@ static const void *take(const axis_line *line, int64_t first, int64_t n, void *p
   return piece;
 }
 
-/* One of a line that lies as its class does. False: what was found is NaN, which of the smallest is
- * the last. */
-static bool choose_one(const axis_line *line, int64_t *index) {
+/* Whether the best one is that of lk_largest_kernel. It finds NaN among the smallest, too, where
+ * NaN is the last. */
+static bool is_best(const axis_line *line, int64_t index) {
   const uint32_t dtype = line->self->dtype;
-  const char *data = line->data;
-  lk_largest_fn *largest = lk_row_loops_get(lk_isa_get())->largest[lk_element_class_of(dtype)];
-  largest(data, line->self->count, 1, 1, line->self->smallest, index);
-  return !(dtype == LK_F32 && isnan(((const float *)(const void *)data)[*index])) &&
-         !(dtype == LK_F64 && isnan(((const double *)(const void *)data)[*index]));
+  const uint64_t nan = dtype == LK_F32 ? UINT32_MAX : UINT64_MAX;
+  return !line->self->smallest ||
+         lk_order_key(dtype, line->data + (size_t)index * line->step, 0) != nan;
 }
 
 static void make(lk_ranks *ranks, lk_pairs *pairs, bool has_pairs) {
@@ -209,9 +220,6 @@ static bool choose(const axis_line *line, char *values, int64_t *indices) {
   const int64_t k = self->k, step = self->inner, count = self->count;
   const bool has_pairs = lk_dtype_size(self->dtype) == sizeof(uint64_t), is_near = k <= PIECE;
   if (k < 1) return true;
-  if (k == 1 && step == 1 && lk_element_is_of_class(self->dtype) && choose_one(line, indices)) {
-    return !lk_team_is_stopped();
-  }
   uint64_t *keys = is_near ? near_keys : (uint64_t *)(void *)values;
   lk_ranks ranks = {is_near ? near_indices : indices, is_near ? 1 : step, k};
   lk_pairs pairs = {keys, ranks.items, ranks.step, k};
@@ -231,22 +239,50 @@ static bool choose(const axis_line *line, char *values, int64_t *indices) {
   return k <= LK_LOOK_FEW || !lk_team_is_stopped();
 }
 
+/* Short lines side by side that do not lie as their class: as many as a piece has, from `turn` on,
+ * before `end`. */
+static int64_t load_lines(const lk_kernel_loop *loop, int64_t turn, int64_t end, char *piece) {
+  const lk_top_k *self = loop->params;
+  const int64_t size = (int64_t)lk_dtype_size(self->dtype);
+  const int64_t lines = lk_min(end - turn, PIECE / self->count);
+  const lk_element_args args = {.to = {piece, 0},
+                                .a = {(char *)loop->pointers[0] + turn * self->count * size, 0},
+                                .rows = 1,
+                                .cols = lines * self->count,
+                                .stride = size};
+  lk_element_loops_for((uint32_t)lk_isa_get())->load[self->dtype](&args);
+  return lines;
+}
+
 static void choose_lines(const void *arg, int64_t begin, int64_t end) {
+  _Alignas(64) char piece[PIECE * sizeof(uint64_t)];
   const lk_kernel_loop *loop = arg;
   const lk_top_k *self = loop->params;
   const size_t size = lk_dtype_size(self->dtype);
+  const int64_t wide = lk_element_class_bytes(lk_element_class_of(self->dtype));
   /* others have no place for their keys, or ranks for their indices */
   const bool has_heap = size == sizeof(uint64_t) || self->count < UINT32_MAX;
+  const bool is_loaded = self->k > 1 && self->inner == 1 && self->count <= PIECE / 2 &&
+                         !lk_element_is_of_class(self->dtype);
+  int64_t first = begin, last = begin; /* lines that are loaded */
   for (int64_t turn = begin; turn < end; turn++) {
     const int64_t outer = turn / self->inner, inner = turn % self->inner;
     const int64_t from = outer * self->count * self->inner + inner;
     const int64_t to = outer * self->k * self->inner + inner;
-    const axis_line line = {.self = self,
-                            .data = (const char *)loop->pointers[0] + (size_t)from * size,
-                            .step = (size_t)self->inner * size};
+    axis_line line = {.self = self,
+                      .data = (const char *)loop->pointers[0] + (size_t)from * size,
+                      .step = (size_t)self->inner * size};
     char *values = (char *)loop->pointers[1] + (size_t)to * size;
     int64_t *indices = (int64_t *)loop->pointers[2] + to;
-    if (!(has_heap ? choose(&line, values, indices) : choose_indices(&line, indices))) return;
+    if (is_loaded && turn == last) {
+      first = turn;
+      last += load_lines(loop, turn, end, piece);
+    }
+    if (is_loaded) line.loaded = piece + (turn - first) * self->count * wide;
+    if (!(self->k == 1 && is_best(&line, *indices)) &&
+        !(has_heap ? choose(&line, values, indices) : choose_indices(&line, indices))) {
+      return;
+    }
     for (int64_t i = 0, next; i < self->k; i = next) {
       next = lk_look_part(i, self->k, LK_LOOK_FEW);
       for (int64_t j = i; j < next; j++) {
@@ -258,10 +294,24 @@ static void choose_lines(const void *arg, int64_t begin, int64_t end) {
   }
 }
 
+void lk_top_k_plan(lk_top_k *self, lk_isa isa) {
+  if (self->k != 1) return;
+  self->best = (lk_along){.dtype = self->dtype,
+                          .is_smallest = self->smallest,
+                          .outer = self->outer,
+                          .n = self->count,
+                          .inner = self->inner};
+  lk_along_plan(&self->best, isa);
+}
+
 lk_status lk_top_k_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
   const lk_top_k *self = params;
   const int64_t lines = self->outer * self->inner;
+  if (self->k == 1) {
+    void *const found[] = {pointers[0], pointers[2]};
+    LK_RETURN_NOT_OK(lk_largest_kernel(&self->best, found, error));
+    if (lk_team_is_stopped()) return LK_OK; /* places are any */
+  }
   return lk_kernel_turns(lines, lines * self->count >= SHARED_ELEMENTS, choose_lines, params,
                          pointers);
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "ops/kernel/along.h"
 #include "ops/kernel/kernel.h"
 
 typedef struct lk_top_k {
@@ -10,8 +11,12 @@ typedef struct lk_top_k {
   int64_t k;                   /* 1 to `count` */
   uint32_t dtype;
   bool smallest;
+  lk_along best; /* by lk_top_k_plan: how the best one alone is found */
 } lk_top_k;
 
-/* Params: lk_top_k. Pointers: data, values, indices (int64_t). Of equal elements the first ones are
+/* Sets the last part from the others. */
+void lk_top_k_plan(lk_top_k *self, lk_isa isa);
+
+/* Params: lk_top_k, planned. Pointers: data, values, indices (int64_t). Of equal elements the first ones are
  * taken, and come first. NaN is larger than any number. */
 lk_status lk_top_k_kernel(const void *params, void *const *pointers, lk_error *error);
