@@ -118,6 +118,10 @@ typedef void lk_running_fn(const void *from, void *to, int64_t n, int64_t step, 
 
 /* `n` elements a row; with `is_log` logarithms. Rows lie side by side. */
 typedef void lk_softmax_rows_fn(const float *from, float *to, int64_t n, int64_t rows, bool is_log);
+/* Of up to LK_SOFTMAX_WIDE elements each. */
+enum { LK_SOFTMAX_WIDE = 4096 };
+typedef void lk_softmax_rows_f64_fn(const double *from, double *to, int64_t n, int64_t rows,
+                                    bool is_log);
 /* Up to LK_SOFTMAX_COLUMNS columns of `n` rows, which lie `step` apart. */
 enum { LK_SOFTMAX_COLUMNS = 64 };
 typedef void lk_softmax_columns_fn(const float *from, float *to, int64_t n, int64_t step,
@@ -214,6 +218,7 @@ typedef struct lk_row_loops {
   lk_largest_fn *largest[LK_ELEMENT_CLASSES];
   lk_running_fn *running[LK_ELEMENT_CLASSES];
   lk_softmax_rows_fn *softmax_rows;
+  lk_softmax_rows_f64_fn *softmax_rows_f64;
   lk_softmax_columns_fn *softmax_columns;
   lk_attend_loops attend;
   lk_lrn_fn *lrn_rows, *lrn_columns;

@@ -20,11 +20,11 @@
 #include "ops/kernel/product_plain.inc"
 #include "ops/kernel/reduce_loops.inc"
 #include "ops/kernel/reduce_plain.inc"
-#include "ops/kernel/softmax_loops.inc"
 
 /* with what reductions have */
 #include "ops/kernel/along_plain.inc"
 #include "ops/kernel/norm_loops.inc"
+#include "ops/kernel/softmax_loops.inc"
 
 #include "ops/kernel/row_table.inc"
 

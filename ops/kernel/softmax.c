@@ -14,6 +14,12 @@ static void do_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_softmax *self = loop->params;
   const int64_t rows = rows_of_turn(self), first = begin * rows;
   const int64_t last = end * rows < self->outer ? end * rows : self->outer;
+  if (self->is_f64) {
+    self->loops->softmax_rows_f64((const double *)loop->pointers[0] + first * self->n,
+                                  (double *)loop->pointers[1] + first * self->n, self->n,
+                                  last - first, self->is_log);
+    return;
+  }
   const float *from = loop->pointers[0];
   float *to = loop->pointers[1];
   self->loops->softmax_rows(from + first * self->n, to + first * self->n, self->n, last - first,

@@ -1,5 +1,5 @@
-/* Softmax of f32, and its logarithm: e^x / sum(e^x) along one dimension, after the largest x is
- * subtracted. Bound: the powers of e, about half a nanosecond for 16 of them; beyond the caches,
+/* Softmax of f32, or of rows of f64, and its logarithm: e^x / sum(e^x) along one dimension, after
+ * the largest x is subtracted. Bound: the powers of e, about half a nanosecond for 16 of them; beyond the caches,
  * bytes. Infinity or NaN makes a row NaN. */
 #pragma once
 
@@ -11,6 +11,7 @@ typedef struct lk_softmax {
   int64_t outer, n, inner; /* along the middle one */
   bool is_last;            /* of its tensor's dimensions; else rows have the bits of columns */
   bool is_log;
+  bool is_f64; /* along the last dimension, of at most LK_SOFTMAX_WIDE elements */
 } lk_softmax;
 
 /* Params: lk_softmax. Pointers: from, to, which may be equal. */

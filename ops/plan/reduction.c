@@ -148,17 +148,22 @@ lk_status lk_plan_softmax(lk_planner *planner, const lk_operand *from, const lk_
                            .n = dims[1],
                            .inner = dims[2],
                            .is_last = is_last,
-                           .is_log = is_log};
+                           .is_log = is_log,
+                           .is_f64 = from->desc.dtype == LK_F64};
   const lk_operand operands[] = {*from, *to};
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_softmax_kernel, "softmax", &step, sizeof step,
                                      operands, 2, error));
   const double elements = (double)lk_elements(&from->desc);
-  lk_planner_work(planner, SOFTMAX_FLOPS * elements, 2 * sizeof(float) * elements);
+  const double size = (double)lk_dtype_size(from->desc.dtype);
+  lk_planner_work(planner, SOFTMAX_FLOPS * elements, 2 * size * elements);
   return LK_OK;
 }
 
 lk_status lk_plan_softmax_steps(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                                 const int64_t dims[3], bool is_log, lk_error *error) {
+  if (dims[2] == 1 && dims[1] <= LK_SOFTMAX_WIDE) {
+    return lk_plan_softmax(planner, from, to, dims, true, is_log, error);
+  }
   const lk_operand x = seen_as(from, 3, dims), y = seen_as(to, 3, dims);
   lk_operand largest, sum, powers = y;
   lk_tensor_desc kept = x.desc;

@@ -27,12 +27,12 @@ lk_status lk_plan_reduction_of_nothing(lk_planner *planner, const lk_reduction *
 /* Steps: the logarithm of the sum of e^x, over the dimensions of `mask` of input 0, as output 0. */
 lk_status lk_plan_log_sum_exp(lk_planner *planner, uint32_t mask, lk_error *error);
 
-/* A step: Softmax of `from` as `to`, of f32, or its logarithm, along the middle one of three
- * dimensions of what lies in memory. They may be one tensor. */
+/* A step: Softmax of `from` as `to`, of f32 or of what lk_softmax can of f64, or its logarithm,
+ * along the middle one of three dimensions of what lies in memory. They may be one tensor. */
 lk_status lk_plan_softmax(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                           const int64_t dims[3], bool is_last, bool is_log, lk_error *error);
 
-/* Steps: Softmax of `from` as `to`, of f64, or its logarithm, along the middle one of three
+/* A step or some: Softmax of `from` as `to`, of f64, or its logarithm, along the middle one of three
  * dimensions. */
 lk_status lk_plan_softmax_steps(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                                 const int64_t dims[3], bool is_log, lk_error *error);

@@ -1,6 +1,7 @@
 // Softmax and its logarithm against plain loops in double, on every instruction set.
 #include "tests/ops/kernel/product.h"
 
+#include <algorithm>
 #include <cfenv>
 #include <limits>
 
@@ -21,7 +22,7 @@ struct Case {
 
   size_t elements() const { return size_t(outer * n * inner); }
   void run_on(float *from, float *to, lk_isa isa) const {
-    const lk_softmax step = {lk_row_loops_get(isa), outer, n, inner, is_last, is_log};
+    const lk_softmax step = {lk_row_loops_get(isa), outer, n, inner, is_last, is_log, false};
     void *const pointers[] = {from, to};
     EXPECT_EQ(lk_softmax_kernel(&step, pointers, nullptr), LK_OK);
   }
@@ -188,6 +189,40 @@ TEST(Softmax, MakesNoDenormalNumberOfWhatIsMasked) {
         const Guarded y = test.run(x, isa);
         EXPECT_EQ(std::fetestexcept(FE_UNDERFLOW), 0) << test.text() << " isa " << isa;
         for (size_t i = 0; i < y.size(); i++) ASSERT_TRUE(y[i] == 0 || y[i] > 1e-4F) << y[i];
+      }
+    }
+  }
+}
+
+// Rows of f64, over their input too; a row has the same bits alone.
+TEST(Softmax, TakesRowsOfF64) {
+  std::mt19937 random(4);
+  std::normal_distribution<double> number(0, 9);
+  for (int64_t n : {1, 2, 3, 7, 8, 9, 16, 17, 63, 64, 100, 4096}) {
+    for (bool is_log : {false, true}) {
+      const int64_t rows = n < 100 ? 5000 / n : 3;
+      std::vector<double> x(size_t(rows * n));
+      for (double &value : x) value = number(random);
+      for (lk_isa isa : lk::instruction_sets()) {
+        const auto run = [&](std::vector<double> &data, int64_t first, int64_t count) {
+          const lk_softmax step = {lk_row_loops_get(isa), count, n, 1, true, is_log, true};
+          void *const pointers[] = {&data[size_t(first * n)], &data[size_t(first * n)]};
+          EXPECT_EQ(lk_softmax_kernel(&step, pointers, nullptr), LK_OK);
+        };
+        std::vector<double> y = x, alone = x;
+        run(y, 0, rows);
+        run(alone, rows - 1, 1);
+        ASSERT_TRUE(std::equal(y.end() - n, y.end(), alone.end() - n)) << n << " isa " << isa;
+        for (int64_t r = 0; r < rows; r++) {
+          const double *row = &x[size_t(r * n)], largest = *std::max_element(row, row + n);
+          double sum = 0;
+          for (int64_t i = 0; i < n; i++) sum += std::exp(row[i] - largest);
+          for (int64_t i = 0; i < n; i++) {
+            const double shifted = row[i] - largest, found = y[size_t(r * n + i)];
+            const double wanted = is_log ? shifted - std::log(sum) : std::exp(shifted) / sum;
+            ASSERT_NEAR(found, wanted, 2e-14 * (std::fabs(wanted) + (is_log ? 1 : 0))) << n;
+          }
+        }
       }
     }
   }
