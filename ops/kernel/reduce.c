@@ -18,7 +18,7 @@
 /* Elements that are brought to their class at a time; of columns, so many rows. */
 enum { PIECE = 4096, PIECE_ROWS = PIECE / LK_REDUCE_COLUMNS };
 /* Elements of rows that are transposed, at most: in any order, and in that of columns. */
-enum { SHORT_ROW = 32, SHORTEST_ROW = LK_REDUCE_LANES - 1 };
+enum { SHORT_ROW = 16, SHORTEST_ROW = LK_REDUCE_LANES - 1 };
 
 /* ---- planning ---- */
 
@@ -77,6 +77,17 @@ static bool is_short(const lk_reduce *self) {
          self->dims[0].size > 1;
 }
 
+/* Loops that take bytes as they lie; NULL: there are none. */
+static const lk_reduce_loops *loops_of_bytes(const lk_row_loops *loops, const lk_reduce *self) {
+  const lk_reduce_kind kind = self->reduction.kind;
+  const bool is_order = kind == LK_REDUCE_MAX || kind == LK_REDUCE_MIN;
+  const int64_t n = self->dims[self->n_kept + self->n_reduced - 1].size;
+  if (!is_order || !self->is_row || n < LK_REDUCE_BYTES) return NULL;
+  return self->dtype == LK_U8   ? &loops->reduce_u8[kind - LK_REDUCE_MAX]
+         : self->dtype == LK_I8 ? &loops->reduce_i8[kind - LK_REDUCE_MAX]
+                                : NULL;
+}
+
 void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to,
                     const lk_reduction *reduction, lk_isa isa, lk_reduce *out) {
   lk_reduce_dim dims[LK_MAX_RANK];
@@ -84,11 +95,12 @@ void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to
   const uint32_t count = order(from, mask, to, dims, reduced), dtype = computed_as(from->dtype);
   const lk_row_loops *loops = lk_row_loops_get(isa);
   const bool is_plain_f32 = dtype == LK_F32 && reduction->end == LK_REDUCE_AS_IT_IS;
-  *out = (lk_reduce){.loops = &loops->reduce[lk_element_class_of(dtype)][reduction->kind],
+  const lk_element_class class_ = lk_element_class_of(dtype);
+  const bool lies = lk_element_is_of_class(dtype);
+  *out = (lk_reduce){.loops = &loops->reduce[class_][reduction->kind],
+                     .wide = lk_element_class_bytes(class_),
                      .finish = is_plain_f32 ? loops->reduce_finish : NULL,
-                     .load = lk_element_is_of_class(dtype)
-                                 ? NULL
-                                 : lk_element_loops_for((uint32_t)isa)->load[dtype],
+                     .load = lies ? NULL : lk_element_loops_for((uint32_t)isa)->load[dtype],
                      .dtype = dtype,
                      .reduction = *reduction,
                      .factor = 1 / reduction->divisor,
@@ -110,9 +122,13 @@ void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to
     out->narrow = loops->reduce_narrow;
     out->put = lk_element_loops_for((uint32_t)isa)->store[dtype];
   }
-  if (is_rows(out) && is_short(out)) {
-    const int64_t wide = lk_element_class_bytes(lk_element_class_of(dtype));
-    out->transpose = lk_copy_planes_get(isa)->transpose[wide == sizeof(int64_t) ? 3 : 2];
+  const lk_reduce_loops *of_bytes = loops_of_bytes(loops, out);
+  if (of_bytes != NULL) {
+    out->loops = of_bytes;
+    out->wide = 1;
+    out->load = NULL;
+  } else if (is_rows(out) && is_short(out)) {
+    out->transpose = lk_copy_planes_get(isa)->transpose[out->wide == sizeof(int64_t) ? 3 : 2];
     out->finish = NULL;
   }
   if (out->is_row) return;
@@ -132,8 +148,10 @@ static double end_of(const lk_reduction *self, double value) {
 }
 static void end_reals(const lk_reduction *self, lk_reduce_total *totals, int64_t count) {
   for (int64_t i = 0; self->divisor != 1 && i < count; i++) totals[i].real /= self->divisor;
-  for (int64_t i = 0; self->end != LK_REDUCE_AS_IT_IS && i < count; i++) {
-    totals[i].real = end_of(self, totals[i].real);
+  if (self->end == LK_REDUCE_ROOT) {
+    for (int64_t i = 0; i < count; i++) totals[i].real = sqrt(totals[i].real);
+  } else if (self->end == LK_REDUCE_LOG) {
+    for (int64_t i = 0; i < count; i++) totals[i].real = log(totals[i].real);
   }
 }
 static void end_wholes(const lk_reduction *self, bool is_unsigned, lk_reduce_total *totals,
@@ -147,6 +165,11 @@ static void end_wholes(const lk_reduction *self, bool is_unsigned, lk_reduce_tot
   if (self->end != LK_REDUCE_AS_IT_IS || divisor <= 1) return;
   for (int64_t i = 0; i < count; i++) {
     const int64_t total = totals[i].whole;
+    const double real = is_unsigned ? (double)(uint64_t)total : (double)total;
+    if (fabs(real) < 0x1p53) { /* its quotient is as exact, and found faster */
+      totals[i].whole = (int64_t)(real / self->divisor);
+      continue;
+    }
     totals[i].whole =
         is_unsigned ? (int64_t)((uint64_t)total / (uint64_t)divisor) : total / divisor;
   }
@@ -246,9 +269,8 @@ static void add_loaded(const lk_reduce *self, const char *from, lk_reduce_total 
   const int64_t most = self->is_row ? PIECE : PIECE_ROWS;
   for (int64_t i = 0; i < last->size && !(i > 0 && lk_team_is_stopped()); i += most) {
     const int64_t n = last->size - i < most ? last->size - i : most;
-    const int64_t wide = lk_element_class_bytes(lk_element_class_of(self->dtype));
     const lk_element_args args = {
-        .to = {(char *)piece, columns * wide},
+        .to = {(char *)piece, columns * self->wide},
         .a = {(char *)(uintptr_t)from + i * last->from * size, last->from * size},
         .rows = self->is_row ? 1 : n,
         .cols = self->is_row ? n : columns,
@@ -328,8 +350,7 @@ static void reduce_rows(const lk_reduce *self, void *const *pointers, int64_t be
 static void reduce_as_columns(const lk_reduce *self, const void *from, int64_t rows, int64_t next,
                               lk_reduce_total *totals) {
   _Alignas(64) uint64_t turned[PIECE];
-  const int64_t wide = lk_element_class_bytes(lk_element_class_of(self->dtype));
-  const int64_t n = self->dims[1].size;
+  const int64_t n = self->dims[1].size, wide = self->wide;
   const lk_copy_plane plane = {.from = from,
                                .to = (char *)turned,
                                .rows = n,
@@ -352,9 +373,8 @@ static void reduce_some_rows(const lk_reduce *self, const char *from, char *to, 
   const void *data = from;
   int64_t next = self->dims[0].from;
   if (self->load != NULL) {
-    const int64_t wide = lk_element_class_bytes(lk_element_class_of(self->dtype));
     const bool is_dense = next == n;
-    const lk_element_args args = {.to = {(char *)piece, n * wide},
+    const lk_element_args args = {.to = {(char *)piece, n * self->wide},
                                   .a = {(char *)(uintptr_t)from, next * size},
                                   .rows = is_dense ? 1 : rows,
                                   .cols = is_dense ? rows * n : n,

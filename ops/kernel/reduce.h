@@ -29,7 +29,8 @@ typedef struct lk_reduction {
 typedef struct lk_reduce {
   const lk_reduce_loops *loops;
   lk_reduce_finish_fn *finish; /* NULL: results are stored one by one */
-  lk_element_fn *load;         /* memory to its class; NULL: it lies as that does */
+  lk_element_fn *load;         /* memory to its class; NULL: the loops take it as it lies */
+  int64_t wide;                /* bytes of an element in the loops */
   lk_reduce_narrow_fn *narrow; /* with the next: totals to elements, of f16 and bf16 alone */
   lk_element_fn *put;
   lk_copy_plane_fn *transpose; /* rows are so short that many are columns; NULL: they are not */

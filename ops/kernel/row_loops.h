@@ -66,7 +66,7 @@ typedef union lk_reduce_total {
 
 /* Takes `n` elements more into a total. Elements are those of an lk_element_class. Of all but sums
  * of f32, fewer than LK_REDUCE_LANES are taken in their order, as those of a column are. */
-enum { LK_REDUCE_LANES = 8 };
+enum { LK_REDUCE_LANES = 8, LK_REDUCE_BYTES = 16 };
 typedef void lk_reduce_row_fn(lk_reduce_total *total, const void *from, int64_t n);
 
 /* Of f32: rows of `n` elements, each of which is a result by itself: the total times a factor. */
@@ -213,6 +213,8 @@ typedef struct lk_row_loops {
   lk_pool_fn *pool[4][3];            /* by lk_pool_type and lk_pool_loop */
   lk_pool_plane_fn *pool_rolling[2]; /* maxima, sums */
   lk_reduce_loops reduce[LK_ELEMENT_CLASSES][LK_REDUCE_KINDS];
+  /* maxima and minima of rows of LK_REDUCE_BYTES at least, of bytes as they lie */
+  lk_reduce_loops reduce_u8[2], reduce_i8[2];
   lk_reduce_finish_fn *reduce_finish;
   lk_reduce_narrow_fn *reduce_narrow;
   lk_largest_fn *largest[LK_ELEMENT_CLASSES];

@@ -293,7 +293,7 @@ TEST(Reduce, TakesEveryType) {
   for (const uint32_t dtype : {LK_F32, LK_F64, LK_F16, LK_BF16, LK_I8, LK_U8, LK_I16, LK_U16,
                                LK_I32, LK_U32, LK_I64, LK_U64, LK_BOOL}) {
     for (int kind = LK_REDUCE_SUM; kind <= LK_REDUCE_MIN; kind++) {
-      for (const int64_t n : {1, 7, 9, 70, 5000}) {
+      for (const int64_t n : {1, 7, 9, 16, 17, 33, 70, 5000}) {
         for (const bool down : {false, true}) { // 3 rows, or columns
           const int64_t dims[] = {down ? n : 3, down ? 3 : n};
           const lk_tensor_desc from = lk_tensor_desc_make(dtype, 2, dims);
@@ -307,6 +307,8 @@ TEST(Reduce, TakesEveryType) {
             if (dtype == LK_F64) value.f64 = small;
             if (is_real && dtype != LK_F64) value.f32 = float(small);
             if (!is_real) value.i64 = dtype == LK_BOOL ? random() % 2 : small;
+            if (kind >= LK_REDUCE_MAX && dtype == LK_U8) value.i64 = random() % 256;
+            if (kind >= LK_REDUCE_MAX && dtype == LK_I8) value.i64 = int(random() % 256) - 128;
             if (kind == LK_REDUCE_PRODUCT && is_real && n > 9) value = {};
             lk::write_element(dtype, x.data() + size_t(i) * size, value, size);
             const auto at = size_t(down ? i % 3 : i / n);
@@ -412,6 +414,43 @@ template <typename T> void check_of_nothing(uint32_t dtype) {
     T found[8 / sizeof(T)];
     lk_reduce_of_nothing(&reduction, dtype, found);
     EXPECT_EQ(found[0], c.value) << "type " << dtype << ", kind " << c.kind;
+  }
+}
+
+// Means are cut toward zero, also of sums that f64 does not have.
+TEST(Reduce, MeansOfIntegersAreExact) {
+  const std::vector<int64_t> numbers = {7,
+                                        -7,
+                                        -8,
+                                        (1LL << 53) - 1,
+                                        1LL << 53,
+                                        (1LL << 53) + 1,
+                                        -(1LL << 53) - 2,
+                                        INT64_MAX,
+                                        INT64_MIN,
+                                        3,
+                                        -1,
+                                        0};
+  for (const uint32_t dtype : {LK_I64, LK_U64}) {
+    for (const int64_t divisor : {2, 3, 7}) {
+      const auto count = int64_t(numbers.size());
+      const int64_t dims[] = {count, divisor}, to[] = {1, 0};
+      const lk_tensor_desc from = lk_tensor_desc_make(dtype, 2, dims);
+      std::vector<int64_t> x(size_t(count * divisor), 0), y(numbers.size());
+      for (size_t i = 0; i < numbers.size(); i++) x[i * size_t(divisor)] = numbers[i];
+      for (lk_isa isa : lk::instruction_sets()) {
+        const lk_reduction mean = {LK_REDUCE_SUM, LK_REDUCE_AS_IT_IS, double(divisor)};
+        lk_reduce step;
+        lk_reduce_plan(&from, 2, to, &mean, isa, &step);
+        void *const pointers[] = {x.data(), y.data()};
+        LK_ASSERT_OK(lk_reduce_kernel(&step, pointers, LK_ERR));
+        for (size_t i = 0; i < y.size(); i++) {
+          const auto wanted = dtype == LK_I64 ? numbers[i] / divisor
+                                              : int64_t(uint64_t(numbers[i]) / uint64_t(divisor));
+          EXPECT_EQ(y[i], wanted) << numbers[i] << " / " << divisor << " isa " << isa;
+        }
+      }
+    }
   }
 }
 
