@@ -109,6 +109,10 @@ typedef struct lk_reduce_loops {
 /* Of each column the first row that has the largest element, or the smallest. NaN is either. */
 typedef void lk_largest_fn(const void *from, int64_t n, int64_t step, int64_t columns,
                            bool smallest, int64_t *at);
+/* Of `n` elements side by side, how many come before the first LK_SKIP_WORSE that have one larger
+ * than `worst`, an element, or smaller; NaN in either is both. Whole LK_SKIP_WORSE. */
+enum { LK_SKIP_WORSE = 32 };
+typedef int64_t lk_skip_worse_fn(const void *from, int64_t n, const void *worst, bool smallest);
 /* Sums, or products, of each column up to each row; with `exclusive`, of the rows before it.
  * `totals` go on from call to call. */
 typedef void lk_running_fn(const void *from, void *to, int64_t n, int64_t step, int64_t columns,
@@ -218,6 +222,7 @@ typedef struct lk_row_loops {
   lk_reduce_finish_fn *reduce_finish;
   lk_reduce_narrow_fn *reduce_narrow;
   lk_largest_fn *largest[LK_ELEMENT_CLASSES];
+  lk_skip_worse_fn *skip_worse[LK_ELEMENT_CLASSES];
   lk_running_fn *running[LK_ELEMENT_CLASSES];
   lk_softmax_rows_fn *softmax_rows;
   lk_softmax_rows_f64_fn *softmax_rows_f64;

@@ -16,8 +16,7 @@
 
 enum {
   SHARED_ELEMENTS = 16 * 1024,
-  PIECE = 1024, /* elements that are looked at together, and of a heap on the stack */
-  AT_ONCE = 32  /* elements of which most are worse than all that were chosen */
+  PIECE = 1024 /* elements that are looked at together, and of a heap on the stack */
 };
 
 /* A line of the data. */
@@ -67,24 +66,16 @@ static bool choose_indices(const axis_line *line, int64_t *indices) {
  * `turn` are those that differ in the keys where the smallest are looked for. */
 typedef void fill_fn(const void *heap, const void *from, int64_t first, int64_t n, uint64_t turn);
 /* Puts what is better than the root in its place. */
-typedef void improve_fn(const void *heap, const void *from, int64_t first, int64_t n,
-                        uint64_t turn);
+typedef void improve_fn(const void *heap, const void *from, int64_t first, int64_t n, uint64_t turn,
+                        lk_skip_worse_fn *skip);
 
 /* Of a class: the key of an element, and an element of a key, which is compared with others.
  * find_better gives the places of those that may be better than the worst that was chosen; NaN in
- * either may be. Most have none, which is asked without branches, so that the compiler makes
- * vectors of it; nor are there branches where the places are, which nothing foretells. */
+ * either may be. There are no branches, as nothing foretells where they are. */
 #define CLASS(s, type, heap, KEY, VALUE)                                                           \
   static inline int64_t find_better_##s(const type *from, int64_t n, type worst, bool smallest,    \
-                                        int8_t places[AT_ONCE]) {                                  \
+                                        int8_t places[LK_SKIP_WORSE]) {                            \
     int64_t count = 0;                                                                             \
-    if (n == AT_ONCE) {                                                                            \
-      int any = 0;                                                                                 \
-      for (int i = 0; i < AT_ONCE; i++) {                                                          \
-        any |= smallest ? !(from[i] >= worst) : !(from[i] <= worst);                               \
-      }                                                                                            \
-      if (any == 0) return 0;                                                                      \
-    }                                                                                              \
     for (int8_t i = 0; i < n; i++) {                                                               \
       places[count] = i;                                                                           \
       count += smallest ? !(from[i] >= worst) : !(from[i] <= worst);                               \
@@ -97,13 +88,14 @@ typedef void improve_fn(const void *heap, const void *from, int64_t first, int64
     for (int64_t i = 0; i < n; i++) heap##_put(best, first + i, KEY(x[i]) ^ turn, first + i);      \
   }                                                                                                \
   static void improve_##s(const void *best, const void *from, int64_t first, int64_t n,            \
-                          uint64_t turn) {                                                         \
+                          uint64_t turn, lk_skip_worse_fn *skip) {                                 \
     const type *x = from;                                                                          \
     uint64_t worst = heap##_worst(best);                                                           \
-    for (int64_t i = 0; i < n; i += AT_ONCE) {                                                     \
-      int8_t places[AT_ONCE];                                                                      \
-      const int64_t some = lk_min(AT_ONCE, n - i);                                                 \
+    for (int64_t i = 0, some; i < n; i += some) {                                                  \
+      int8_t places[LK_SKIP_WORSE];                                                                \
       const type limit = VALUE(worst ^ turn);                                                      \
+      i += skip(x + i, n - i, &limit, turn != 0);                                                  \
+      some = lk_min(LK_SKIP_WORSE, n - i);                                                         \
       const int64_t count = turn != 0 ? find_better_##s(x + i, some, limit, true, places)          \
                                       : find_better_##s(x + i, some, limit, false, places);        \
       for (int64_t k = 0; k < count; k++) {                                                        \
@@ -225,12 +217,18 @@ static bool choose(const axis_line *line, char *values, int64_t *indices) {
   lk_pairs pairs = {keys, ranks.items, ranks.step, k};
   const void *best = has_pairs ? (const void *)&pairs : &ranks;
   const class_loops loops = loops_of(self->dtype);
+  lk_skip_worse_fn *skip =
+      lk_row_loops_get(lk_isa_get())->skip_worse[lk_element_class_of(self->dtype)];
   const uint64_t turn = !self->smallest ? 0 : has_pairs ? UINT64_MAX : UINT32_MAX;
   int64_t first = 0;
   do { /* there are k at least */
     const int64_t n = lk_min(PIECE, (first < k ? k : count) - first);
     const void *from = take(line, first, n, piece);
-    (first < k ? loops.fill : loops.improve)(best, from, first, n, turn);
+    if (first < k) {
+      loops.fill(best, from, first, n, turn);
+    } else {
+      loops.improve(best, from, first, n, turn, skip);
+    }
     first += n;
     if (first == k) make(&ranks, &pairs, has_pairs);
     if (first < count && lk_team_is_stopped()) return false;
