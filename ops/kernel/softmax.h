@@ -1,6 +1,6 @@
 /* Softmax of f32, or of rows of f64, and its logarithm: e^x / sum(e^x) along one dimension, after
- * the largest x is subtracted. Bound: the powers of e, about half a nanosecond for 16 of them; beyond the caches,
- * bytes. Infinity or NaN makes a row NaN. */
+ * the largest x is subtracted. Bound: the powers of e, about half a nanosecond for 16 of them in
+ * f32; beyond the caches, bytes. Infinity or NaN makes a row NaN. */
 #pragma once
 
 #include "ops/kernel/kernel.h"

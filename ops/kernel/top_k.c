@@ -76,8 +76,8 @@ typedef void improve_fn(const void *heap, const void *from, int64_t first, int64
   static inline int64_t find_better_##s(const type *from, int64_t n, type worst, bool smallest,    \
                                         int8_t places[LK_SKIP_WORSE]) {                            \
     int64_t count = 0;                                                                             \
-    for (int8_t i = 0; i < n; i++) {                                                               \
-      places[count] = i;                                                                           \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+      places[count] = (int8_t)i;                                                                   \
       count += smallest ? !(from[i] >= worst) : !(from[i] <= worst);                               \
     }                                                                                              \
     return count;                                                                                  \
@@ -92,7 +92,7 @@ typedef void improve_fn(const void *heap, const void *from, int64_t first, int64
     const type *x = from;                                                                          \
     uint64_t worst = heap##_worst(best);                                                           \
     for (int64_t i = 0, some; i < n; i += some) {                                                  \
-      int8_t places[LK_SKIP_WORSE];                                                                \
+      int8_t places[LK_SKIP_WORSE] = {0};                                                          \
       const type limit = VALUE(worst ^ turn);                                                      \
       i += skip(x + i, n - i, &limit, turn != 0);                                                  \
       some = lk_min(LK_SKIP_WORSE, n - i);                                                         \

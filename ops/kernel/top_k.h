@@ -17,6 +17,6 @@ typedef struct lk_top_k {
 /* Sets the last part from the others. */
 void lk_top_k_plan(lk_top_k *self, lk_isa isa);
 
-/* Params: lk_top_k, planned. Pointers: data, values, indices (int64_t). Of equal elements the first ones are
- * taken, and come first. NaN is larger than any number. */
+/* Params: lk_top_k, planned. Pointers: data, values, indices (int64_t). Of equal elements the first
+ * ones are taken, and come first. NaN is larger than any number. */
 lk_status lk_top_k_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -32,8 +32,8 @@ lk_status lk_plan_log_sum_exp(lk_planner *planner, uint32_t mask, lk_error *erro
 lk_status lk_plan_softmax(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                           const int64_t dims[3], bool is_last, bool is_log, lk_error *error);
 
-/* A step or some: Softmax of `from` as `to`, of f64, or its logarithm, along the middle one of three
- * dimensions. */
+/* A step or some: Softmax of `from` as `to`, of f64, or its logarithm, along the middle one of
+ * three dimensions. */
 lk_status lk_plan_softmax_steps(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                                 const int64_t dims[3], bool is_log, lk_error *error);
 
