@@ -8,8 +8,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 
-/* "f32", "f32 and f64", "f32, f16 and f64" */
-static void types_text(uint32_t types, char *buffer, size_t capacity) {
+void lk_types_text(uint32_t types, char *buffer, size_t capacity) {
   size_t used = 0;
   buffer[0] = '\0';
   for (uint32_t dtype = 0; dtype < 32 && used < capacity; dtype++) {
@@ -43,7 +42,7 @@ static lk_status add_type(const lk_op_row *row, row_types *types, uint32_t index
   uint32_t *bound = &types->dtypes[group];
   if (set != LK_TYPES_ANY && (dtype >= 32 || (set >> dtype & 1) == 0)) {
     char text[128];
-    types_text(set, text, sizeof text);
+    lk_types_text(set, text, sizeof text);
     return lk_fail(error, LK_UNSUPPORTED, "input %" PRIu32 " is of type %s; %s %s supported", index,
                    lk_dtype_name(dtype), text, (set & (set - 1)) == 0 ? "is" : "are");
   }

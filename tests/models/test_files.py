@@ -178,6 +178,14 @@ def test_old_initializers_are_no_defaults(tmp_path):
 STRINGS = numpy_helper.from_array(numpy.array(["cat", "dog"], dtype=object), "labels")
 
 
+def outside(location):
+    """Weights in a file that is not there."""
+    tensor = TensorProto(name="w", data_type=FLOAT, dims=[2],
+                         data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=location)
+    return tensor
+
+
 def unread(kind):
     relu, inputs, outputs = node("Relu", ["x"], ["y"]), [value("x")], [value("y")]
     if kind == "strings":
@@ -187,6 +195,15 @@ def unread(kind):
         tensor = TensorProto(name="w", data_type=dtype, dims=[2], raw_data=b"\0" * (
             1 if kind == "uint4" else 2))
         return model([relu], inputs, outputs, [tensor], opset=21, ir_version=10)
+    if kind == "rank 9":
+        return model([relu], inputs, outputs, [TensorProto(
+            name="w", data_type=FLOAT, dims=[1] * 9, raw_data=b"\0" * 4)])
+    if kind == "a file that is not there":
+        return model([relu], inputs, outputs, [outside("gone.bin")])
+    if kind == "a folder that is not there":
+        return model([relu], inputs, outputs, [outside("gone/gone.bin")])
+    if kind == "a folder as a file":
+        return model([relu], inputs, outputs, [outside("folder")])
     if kind == "node":
         return model([node("StringNormalizer", ["labels"], ["unused"]), relu], inputs, outputs,
                      [STRINGS])
@@ -198,8 +215,11 @@ def unread(kind):
                  inputs, outputs, [taken])
 
 
-@pytest.mark.parametrize("kind", ["strings", "float8e4m3fn", "uint4", "node", "branch"])
+@pytest.mark.parametrize("kind", ["strings", "float8e4m3fn", "uint4", "node", "branch", "rank 9",
+                                  "a file that is not there", "a folder that is not there",
+                                  "a folder as a file"])
 def test_unread_refuses_nothing(kind, tmp_path):
+    (tmp_path / "folder").mkdir()
     check(unread(kind), {"x": numpy.float32([-1, 1])}, tmp_path / "model.onnx", [0, 1])
 
 
