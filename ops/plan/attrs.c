@@ -8,7 +8,6 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/op.h"
 
 #define MOST_SIZE ((int64_t)1 << 40)
 
@@ -154,18 +153,18 @@ const lk_tensor *lk_attrs_tensor(lk_attrs *attrs, const char *name) {
 static uint32_t every_type(void) {
   uint32_t types = 0;
   for (uint32_t dtype = 0; dtype < 32; dtype++) {
-    if (lk_dtype_size(dtype) > 0) types |= LK_TYPE(dtype);
+    if (lk_dtype_size(dtype) > 0) types |= (uint32_t)1 << dtype;
   }
   return types;
 }
 
 uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name, uint32_t types) {
   const int64_t dtype = lk_attrs_int(attrs, name);
-  const uint32_t allowed = types != LK_TYPES_ANY ? types : every_type();
+  const uint32_t allowed = types != 0 ? types : every_type();
   if (dtype == LK_DTYPE_NONE && !lk_attrs_has(attrs, name)) return LK_DTYPE_NONE;
   if (dtype >= 0 && dtype < 32 && (allowed >> dtype & 1) != 0) return (uint32_t)dtype;
   char text[LK_DTYPE_TEXT_CAPACITY], list[128];
-  lk_types_text(allowed, list, sizeof list);
+  lk_dtypes_text(allowed, list, sizeof list);
   lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute '%s' is %s; %s are supported", name,
                 lk_dtype_text(dtype, text), list);
   return LK_DTYPE_NONE;

@@ -52,9 +52,6 @@ typedef struct lk_inference {
 
 #define LK_MAX_OWN_POST_OPS 4
 
-/* "f32", "f32 and f64", "f32, f16 and f64": a set of element types, for sentences. */
-void lk_types_text(uint32_t types, char *buffer, size_t capacity);
-
 /* Sets of element types, for lk_op_row.types. */
 #define LK_TYPES_ANY 0u
 #define LK_TYPES_F32 LK_TYPE(LK_F32)

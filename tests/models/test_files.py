@@ -2,14 +2,17 @@
 leave out: the own executor beside ONNX Runtime, with latchkey.ort and without."""
 
 import gzip
+import multiprocessing
 import os
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from wait import LONG
 
 import latchkey
 import latchkey.ort
@@ -162,6 +165,38 @@ def test_runs_give_defaults_in_any_order(tmp_path):
         session.run({"k": numpy.float32([5])})
     with pytest.raises(ValueError):
         session.run({"x": x, "k": numpy.float32([5, 6])})
+
+
+def give_defaults(session, seed, runs=20):
+    """Runs of one thread: whether each gets the result of what it gives."""
+    rng, x = numpy.random.default_rng(seed), numpy.float32([1, 2])
+    for _ in range(runs):
+        given = {name: rng.integers(0, 9, 1).astype(numpy.float32)
+                 for name in ("k", "c") if rng.integers(2)}
+        expected = x * given.get("k", 2) + given.get("c", 1)
+        assert session.run({"x": x, **given})["y"].tolist() == expected.tolist()
+
+
+def test_threads_give_defaults_to_one_session(tmp_path):
+    onnx.save(with_default(), tmp_path / "model.onnx")
+    for _ in range(10):  # the first runs of a session build what the others share
+        session = latchkey.Session(tmp_path / "model.onnx")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda seed: give_defaults(session, seed), range(4)))
+        assert session.stats()["session"]["runs"] == 80
+
+
+@pytest.mark.parametrize("before", [0, 20])
+def test_defaults_are_given_after_fork(before, tmp_path):
+    """Whether the parent has built a variant of the session before, or not."""
+    onnx.save(with_default(), tmp_path / "model.onnx")
+    session = latchkey.Session(tmp_path / "model.onnx")
+    give_defaults(session, 1, before)
+    child = multiprocessing.get_context("fork").Process(target=give_defaults, args=(session, 2))
+    child.start()
+    child.join(LONG)
+    assert child.exitcode == 0
+    give_defaults(session, 3)
 
 
 def test_old_initializers_are_no_defaults(tmp_path):
