@@ -169,8 +169,8 @@ typedef lk_status lk_unread_fn(void *arg, lk_status status, const char *sentence
  * until it fails. */
 lk_status lk_graph_visit_unread(const lk_graph *graph, lk_unread_fn *visit, void *arg,
                                 lk_error *error);
-/* The status and the sentence of the first such node that something reads. Those that nothing reads are
- * removed. */
+/* The status and the sentence of the first such node that something reads. Those that nothing
+ * reads are removed. */
 lk_status lk_graph_refuse_unread(lk_graph *graph, lk_error *error);
 
 /* Frees an OWNED constant that has no use. */
