@@ -115,3 +115,13 @@ const char *lk_tensor_text(const lk_tensor_desc *desc, char buffer[LK_TENSOR_TEX
   }
   return buffer;
 }
+
+void lk_dtypes_text(uint32_t types, char *buffer, size_t capacity) {
+  size_t used = 0;
+  buffer[0] = '\0';
+  for (uint32_t dtype = 0; dtype < 32 && used < capacity; dtype++) {
+    if ((types >> dtype & 1) == 0) continue;
+    const char *before = used == 0 ? "" : types >> dtype == 1 ? " and " : ", ";
+    used += (size_t)snprintf(buffer + used, capacity - used, "%s%s", before, lk_dtype_name(dtype));
+  }
+}

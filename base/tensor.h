@@ -11,6 +11,8 @@ const char *lk_dtype_name(uint32_t dtype); /* "f32"; "?" for an unknown type */
  * "99 (no element type of ONNX)". The result may be `buffer`. */
 #define LK_DTYPE_TEXT_CAPACITY 64
 const char *lk_dtype_text(int64_t dtype, char buffer[LK_DTYPE_TEXT_CAPACITY]);
+/* "f32", "f32 and f64", "f32, f16 and f64": those whose bit is set in `types`. */
+void lk_dtypes_text(uint32_t types, char *buffer, size_t capacity);
 uint32_t lk_dtype_parse(const char *name, size_t length); /* LK_DTYPE_NONE: unknown name */
 
 /* A plain description. */

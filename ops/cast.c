@@ -6,7 +6,7 @@
 /* The parameter is the type: a uint32_t. How an operator saturates and rounds is asked of types of
  * 8 bits and fewer alone, which are not here. */
 static void parse(lk_attrs *attrs, void *params) {
-  *(uint32_t *)params = lk_attrs_dtype(attrs, "to");
+  *(uint32_t *)params = lk_attrs_dtype(attrs, "to", LK_TYPES_ANY);
 }
 
 /* The type of output 0 is that of input 1, or the parameter. */

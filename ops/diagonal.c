@@ -70,7 +70,7 @@ typedef struct eye_params {
 
 static void parse_eye(lk_attrs *attrs, void *params) {
   eye_params *self = params;
-  self->dtype = lk_attrs_dtype(attrs, "dtype");
+  self->dtype = lk_attrs_dtype(attrs, "dtype", LK_TYPES_ANY);
   self->k = lk_attrs_int(attrs, "k");
 }
 

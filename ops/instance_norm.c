@@ -66,9 +66,9 @@ static lk_status infer(lk_inference *self, lk_error *error) {
     if (!lk_rank_is_known(desc)) continue;
     if (!has_each(params, x, count, desc)) {
       char text[LK_TENSOR_TEXT_CAPACITY];
-      return lk_fail(error, LK_INVALID_ARGUMENT, "'%s' is %s, one value for each of %" PRId64 " %s",
-                     names[i], lk_tensor_text(desc, text), count,
-                     params->of_groups ? "groups" : "channels");
+      return lk_fail(error, LK_INVALID_ARGUMENT,
+                     "'%s' is %s, it must have one value for each of %" PRId64 " %s", names[i],
+                     lk_tensor_text(desc, text), count, params->of_groups ? "groups" : "channels");
     }
   }
   return LK_OK;

@@ -18,18 +18,21 @@ typedef struct quantize_params {
   uint32_t dtype; /* of the output; LK_DTYPE_NONE: as the inputs say */
 } quantize_params;
 
-static void parse(lk_attrs *attrs, void *params) {
-  quantize_params *self = params;
+/* `types`: of the output. */
+static void parse(lk_attrs *attrs, quantize_params *self, uint32_t types) {
   const bool is_onnx = lk_attrs_lists(attrs, "output_dtype");
-  const int64_t dtype = is_onnx ? lk_attrs_int(attrs, "output_dtype") : LK_DTYPE_NONE;
+  const bool is_typed = is_onnx && lk_attrs_int(attrs, "output_dtype") != LK_DTYPE_NONE;
   self->axis = lk_attrs_int(attrs, "axis");
   self->block = is_onnx ? lk_attrs_int_from(attrs, "block_size", 0) : 0;
-  self->dtype = (uint32_t)dtype;
-  if (dtype < 0 || dtype > UINT8_MAX || (dtype != 0 && lk_dtype_size((uint32_t)dtype) == 0)) {
-    char text[LK_DTYPE_TEXT_CAPACITY];
-    lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'output_dtype' is %s, which is not supported",
-                  lk_dtype_text(dtype, text));
-  }
+  self->dtype = is_typed ? lk_attrs_dtype(attrs, "output_dtype", types) : (uint32_t)LK_DTYPE_NONE;
+}
+
+static void parse_quantize(lk_attrs *attrs, void *params) {
+  parse(attrs, params, QUANTIZED);
+}
+
+static void parse_dequantize(lk_attrs *attrs, void *params) {
+  parse(attrs, params, REAL);
 }
 
 /* ---- shapes ---- */
@@ -102,14 +105,8 @@ static lk_status infer(lk_inference *self, uint32_t dtype, lk_error *error) {
 }
 
 static lk_status infer_quantize(lk_inference *self, lk_error *error) {
-  const quantize_params *params = self->node->params;
   const uint32_t zero = lk_op_has(self->node, ZERO) ? self->inputs[ZERO].desc.dtype : LK_U8;
-  LK_RETURN_NOT_OK(infer(self, zero, error));
-  if (params->dtype != LK_DTYPE_NONE && (LK_TYPE(params->dtype) & QUANTIZED) == 0) {
-    return lk_fail(error, LK_UNSUPPORTED, "the output would be of type %s, which is not supported",
-                   lk_dtype_name(params->dtype));
-  }
-  return LK_OK;
+  return infer(self, zero, error);
 }
 
 static lk_status infer_dequantize(lk_inference *self, lk_error *error) {
@@ -257,16 +254,16 @@ static lk_status plan_dequantize(lk_planner *planner, lk_error *error) {
   LK_OP_ROW(name, domain_text, first, summary_text, .flags = LK_OP_QUANTIZES, .min_inputs = 2,     \
             .max_inputs = 3, .max_outputs = 1, .input_types = letters, .output_types = "?",        \
             .types = {__VA_ARGS__}),                                                               \
-      .params_size = sizeof(quantize_params), .parse = parse
+      .params_size = sizeof(quantize_params)
 
 #define QUANTIZE_OF(domain_text, first)                                                            \
   QUANTIZE_ROW("QuantizeLinear", domain_text, first, "saturate(round(x / scale) + zero point)",    \
                "TUV", REAL | LK_TYPE(LK_I32), REAL, QUANTIZED),                                    \
-      .infer = infer_quantize, .plan = plan_quantize
+      .parse = parse_quantize, .infer = infer_quantize, .plan = plan_quantize
 #define DEQUANTIZE_OF(domain_text, first)                                                          \
   QUANTIZE_ROW("DequantizeLinear", domain_text, first, "(x - zero point) scale", "TUT",            \
                QUANTIZED | LK_TYPE(LK_I32), REAL),                                                 \
-      .infer = infer_dequantize, .plan = plan_dequantize
+      .parse = parse_dequantize, .infer = infer_dequantize, .plan = plan_dequantize
 const lk_op_class lk_op_quantize_linear = {
     QUANTIZE_OF("", 10),
     LK_OP_ATTRS(LK_INT("axis", 1, .since = 13), LK_INT("block_size", 0, .since = 21),

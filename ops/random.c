@@ -27,7 +27,7 @@ static void parse_seed(lk_attrs *attrs, random_params *self) {
   const float seed = lk_attrs_float(attrs, "seed");
   self->has_seed = lk_attrs_has(attrs, "seed");
   memcpy(&self->seed, &seed, sizeof self->seed);
-  self->dtype = lk_attrs_dtype(attrs, "dtype");
+  self->dtype = lk_attrs_dtype(attrs, "dtype", LK_TYPES_ANY);
 }
 
 static void parse_like(lk_attrs *attrs, void *params) {

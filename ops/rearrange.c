@@ -28,7 +28,7 @@ static lk_status check_sizes(const lk_list *sizes, lk_error *error) {
 }
 
 static lk_status infer_expand(lk_inference *self, lk_error *error) {
-  lk_tensor_desc shape = {.rank = LK_RANK_UNKNOWN};
+  lk_tensor_desc shape = {.dtype = self->inputs[0].desc.dtype, .rank = LK_RANK_UNKNOWN};
   lk_list dims = {0};
   lk_shape_open(&shape, lk_infer_count(self, 1));
   if (lk_infer_knows(self, 1)) {

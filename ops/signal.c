@@ -21,7 +21,7 @@ typedef struct signal_params {
 static void parse(lk_attrs *attrs, void *params) {
   signal_params *self = params;
   self->is_periodic = lk_attrs_lists(attrs, "periodic") && lk_attrs_bool(attrs, "periodic");
-  self->dtype = lk_attrs_dtype(attrs, "output_datatype");
+  self->dtype = lk_attrs_dtype(attrs, "output_datatype", LK_TYPES_ANY);
   if ((LK_TYPES_NUMBER >> self->dtype & 1) == 0) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'output_datatype' is %s, it must be a number",
                   lk_dtype_name(self->dtype));

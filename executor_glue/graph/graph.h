@@ -160,16 +160,17 @@ lk_status lk_graph_compact(lk_graph *graph, lk_error *error);
 
 /* ---- what a loader could not read ---- */
 
-/* Makes `node`, whose outputs stay, one that was not read. `sentence` says why, and is copied. */
-lk_status lk_graph_leave_unread(lk_graph *graph, int32_t node, const char *sentence,
+/* Makes `node`, whose outputs stay, one that was not read. `why`, which is copied, has the status
+ * and the sentence with which it is refused where something reads it. */
+lk_status lk_graph_leave_unread(lk_graph *graph, int32_t node, const lk_error *why,
                                 lk_error *error);
-typedef lk_status lk_unread_fn(void *arg, const char *sentence, lk_error *error);
+typedef lk_status lk_unread_fn(void *arg, lk_status status, const char *sentence, lk_error *error);
 /* Calls `visit` for each such node of a linked graph, and of its bodies, that something reads,
  * until it fails. */
 lk_status lk_graph_visit_unread(const lk_graph *graph, lk_unread_fn *visit, void *arg,
                                 lk_error *error);
-/* LK_UNSUPPORTED, with its sentence: something reads such a node. Those that nothing reads are
- * removed. */
+/* The status and the sentence of the first such node that something reads. Those that nothing
+ * reads are removed. */
 lk_status lk_graph_refuse_unread(lk_graph *graph, lk_error *error);
 
 /* Frees an OWNED constant that has no use. */

@@ -4,21 +4,27 @@
 #include "base/status.h"
 #include "executor_glue/graph/graph.h"
 
+#define STATUS "status"
 #define SENTENCE "sentence"
 
-lk_status lk_graph_leave_unread(lk_graph *graph, int32_t index, const char *sentence,
+lk_status lk_graph_leave_unread(lk_graph *graph, int32_t index, const lk_error *why,
                                 lk_error *error) {
-  const size_t length = strlen(sentence);
-  lk_attr *attr = lk_graph_alloc(graph, sizeof *attr);
-  const char *copy = lk_graph_strndup(graph, sentence, length);
-  if (attr == NULL || copy == NULL) return lk_fail_memory(error, "a sentence", length);
-  *attr = (lk_attr){SENTENCE, LK_ATTR_STRING, (uint32_t)length, copy};
+  const size_t length = strlen(why->message);
+  lk_attr *attrs = lk_graph_alloc(graph, 2 * sizeof *attrs);
+  int64_t *status = lk_graph_alloc(graph, sizeof *status);
+  const char *sentence = lk_graph_strndup(graph, why->message, length);
+  if (attrs == NULL || status == NULL || sentence == NULL) {
+    return lk_fail_memory(error, "a sentence", length);
+  }
+  *status = why->status;
+  attrs[0] = (lk_attr){STATUS, LK_ATTR_INTS, 1, status};
+  attrs[1] = (lk_attr){SENTENCE, LK_ATTR_STRING, (uint32_t)length, sentence};
   lk_node *node = &graph->nodes[index];
   node->op_type = LK_GRAPH_UNREAD;
   node->domain = "";
   node->opset = LK_MAX_OPSET;
-  node->attrs = attr;
-  node->n_attrs = 1;
+  node->attrs = attrs;
+  node->n_attrs = 2;
   return LK_OK;
 }
 
@@ -35,7 +41,8 @@ lk_status lk_graph_visit_unread(const lk_graph *graph, lk_unread_fn *visit, void
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *node = &graph->nodes[n];
     if (lk_node_is(node, LK_GRAPH_UNREAD) && is_read(graph, node)) {
-      LK_RETURN_NOT_OK(visit(arg, (const char *)node->attrs[0].data, error));
+      const lk_status status = (lk_status) * (const int64_t *)node->attrs[0].data;
+      LK_RETURN_NOT_OK(visit(arg, status, (const char *)node->attrs[1].data, error));
     }
     for (uint32_t i = 0; i < node->n_bodies; i++) {
       LK_RETURN_NOT_OK(lk_graph_visit_unread(node->bodies[i].graph, visit, arg, error));
@@ -44,9 +51,9 @@ lk_status lk_graph_visit_unread(const lk_graph *graph, lk_unread_fn *visit, void
   return LK_OK;
 }
 
-static lk_status refuse(void *arg, const char *sentence, lk_error *error) {
+static lk_status refuse(void *arg, lk_status status, const char *sentence, lk_error *error) {
   (void)arg;
-  return lk_fail(error, LK_UNSUPPORTED, "%s", sentence);
+  return lk_fail(error, status, "%s", sentence);
 }
 
 /* Of a graph in which nothing reads them. */

@@ -155,13 +155,27 @@ static lk_status open_in(const lk_onnx_folders *folders, const char *folder, con
   return *out_file >= 0 ? LK_OK : fail_open(path, errno, error);
 }
 
+/* The model's folder is the first, that of the file itself, behind all links, the last. */
+static lk_status fail_missing(const lk_onnx_folders *folders, const char *location,
+                              lk_error *error) {
+  const char *first = folders->paths[0], *last = folders->paths[folders->count - 1];
+  const bool is_one = folders->count == 1;
+  return lk_fail(error, LK_NOT_FOUND,
+                 "failed to open external data '%s': it is not in the model's folder, '%s'%s%s%s; "
+                 "a model and its data files are copied together: put it there",
+                 location, first, is_one ? "" : ", nor in that to which its links lead, '",
+                 is_one ? "" : last, is_one ? "" : "'");
+}
+
 lk_status lk_onnx_folders_open(const lk_onnx_folders *folders, const char *location, int *out_file,
                                lk_error *error) {
   *out_file = -1;
   if (location[0] == '\0' || location[0] == '/' || climbs(location)) {
     return lk_fail(
         error, LK_MALFORMED,
-        "failed to open external data '%s': the location must be a path within the model's folder",
+        "failed to open external data '%s': the location must be a path within the model's folder; "
+        "put the file there and save the model anew, as onnx.save_model does with "
+        "save_as_external_data=True",
         location);
   }
   /* Where no folder has it, the sentence names the one that the user knows: the first. */
@@ -172,5 +186,5 @@ lk_status lk_onnx_folders_open(const lk_onnx_folders *folders, const char *locat
     if (status != LK_OK && status != LK_NOT_FOUND)
       return lk_fail(error, status, "%s", later.message);
   }
-  return status;
+  return status == LK_NOT_FOUND ? fail_missing(folders, location, error) : status;
 }

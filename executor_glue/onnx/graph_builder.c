@@ -161,7 +161,7 @@ static lk_status check_input(const lk_onnx_builder *b, const Onnx__GraphProto *g
   if (type->tensor_type->shape != NULL && type->tensor_type->shape->n_dim > LK_MAX_RANK) {
     return lk_fail(b->error, LK_OUT_OF_RANGE,
                    "failed to read graph input '%s': it has rank %zu, at most %d is "
-                   "supported" LK_ADVICE_PROVIDER,
+                   "supported; give it fewer dimensions in the model" LK_ADVICE_PROVIDER,
                    info->name, type->tensor_type->shape->n_dim, LK_MAX_RANK);
   }
   return LK_OK;

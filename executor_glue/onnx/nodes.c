@@ -220,7 +220,7 @@ static lk_status add_node(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__
                                                    &node->n_attrs, b->error);
   if (status == LK_UNSUPPORTED) {
     const lk_error why = *b->error;
-    return lk_graph_leave_unread(graph, index, why.message, b->error);
+    return lk_graph_leave_unread(graph, index, &why, b->error);
   }
   LK_RETURN_NOT_OK(status);
   return read_bodies(b, scope, index, proto);

@@ -158,9 +158,10 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
                    name, lk_dtype_text(dtype, type));
   }
   if (proto->n_dims > LK_MAX_RANK) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read tensor '%s': it has rank %zu, at most %d is supported", name,
-                   proto->n_dims, LK_MAX_RANK);
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to read tensor '%s': it has rank %zu, at most %d is "
+                   "supported; give it fewer dimensions in the model" LK_ADVICE_PROVIDER,
+                   name, proto->n_dims, LK_MAX_RANK);
   }
   for (size_t i = 0; i < proto->n_dims; i++) {
     if (proto->dims[i] >= 0) continue;

@@ -19,6 +19,8 @@ const size_t lk_n_passes = sizeof lk_passes / sizeof lk_passes[0];
 /* A chain of branches that decide each other takes a round for each. What is left after so many is
  * decided when it runs. */
 enum { MAX_ROUNDS = 32 };
+/* Bytes: a small file must not grow large by what its bodies read. */
+#define BODY_COPIES ((uint64_t)64 << 20)
 
 bool lk_pass_is_disabled(const char *name, const char *const *disabled, size_t n_disabled) {
   for (size_t i = 0; i < n_disabled; i++) {
@@ -75,6 +77,7 @@ typedef struct passes_run {
   const lk_pass_env *env;
   const char *const *disabled;
   size_t n_disabled;
+  uint64_t *copies_left; /* of constants into bodies: bytes for all graphs together */
   uint64_t *out_changes; /* of all graphs */
   lk_error *error;
 } passes_run;
@@ -86,11 +89,11 @@ static lk_status run_on_bodies(const passes_run *self, lk_graph *graph) {
   uint64_t changes = 0;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     if (graph->nodes[n].n_bodies == 0) continue;
-    LK_RETURN_NOT_OK(lk_bodies_narrow(graph, (int32_t)n, &changes, self->error));
+    LK_RETURN_NOT_OK(lk_bodies_narrow(graph, (int32_t)n, self->copies_left, &changes, self->error));
     for (uint32_t i = 0; i < graph->nodes[n].n_bodies; i++) {
       LK_RETURN_NOT_OK(run_on(self, graph->nodes[n].bodies[i].graph));
     }
-    LK_RETURN_NOT_OK(lk_bodies_narrow(graph, (int32_t)n, &changes, self->error));
+    LK_RETURN_NOT_OK(lk_bodies_narrow(graph, (int32_t)n, self->copies_left, &changes, self->error));
   }
   return LK_OK;
 }
@@ -199,7 +202,8 @@ lk_status lk_passes_run(const lk_pass_env *env, lk_graph *graph, const char *con
   if (out_changes != NULL) memset(out_changes, 0, lk_n_passes * sizeof *out_changes);
   lk_status status = LK_OK;
   LK_RETURN_NOT_OK(check_names(disabled, n_disabled, error));
-  const passes_run run = {env, disabled, n_disabled, out_changes, error};
+  uint64_t copies_left = BODY_COPIES;
+  const passes_run run = {env, disabled, n_disabled, &copies_left, out_changes, error};
   fenv_t host_float; /* constants are computed with: as C starts it, whatever the host has set */
   (void)fegetenv(&host_float);
   (void)fesetenv(FE_DFL_ENV);

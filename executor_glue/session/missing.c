@@ -44,6 +44,12 @@ static lk_status check_outputs(const lk_graph *graph, const lk_missing_told *tol
   return LK_OK;
 }
 
+static lk_status tell_unread(void *arg, lk_status status, const char *sentence, lk_error *error) {
+  const lk_missing_told *told = arg;
+  (void)status; /* what is missing is told, and refuses nothing */
+  return told->other(told->arg, sentence, error);
+}
+
 lk_status lk_model_find_missing(lk_context *context, const char *path,
                                 const lk_session_options *options, const lk_missing_told *told,
                                 lk_error *error) {
@@ -64,7 +70,7 @@ lk_status lk_model_find_missing(lk_context *context, const char *path,
   LK_TRY(lk_graph_fix_dims(graph, options->fixed_dims, options->n_fixed_dims, error));
   LK_TRY(lk_passes_run(&env, graph, options->disabled_passes, options->n_disabled_passes, NULL,
                        error));
-  LK_TRY(lk_graph_visit_unread(graph, told->other, told->arg, error));
+  LK_TRY(lk_graph_visit_unread(graph, tell_unread, (void *)(uintptr_t)told, error));
   LK_TRY(lk_flow_find_missing(api, graph, told->node, told->arg, error));
   LK_TRY(check_outputs(graph, told, error));
 cleanup:

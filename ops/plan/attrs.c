@@ -149,16 +149,24 @@ const lk_tensor *lk_attrs_tensor(lk_attrs *attrs, const char *name) {
   return given != NULL && given->count == 1 ? given->data : NULL;
 }
 
-uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name) {
-  const int64_t dtype = lk_attrs_int(attrs, name);
-  if (dtype == LK_DTYPE_NONE && !lk_attrs_has(attrs, name)) return LK_DTYPE_NONE;
-  if (dtype >= 0 && dtype <= UINT32_MAX && lk_dtype_size((uint32_t)dtype) > 0) {
-    return (uint32_t)dtype;
+/* All types that tensors can have. */
+static uint32_t every_type(void) {
+  uint32_t types = 0;
+  for (uint32_t dtype = 0; dtype < 32; dtype++) {
+    if (lk_dtype_size(dtype) > 0) types |= (uint32_t)1 << dtype;
   }
-  char text[LK_DTYPE_TEXT_CAPACITY];
-  lk_attrs_fail(attrs, LK_UNSUPPORTED,
-                "attribute '%s' is %s, which is not a supported element type", name,
-                lk_dtype_text(dtype, text));
+  return types;
+}
+
+uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name, uint32_t types) {
+  const int64_t dtype = lk_attrs_int(attrs, name);
+  const uint32_t allowed = types != 0 ? types : every_type();
+  if (dtype == LK_DTYPE_NONE && !lk_attrs_has(attrs, name)) return LK_DTYPE_NONE;
+  if (dtype >= 0 && dtype < 32 && (allowed >> dtype & 1) != 0) return (uint32_t)dtype;
+  char text[LK_DTYPE_TEXT_CAPACITY], list[128];
+  lk_dtypes_text(allowed, list, sizeof list);
+  lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute '%s' is %s; %s are supported", name,
+                lk_dtype_text(dtype, text), list);
   return LK_DTYPE_NONE;
 }
 

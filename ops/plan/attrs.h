@@ -44,7 +44,9 @@ uint32_t lk_attrs_choice(lk_attrs *attrs, const char *name);
 const char *lk_attrs_string(lk_attrs *attrs, const char *name, uint32_t *out_length);
 /* Borrowed from the node; NULL: not there. */
 const char *const *lk_attrs_strings(lk_attrs *attrs, const char *name, uint32_t *out_count);
-uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name);          /* LK_DTYPE_NONE: none */
+/* One of `types`, a bit for each; LK_TYPES_ANY: any that tensors can have. LK_DTYPE_NONE: none is
+ * given. */
+uint32_t lk_attrs_dtype(lk_attrs *attrs, const char *name, uint32_t types);
 const lk_tensor *lk_attrs_tensor(lk_attrs *attrs, const char *name); /* NULL: not there */
 /* Notes a failure of the operator's own, with the node's name put before it. */
 void lk_attrs_fail(lk_attrs *attrs, lk_status status, const char *format, ...)

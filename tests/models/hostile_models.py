@@ -184,6 +184,23 @@ def if_in_if(depth, leaf_inputs=("x",), leaf="Relu"):
                  [number("condition", True, bool)])
 
 
+def bodies_that_read_a_list(count, length):
+    """Bodies of `count` nodes read one list, of a byte for each number in the file."""
+    last = "numbers"
+    nodes = [node("Cast", ["x"], ["numbers"], "to_numbers", to=TensorProto.INT64),
+             node("ReduceMax", ["x"], ["largest"], keepdims=0),
+             node("Cast", ["largest"], ["condition"], "to_condition", to=TensorProto.BOOL)]
+    for i in range(count):
+        bodies = [branch("b", [node("Gather", ["list", last], ["v"], "pick")], "v")
+                  for _ in range(2)]
+        nodes.append(node("If", ["condition"], [f"v{i}"], f"if{i}", then_branch=bodies[0],
+                          else_branch=bodies[1]))
+        last = f"v{i}"
+    numbers = TensorProto(name="list", dims=[length], data_type=TensorProto.INT64,
+                          int64_data=[1] * length)
+    return model([*nodes, node("Cast", [last], to=FLOAT)], [numbers])
+
+
 def endless_loop(trips, carried=None):
     """A body that does next to nothing; with `carried`, its value doubles."""
     body_nodes = [node("Identity", ["c"], ["c2"], "keep")]

@@ -2,14 +2,17 @@
 leave out: the own executor beside ONNX Runtime, with latchkey.ort and without."""
 
 import gzip
+import multiprocessing
 import os
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from wait import LONG
 
 import latchkey
 import latchkey.ort
@@ -164,6 +167,38 @@ def test_runs_give_defaults_in_any_order(tmp_path):
         session.run({"x": x, "k": numpy.float32([5, 6])})
 
 
+def give_defaults(session, seed, runs=20):
+    """Runs of one thread: whether each gets the result of what it gives."""
+    rng, x = numpy.random.default_rng(seed), numpy.float32([1, 2])
+    for _ in range(runs):
+        given = {name: rng.integers(0, 9, 1).astype(numpy.float32)
+                 for name in ("k", "c") if rng.integers(2)}
+        expected = x * given.get("k", 2) + given.get("c", 1)
+        assert session.run({"x": x, **given})["y"].tolist() == expected.tolist()
+
+
+def test_threads_give_defaults_to_one_session(tmp_path):
+    onnx.save(with_default(), tmp_path / "model.onnx")
+    for _ in range(10):  # the first runs of a session build what the others share
+        session = latchkey.Session(tmp_path / "model.onnx")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda seed: give_defaults(session, seed), range(4)))
+        assert session.stats()["session"]["runs"] == 80
+
+
+@pytest.mark.parametrize("before", [0, 20])
+def test_defaults_are_given_after_fork(before, tmp_path):
+    """Whether the parent has built a variant of the session before, or not."""
+    onnx.save(with_default(), tmp_path / "model.onnx")
+    session = latchkey.Session(tmp_path / "model.onnx")
+    give_defaults(session, 1, before)
+    child = multiprocessing.get_context("fork").Process(target=give_defaults, args=(session, 2))
+    child.start()
+    child.join(LONG)
+    assert child.exitcode == 0
+    give_defaults(session, 3)
+
+
 def test_old_initializers_are_no_defaults(tmp_path):
     path = tmp_path / "model.onnx"
     onnx.save(with_default(ir_version=3), path)
@@ -178,6 +213,14 @@ def test_old_initializers_are_no_defaults(tmp_path):
 STRINGS = numpy_helper.from_array(numpy.array(["cat", "dog"], dtype=object), "labels")
 
 
+def outside(location):
+    """Weights in a file that is not there."""
+    tensor = TensorProto(name="w", data_type=FLOAT, dims=[2],
+                         data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=location)
+    return tensor
+
+
 def unread(kind):
     relu, inputs, outputs = node("Relu", ["x"], ["y"]), [value("x")], [value("y")]
     if kind == "strings":
@@ -187,6 +230,15 @@ def unread(kind):
         tensor = TensorProto(name="w", data_type=dtype, dims=[2], raw_data=b"\0" * (
             1 if kind == "uint4" else 2))
         return model([relu], inputs, outputs, [tensor], opset=21, ir_version=10)
+    if kind == "rank 9":
+        return model([relu], inputs, outputs, [TensorProto(
+            name="w", data_type=FLOAT, dims=[1] * 9, raw_data=b"\0" * 4)])
+    if kind == "a file that is not there":
+        return model([relu], inputs, outputs, [outside("gone.bin")])
+    if kind == "a folder that is not there":
+        return model([relu], inputs, outputs, [outside("gone/gone.bin")])
+    if kind == "a folder as a file":
+        return model([relu], inputs, outputs, [outside("folder")])
     if kind == "node":
         return model([node("StringNormalizer", ["labels"], ["unused"]), relu], inputs, outputs,
                      [STRINGS])
@@ -198,8 +250,11 @@ def unread(kind):
                  inputs, outputs, [taken])
 
 
-@pytest.mark.parametrize("kind", ["strings", "float8e4m3fn", "uint4", "node", "branch"])
+@pytest.mark.parametrize("kind", ["strings", "float8e4m3fn", "uint4", "node", "branch", "rank 9",
+                                  "a file that is not there", "a folder that is not there",
+                                  "a folder as a file"])
 def test_unread_refuses_nothing(kind, tmp_path):
+    (tmp_path / "folder").mkdir()
     check(unread(kind), {"x": numpy.float32([-1, 1])}, tmp_path / "model.onnx", [0, 1])
 
 

@@ -247,6 +247,8 @@ HARMLESS = {
     "60,000 nodes": (lambda: make.many_nodes(60000), (4,)),
     "names of 10 MB": (lambda: make.long_names(2, 10 << 20), (4,)),
     "1,000 names that differ at their ends": (lambda: make.long_names(1000, 10000), (4,)),
+    "a list that 200 bodies read": (
+        lambda: make.bodies_that_read_a_list(100, 500000), (4,)),
     "pools of 2^20 x 2^20": (
         lambda: make.on_x("MaxPool", shape=PICTURE, kernel_shape=[M, M], pads=[M - 1] * 4,
                           strides=[M, M]), PICTURE),

@@ -115,6 +115,10 @@ MODELS = {
     "an input that is an optional value": of_type(helper.make_optional_type_proto(SEQUENCE)),
     "an output that is a sequence":
         opened(model_of([helper.make_node("SequenceConstruct", ["x"], ["y"], name="n")], [X])),
+    "SplitToSequence of pieces of 0":
+        opened(model_of([helper.make_node("SplitToSequence", ["x", "size"], ["s"], name="n"),
+                         helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=0)],
+                        [X], [("size", 0)])),
     "a sequence that a tensor's operator reads":
         opened(model_of([helper.make_node("SequenceConstruct", ["x"], ["s"]), relu("s")], [X])),
     "an initializer of strings": with_initializer(lambda one: setattr(one, "data_type", 8)),

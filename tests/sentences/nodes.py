@@ -236,7 +236,6 @@ NODES = {
     "SoftmaxCrossEntropyLoss of an unknown reduction":
         Node("SoftmaxCrossEntropyLoss", f32(1, 3), i64(1), reduction="most"),
     "SequenceAt of a tensor": Node("SequenceAt", f32(1), 0),
-    "SplitToSequence of pieces of 0": Node("SplitToSequence", f32(4), 0),
     # ---- attention ----
     "Attention of rank 3 without heads":
         Node("Attention", f32(1, 2, 8), f32(1, 2, 8), f32(1, 2, 8), opset=23),

@@ -75,6 +75,7 @@ def test_each_has_the_form(said):
             continue
         assert re.search(r"\bfailed to [a-z]+.*?: \S", sentence), (name, sentence)
         assert not re.search(r"element type \d", sentence), (name, sentence)
+        assert not re.search(r"\dx?:\?", sentence), (name, sentence)  # a shape without a type
         unclear = (r"(?<!there )\bis no(ne)?\b|\bno regular\b"
                    r"|\bto (\d+), and at most \1\b")
         assert not re.search(unclear, sentence), (name, sentence)

@@ -174,7 +174,10 @@ public:
   }
   lk_status file(const std::string &path, const lk_allocator *allocator = lk_allocator_default()) {
     reset();
-    return lk_onnx_load_file(allocator, path.c_str(), false, &model, &graph, LK_ERR);
+    lk_status status = lk_onnx_load_file(allocator, path.c_str(), false, &model, &graph, LK_ERR);
+    if (status == LK_OK) status = lk_graph_refuse_unread(graph, LK_ERR); // as a session does
+    if (status != LK_OK) reset();
+    return status;
   }
   void reset() {
     lk_graph_destroy(graph);
