@@ -52,7 +52,8 @@ typedef struct lk_api {
    * variable. */
   lk_status (*context_create)(const lk_context_options *options, lk_context **out_context,
                               lk_error *error);
-  /* Destroys a context, whose executors, plans and references must be gone. NULL is allowed. */
+  /* Destroys a context, whose sessions, executors, plans and references must be gone. NULL is
+   * allowed. */
   void (*context_destroy)(lk_context *context);
   uint32_t (*context_cache_mode)(const lk_context *context); /* lk_cache_mode in force */
   int32_t (*context_threads)(const lk_context *context);

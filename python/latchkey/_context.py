@@ -6,7 +6,7 @@ import difflib
 import json
 import os
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from . import _check, _fork
@@ -68,14 +68,15 @@ _OPTIONS: dict[str, Callable[[str, str, Any], Any]] = {
     "memory_bytes": _memory, "weights_apart": _check.flag, "socket": _socket}
 
 
-def _checked(do: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are given, as the library takes them."""
+def _checked(do: str, options: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
+    """The options that are given, as the library takes them. `others`: what else the caller has."""
     found = {}
     for name, value in options.items():
         if name not in _OPTIONS:
-            near = difflib.get_close_matches(name, _OPTIONS, 1)
+            known = [*_OPTIONS, *others]
+            near = difflib.get_close_matches(name, known, 1)
             raise TypeError(f"failed to {do}: '{name}' is an unexpected keyword argument, "
-                            f"{near[0] if near else 'one of ' + ', '.join(_OPTIONS)} is allowed")
+                            f"{near[0] if near else 'one of ' + ', '.join(known)} is allowed")
         if value is not None:
             found[name] = _OPTIONS[name](do, name, value)
     return found
@@ -286,9 +287,10 @@ _shared: weakref.WeakValueDictionary[tuple[Any, ...], Context] = weakref.WeakVal
 _shared_lock = _fork.lock()
 
 
-def shared_context(options: Mapping[str, Any]) -> Context:
-    """The context that sessions with these options share; it goes with the last of them."""
-    given = _checked("open a session", options)
+def shared_context(options: Mapping[str, Any], others: Iterable[str] = ()) -> Context:
+    """The context that sessions with these options share; it goes with the last of them. `others`:
+    the options that a session has itself."""
+    given = _checked("open a session", options, others)
     key = tuple(sorted(given.items()))
     with _shared_lock:
         context = _shared.get(key)

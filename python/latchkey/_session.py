@@ -152,6 +152,9 @@ class Session:
             _OPEN, "disabled_passes", disabled_passes, "names of passes")]
         pass_list = ffi.new("char *[]", passes)
         sizes = _fixed_dims(fixed_dims)
+        if inter is not None and executor == "naive":
+            raise ValueError(f"failed to open a session: 'inter' is {inter!r} and 'executor' is "
+                             "'naive', inter is for 'parallel'")
         places = 0 if max_runs is None else _check.whole(_OPEN, "max_runs", max_runs, 1, 2**32 - 1)
         names = [ffi.new("char[]", encode(name)) for name in sizes]
         dims = ffi.new("lk_fixed_dim[]", [
@@ -178,7 +181,7 @@ class Session:
         else:
             data = ffi.from_buffer(source)
         if context is None:
-            context = shared_context(context_options)
+            context = shared_context(context_options, _KEYWORDS)
         elif context_options:
             raise TypeError("failed to open a session: 'context' and options of a context "
                             f"({', '.join(context_options)}) are given, one of both is allowed")
@@ -509,3 +512,6 @@ class Session:
         if call.names == names and call.wanted == wanted:
             return call
         return Call(self._names, names, wanted)
+
+
+_KEYWORDS = tuple(Session.__init__.__kwdefaults__ or ())  # its own options

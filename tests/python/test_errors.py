@@ -148,6 +148,10 @@ def test_wrong_options(relu, monkeypatch):
     monkeypatch.delenv("LATCHKEY_THREADS")
     with pytest.raises(TypeError, match="unexpected keyword"):
         latchkey.Session(relu, treads=2)
+    with pytest.raises(TypeError, match="'fixed_dim' is .*, fixed_dims is allowed"):
+        latchkey.Session(relu, fixed_dim={})
+    with pytest.raises(ValueError, match="'inter' is 2 and 'executor' is 'naive'"):
+        latchkey.Session(relu, inter=2)
     with pytest.raises(TypeError, match="one of both is allowed"):
         latchkey.Session(relu, context=latchkey.Context(), threads=1)
     with fails(KeyError, "LK_NOT_FOUND", "disable pass 'fuse'", "no pass of that name"):

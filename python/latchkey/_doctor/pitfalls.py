@@ -191,9 +191,11 @@ def _model(report: Mapping[str, Any]) -> Iterator[Pitfall]:
         count = len(model["missing"]["nodes"]) + len(model["missing"]["other"])
         reason = model["missing"]["error"] or (
             f"{count} kinds of nodes or other things are not supported")
+        advice = ("Give the path of an ONNX file." if model["missing"]["error"] else
+                  "See latchkey ops --missing; in ONNX Runtime, what is missing is left to its own "
+                  "provider.")
         yield Pitfall("model_does_not_run", PROBLEM, f"The model does not run here: {reason}.",
-                      "See latchkey ops --missing; in ONNX Runtime, what is missing is left to "
-                      "its own provider.")
+                      advice)
     limit = _option(report, "memory_bytes")[0]
     if limit.isdigit() and int(limit) < model["weights_bytes"]:
         yield Pitfall("memory_below_model", PROBLEM,
