@@ -64,15 +64,6 @@ void fragment(void) {
   {
 """
 
-# What a page's Python has before it, where it says so in prose.
-BEFORE = {
-    "docs/python.md": "import latchkey, numpy\n"
-                      "x = numpy.zeros((1, 3, 16, 16), numpy.float32)\n"
-                      "buffer = numpy.empty((1, 10), numpy.float32)\n",
-}
-# The page's model.onnx, where it is not the one of docs/start.md.
-MODELS = {"docs/python.md": "convnet"}
-
 # What a sample prints, where its page says it.
 PRINTS = {
     ("README.md", "python", 0): "[[0. 2. 0.]] 1\n",
@@ -173,8 +164,7 @@ def write_recordings(folder, model):
 @pytest.fixture
 def folder(tmp_path, sample, relu, convnet):
     """Where a reader would be, with the models that the page speaks of."""
-    own = {"convnet": convnet}.get(MODELS.get(sample.page), relu)
-    (tmp_path / "model.onnx").write_bytes(own)
+    (tmp_path / "model.onnx").write_bytes(relu)
     for name in ("rec.onnx", "det.onnx", "edited.onnx"):
         (tmp_path / name).write_bytes(convnet)
     (tmp_path / "bert.onnx").write_bytes(two_inputs())
@@ -209,7 +199,7 @@ def test_python(sample, folder):
               other.page == sample.page and other.number < sample.number]
     if sample.text.startswith(("import ", "from ")):
         before = []  # a program of its own
-    program = "\n".join([BEFORE.get(sample.page, ""), *before, sample.text])
+    program = "\n".join([*before, sample.text])
     check_prints(sample, run([sys.executable, "-c", program], folder))
     if "onnx.save" in sample.text:
         onnx.checker.check_model(onnx.load(folder / "model.onnx"), full_check=True)
