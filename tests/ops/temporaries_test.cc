@@ -16,8 +16,9 @@ using lk::infer::Node;
 using lk::infer::row_name;
 using lk::infer::rules;
 
-// Of what is read and written; elements of one byte may become several of f32 and more.
-constexpr uint64_t MOST_TIMES = 8;
+// Of what is read and written: elements of one byte may become several of f32 and more, and one or
+// two columns of a product are packed as a whole panel.
+constexpr uint64_t MOST_TIMES = 16;
 // Besides, whatever the sizes: tables, and parts of each thread.
 constexpr uint64_t LEAST = uint64_t{4} << 20;
 
