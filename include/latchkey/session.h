@@ -288,8 +288,9 @@ typedef struct lk_session_api {
   lk_status (*open_memory)(lk_context *context, const void *data, size_t size,
                            const lk_session_options *options, lk_session **out_session,
                            lk_error *error);
-  /* Ends the session, which must be before its context is destroyed, and gives the memory of a large
-   * one back to the operating system (cache_trim). NULL is allowed. */
+  /* Ends the session, and gives the memory of a large one back to the operating system
+   * (cache_trim). All sessions of a context must be closed before it is destroyed. NULL is
+   * allowed. */
   void (*close)(lk_session *session);
 
   uint32_t (*input_count)(const lk_session *session);

@@ -139,7 +139,8 @@ def test_a_model_that_lacks_something_is_a_problem(tmp_path):
 def test_a_model_that_is_not_there(tmp_path):
     found = diagnosed(tmp_path / "none.onnx")
     pitfall = names(found)["model_does_not_run"]
-    assert "No such file" in pitfall["text"] and pitfall["advice"] == "Give the path of an ONNX file."
+    assert "No such file" in pitfall["text"]
+    assert pitfall["advice"] == "Give the path of an ONNX file."
 
 
 # ---- the function ----
