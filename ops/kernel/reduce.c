@@ -159,7 +159,9 @@ static void end_wholes(const lk_reduction *self, bool is_unsigned, lk_reduce_tot
   const int64_t divisor = (int64_t)self->divisor;
   for (int64_t i = 0; self->end != LK_REDUCE_AS_IT_IS && i < count; i++) {
     const int64_t total = totals[i].whole;
-    const double real = is_unsigned ? (double)(uint64_t)total : (double)total;
+    /* what has a root is a sum of squares, which may take all 64 bits */
+    const bool has_sign = !is_unsigned && self->end != LK_REDUCE_ROOT;
+    const double real = has_sign ? (double)total : (double)(uint64_t)total;
     totals[i].whole = lk_f64_to_i64(end_of(self, real));
   }
   if (self->end != LK_REDUCE_AS_IT_IS || divisor <= 1) return;

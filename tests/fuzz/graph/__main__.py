@@ -13,6 +13,7 @@ import argparse
 import collections
 import faulthandler
 import random
+import resource
 import sys
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import hunt  # noqa: E402
 
+MOST_BYTES = 8 << 30
 FOUND = Path(__file__).parents[3] / "build" / "fuzz" / "found" / "graph"
 
 
@@ -42,6 +44,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seconds", type=float)
     options = parser.parse_args()
+    # The reference computes a Range of any length that a graph asks for.
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     FOUND.mkdir(parents=True, exist_ok=True)
     now = FOUND / "now"  # the seed at work: of a process that dies, the one that killed it
     faulthandler.enable()

@@ -418,6 +418,20 @@ template <typename T> void check_of_nothing(uint32_t dtype) {
 }
 
 // Means are cut toward zero, also of sums that f64 does not have.
+TEST(Reduce, RootsOfTheLargestSumsOfSquares) {
+  const int64_t dims[] = {1, 2}, to[] = {1, 0};
+  const lk_tensor_desc from = lk_tensor_desc_make(LK_U32, 2, dims);
+  for (lk_isa isa : lk::instruction_sets()) {
+    const lk_reduction norm = {LK_REDUCE_SQUARES, LK_REDUCE_ROOT, 1};
+    lk_reduce step;
+    lk_reduce_plan(&from, 2, to, &norm, isa, &step);
+    std::vector<uint32_t> x = {UINT32_MAX, 0}, y(1);
+    void *const pointers[] = {x.data(), y.data()};
+    LK_ASSERT_OK(lk_reduce_kernel(&step, pointers, LK_ERR));
+    EXPECT_EQ(y[0], UINT32_MAX) << "isa " << isa;
+  }
+}
+
 TEST(Reduce, MeansOfIntegersAreExact) {
   const std::vector<int64_t> numbers = {7,
                                         -7,
