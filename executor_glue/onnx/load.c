@@ -107,7 +107,10 @@ cleanup:
   }
   unpacked_destroy(allocator, message);
   lk_graph_destroy(graph);
-  if (status == LK_OK) return LK_OK;
+  return status != LK_OK ? lk_onnx_model_fail(model, status, error) : LK_OK;
+}
+
+lk_status lk_onnx_model_fail(const lk_onnx_model *model, lk_status status, lk_error *error) {
   if (model->path != NULL) {
     return lk_error_prefix(error, status, "failed to load '%s'", model->path);
   }
