@@ -154,20 +154,21 @@ static void end_reals(const lk_reduction *self, lk_reduce_total *totals, int64_t
     for (int64_t i = 0; i < count; i++) totals[i].real = log(totals[i].real);
   }
 }
+static double real_of(int64_t total, bool is_unsigned) {
+  return is_unsigned ? (double)(uint64_t)total : (double)total;
+}
 static void end_wholes(const lk_reduction *self, bool is_unsigned, lk_reduce_total *totals,
                        int64_t count) {
   const int64_t divisor = (int64_t)self->divisor;
   for (int64_t i = 0; self->end != LK_REDUCE_AS_IT_IS && i < count; i++) {
-    const int64_t total = totals[i].whole;
     /* what has a root is a sum of squares, which may take all 64 bits */
-    const bool has_sign = !is_unsigned && self->end != LK_REDUCE_ROOT;
-    const double real = has_sign ? (double)total : (double)(uint64_t)total;
+    const double real = real_of(totals[i].whole, is_unsigned || self->end == LK_REDUCE_ROOT);
     totals[i].whole = lk_f64_to_i64(end_of(self, real));
   }
   if (self->end != LK_REDUCE_AS_IT_IS || divisor <= 1) return;
   for (int64_t i = 0; i < count; i++) {
     const int64_t total = totals[i].whole;
-    const double real = is_unsigned ? (double)(uint64_t)total : (double)total;
+    const double real = real_of(total, is_unsigned);
     if (fabs(real) < 0x1p53) { /* its quotient is as exact, and found faster */
       totals[i].whole = (int64_t)(real / self->divisor);
       continue;
