@@ -26,8 +26,8 @@ typedef struct lk_along {
 void lk_along_plan(lk_along *self, lk_isa isa);
 
 /* Params: lk_along. Pointers: from, to. `to` has the numbers (i64) of the first of the largest
- * elements, or of the last where it is reversed; with `is_one_hot`, which goes with
- * no `is_reversed`, 1 in its place, and 0 in others, of the type of `from`. */
+ * elements, or of the last where it is reversed. With `is_one_hot` it has 1 in that place and 0 in
+ * others, of the type of `from`; that never goes with `is_reversed`. */
 lk_status lk_largest_kernel(const void *params, void *const *pointers, lk_error *error);
 
 /* Params: lk_along. Pointers: from, to, which may be equal. */

@@ -217,8 +217,6 @@ static bool choose(const axis_line *line, char *values, int64_t *indices) {
   lk_pairs pairs = {keys, ranks.items, ranks.step, k};
   const void *best = has_pairs ? (const void *)&pairs : &ranks;
   const class_loops loops = loops_of(self->dtype);
-  lk_skip_worse_fn *skip =
-      lk_row_loops_get(lk_isa_get())->skip_worse[lk_element_class_of(self->dtype)];
   const uint64_t turn = !self->smallest ? 0 : has_pairs ? UINT64_MAX : UINT32_MAX;
   int64_t first = 0;
   do { /* there are k at least */
@@ -227,7 +225,7 @@ static bool choose(const axis_line *line, char *values, int64_t *indices) {
     if (first < k) {
       loops.fill(best, from, first, n, turn);
     } else {
-      loops.improve(best, from, first, n, turn, skip);
+      loops.improve(best, from, first, n, turn, self->skip_worse);
     }
     first += n;
     if (first == k) make(&ranks, &pairs, has_pairs);
@@ -293,6 +291,7 @@ static void choose_lines(const void *arg, int64_t begin, int64_t end) {
 }
 
 void lk_top_k_plan(lk_top_k *self, lk_isa isa) {
+  self->skip_worse = lk_row_loops_get(isa)->skip_worse[lk_element_class_of(self->dtype)];
   if (self->k != 1) return;
   self->best = (lk_along){.dtype = self->dtype,
                           .is_smallest = self->smallest,

@@ -11,7 +11,9 @@ typedef struct lk_top_k {
   int64_t k;                   /* 1 to `count` */
   uint32_t dtype;
   bool smallest;
-  lk_along best; /* by lk_top_k_plan: how the best one alone is found */
+  /* by lk_top_k_plan */
+  lk_along best; /* how the best one alone is found */
+  lk_skip_worse_fn *skip_worse;
 } lk_top_k;
 
 /* Sets the last part from the others. */
