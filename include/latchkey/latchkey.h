@@ -211,7 +211,8 @@ typedef struct lk_api {
 
   /* Finds the value of `key`, or builds it, once however many threads ask; then takes a reference.
    * `executor` NULL: the entry belongs to the context. `out_hit` may be NULL. All who wait for a
-   * build that fails get its status, and nothing of it is kept. LK_CYCLE: the build would wait for
+   * build that fails get its status, and nothing of it is kept; who waits for a build that its own
+   * thread's cancel flag or deadline ends looks again, which is counted again. LK_CYCLE: the build would wait for
    * itself. Where nothing is kept, with the cache off or a capacity of 0 (of the context or of
    * `executor`), nobody waits: each call builds, at the same time as others if need be, counts a
    * miss, and its caller alone has the value. In per-thread mode each thread builds once. A value

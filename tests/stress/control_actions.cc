@@ -18,7 +18,7 @@ void Worker::use_other_context() {
       random_.of<uint32_t>({LK_CACHE_OFF, LK_CACHE_THREAD, LK_CACHE_SHARED, LK_CACHE_SHARED});
   note("a context of mode %u begins", mode);
   {
-    Stage other(mode, static_cast<int32_t>(some(1, kMostThreads)), random_.maybe(),
+    Stage other(mode, static_cast<int32_t>(some(1, kMostThreads)), 1, random_.maybe(),
                 stage_->models_);
     Worker worker(&other, random_.seed(), true);
     for (int64_t n = random_.in(2, 10); n > 0; n--) worker.act();

@@ -74,7 +74,7 @@ int run(const Options &options) {
                                                mixed(mixed(options.seed, round), 1000 + i))));
     }
     const int32_t threads = round % 3 == 2 ? 1 : kMostThreads;
-    Stage stage(modes[round % modes.size()], threads, recycles(round), models);
+    Stage stage(modes[round % modes.size()], threads, options.threads, recycles(round), models);
     Crew crew(&stage, round, options.seed, options.threads);
     crew.run();
     stage.check_at_rest(true);

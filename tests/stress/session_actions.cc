@@ -57,8 +57,10 @@ void Worker::run(const Session &session) {
        request, wanted.size(), wanted[0].c_str(), own_memory ? "own" : "given",
        stop != 0 ? ", cancelled" : "");
   if (session.kind.run_plans && stage_->mode_ != LK_CACHE_OFF) {
-    // A run that has to wait for processors is cancelled there.
-    (stop != 0 ? stage_->run_lookups_more : stage_->run_lookups)++;
+    if (stop == 0) stage_->run_lookups++;
+    // A run that has to wait for processors is cancelled there. When its build is cancelled, each
+    // other worker may have waited for it, and looks again.
+    if (stop != 0) stage_->run_lookups_more += stage_->workers_;
   }
   const lk_status status = run_with(session, request, wanted, own_memory, &options);
   STRESS_CHECK(status == (stop != 0 ? LK_CANCELLED : LK_OK), "a run%s returned %s",

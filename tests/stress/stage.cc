@@ -160,8 +160,8 @@ void Host::replace(size_t index, const PreparedNode &prepared, bool new_generati
 
 // ---- the round ----
 
-Stage::Stage(uint32_t mode, int32_t threads, bool recycles, const Models &models)
-    : mode_(mode), threads_(threads), models_(models), recycles_(recycles) {
+Stage::Stage(uint32_t mode, int32_t threads, uint32_t workers, bool recycles, const Models &models)
+    : mode_(mode), threads_(threads), workers_(workers), models_(models), recycles_(recycles) {
   lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
   options.cache_mode = mode;
   options.threads = threads;

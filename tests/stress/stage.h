@@ -96,7 +96,7 @@ using Models = std::vector<std::shared_ptr<const PreparedModel>>;
 
 class Stage {
 public:
-  Stage(uint32_t mode, int32_t threads, bool recycles, const Models &models);
+  Stage(uint32_t mode, int32_t threads, uint32_t workers, bool recycles, const Models &models);
   Stage(const Stage &) = delete;
   ~Stage(); // ends all that lives, and checks that nothing is left
 
@@ -105,6 +105,7 @@ public:
 
   const uint32_t mode_;
   const int32_t threads_;
+  const uint32_t workers_; // at a time
   const Models models_;
   Pool<Session> sessions;
   Pool<Host> hosts;
