@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team/float_state.h"
 #include "ops/kernel/element_ops.h"
 #include "ops/kernel/isa.h"
 #include "ops/kernel/number.h"

@@ -236,10 +236,14 @@ static void merge_bounds(const lk_element_step *next, merged *inout) {
   if (!is_relu) inout->q = next->q;
   inout->count = 2;
 }
-/* A sum with a number behind a product with a number: each is rounded all the same. */
+/* A sum with a number behind a product with a number: each is rounded all the same. The numbers are
+ * such that 0 may stand for any denormal operand or product: it is less than half of what two
+ * neighbours of q differ by (2^-25 of q), so that the sum is q. No sum is denormal but 0: where it
+ * is far below q, it is a multiple of 2^-125. */
 static bool is_product_sum(const lk_element_step *step, const lk_element_step *next) {
-  return step->op == LK_ELEMENT_LINEAR && step->q == 0 && next->op == LK_ELEMENT_LINEAR &&
-         fabsf(next->p) == 1 && next->q != 0;
+  return step->op == LK_ELEMENT_LINEAR && step->q == 0 && isnormal(step->p) &&
+         next->op == LK_ELEMENT_LINEAR && fabsf(next->p) == 1 && isfinite(next->q) &&
+         fabsf(next->q) >= 0x1p-100F && fabsf(step->p) <= fabsf(next->q) * 0x1p100F;
 }
 /* Step `index`, and the next one where a loop does both and nobody else reads what is between. */
 static merged merge(const plan *self, uint32_t index) {

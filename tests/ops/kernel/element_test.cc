@@ -326,7 +326,8 @@ TEST_P(ElementIsa, FunctionsAreAsExactAsIsStated) {
   }
 }
 
-// A product and a sum with numbers: one loop that rounds twice, whatever the magnitudes are.
+// A product and a sum with numbers: rounded twice, whatever the magnitudes are; in one loop where
+// denormals do not count.
 TEST_P(ElementIsa, ProductAndSumAreRoundedOneByOne) {
   Random random(21);
   const auto draw_float = [&] {
@@ -354,7 +355,9 @@ TEST_P(ElementIsa, ProductAndSumAreRoundedOneByOne) {
     const lk_element_strides dense[2] = {{{1}}, {{1}}};
     lk_element plan;
     LK_ASSERT_OK(lk_element_plan(&program, 1, &count, dense, &plan, LK_ERR));
-    EXPECT_EQ(plan.n_calls, 1U);
+    const bool may_flush =
+        std::isnormal(p) && std::fabs(q) >= 0x1p-100F && std::fabs(p) <= std::fabs(q) * 0x1p100F;
+    EXPECT_EQ(plan.n_calls, may_flush ? 1U : 2U) << p << " * x + " << q;
     void *const pointers[] = {x.data(), y.data()};
     LK_ASSERT_OK(lk_element_kernel(&plan, pointers, LK_ERR));
     for (size_t i = 0; i < x.size(); i++) {
