@@ -188,7 +188,7 @@ class Grower:
             if value.size > MOST_ELEMENTS or value.ndim > 8:
                 return False
             for one in others:
-                one[name] = reference.moved(one[name], self.rng)
+                one[name] = reference.moved(one[name], self.rng, node.op_type in rows.TRANSFORMS)
             spread = reference.spread(value, [one[name] for one in [*others, wide]])
             if spread is None:
                 return False

@@ -101,13 +101,17 @@ def run_bodies(model: onnx.ModelProto, feeds: Values) -> Values | None:
     return dict(zip((output.name for output in model.graph.output), map(numpy.asarray, found)))
 
 
-def moved(value: numpy.ndarray, rng: numpy.random.Generator) -> numpy.ndarray:
+def moved(value: numpy.ndarray, rng: numpy.random.Generator, zeros_too: bool = False
+          ) -> numpy.ndarray:
+    """`zeros_too`: a zero is a sum too that another right implementation rounds."""
     epsilon = EPSILON.get(value.dtype.name)
     if epsilon is None:
         return value
     with numpy.errstate(all="ignore"):
         part, whole = rng.uniform(-epsilon, epsilon, (2, *value.shape))
-        other = numpy.where(value == 0, -value, value * (1 + part) + whole * (abs(value) < 1))
+        other = value * (1 + part) + whole * (abs(value) < 1)
+        if not zeros_too:
+            other = numpy.where(value == 0, -value, other)
     return other.astype(value.dtype)
 
 

@@ -97,6 +97,10 @@ def takes_infinities(op_type: str) -> bool:
     return is_pointwise(op_type) and op_type not in (*GATES, *SCATTERS)
 
 
+# The reference evaluator knows which parts of a real signal's transform are 0. Others sum them up.
+TRANSFORMS = ("DFT", "STFT")
+
+
 def leaves_open(op_type: str, inputs: list[numpy.ndarray | None]) -> bool:
     """Whether ONNX does not say what these values become, or the reference evaluator is no judge of
     them: what is divided by a scale of 0, a product of which parts are too large, or too small, for
