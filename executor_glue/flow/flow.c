@@ -21,6 +21,7 @@ typedef struct builder {
   int32_t *stages;           /* [n_nodes]: as lk_flow_stages says */
   int32_t *slots;            /* [n_values], or LK_NO_SLOT */
   int32_t *inputs, *outputs; /* [n_values]: of a part */
+  lk_flow_parts parts;
   const lk_tensor_desc
       *known; /* [n_inputs]: what is known of a body's inputs; NULL: the main graph */
   lk_symbolic_shapes *shapes; /* of a graph that has bodies in it; else NULL */
@@ -109,8 +110,8 @@ static lk_status create_executor(const builder *b, lk_graph *graph, size_t stage
 /* Nodes of one number in `b->stages`, as a graph of their own. */
 static lk_status make_part(const builder *b, lk_stage *stage, int32_t number) {
   lk_flow *flow = b->flow;
-  LK_RETURN_NOT_OK(lk_flow_part_create(flow->graph, b->stages, number, flow->node_index, b->inputs,
-                                       b->outputs, &stage->graph, b->error));
+  LK_RETURN_NOT_OK(lk_flow_part_create(&b->parts, number, flow->node_index, b->inputs, b->outputs,
+                                       &stage->graph, b->error));
   LK_RETURN_NOT_OK(
       set_slots(b, stage, b->inputs, stage->graph->n_inputs, b->outputs, stage->graph->n_outputs));
   if (stage->kind == LK_STAGE_PART) {
@@ -242,26 +243,32 @@ static lk_status kind_of(const builder *b, const lk_node *node, lk_stage_kind *o
   return lk_program_name_node(b->flow->graph, node, status, b->error);
 }
 
+/* Whose nodes lk_flow_stages has put into such a stage. */
+static bool runs_alone(int32_t stage) {
+  return stage % 2 != 0;
+}
+
 /* Numbers stages anew, so that each node that runs alone has one of its own, and counts them. */
 static lk_status number_stages(const builder *b, int32_t count) {
   lk_flow *flow = b->flow;
   const size_t n_nodes = flow->graph->n_nodes;
-  int32_t *numbers = lk_calloc(flow->allocator, n_nodes, sizeof *numbers);
-  if (numbers == NULL) return lk_fail_memory(b->error, "stages", n_nodes * sizeof *numbers);
-  int32_t next = 0;
-  for (int32_t stage = 0; stage < count; stage++) {
-    bool is_used = false;
-    for (size_t n = 0; n < n_nodes; n++) {
-      if (b->stages[n] != stage) continue;
-      if (stage % 2 != 0) next += is_used;
-      numbers[n] = next;
-      is_used = true;
-    }
-    next += is_used;
+  int32_t *next = lk_calloc(flow->allocator, (size_t)count, sizeof *next);
+  if (next == NULL) return lk_fail_memory(b->error, "stages", (size_t)count * sizeof *next);
+  for (size_t n = 0; n < n_nodes; n++) {
+    const int32_t stage = b->stages[n];
+    next[stage] = runs_alone(stage) ? next[stage] + 1 : 1;
   }
-  memcpy(b->stages, numbers, n_nodes * sizeof *numbers);
-  flow->n_stages = (size_t)next;
-  lk_free(flow->allocator, numbers);
+  for (int32_t stage = 0, sum = 0; stage < count; stage++) {
+    const int32_t n_numbers = next[stage];
+    next[stage] = sum;
+    sum += n_numbers;
+    flow->n_stages = (size_t)sum;
+  }
+  for (size_t n = 0; n < n_nodes; n++) {
+    const int32_t stage = b->stages[n];
+    b->stages[n] = runs_alone(stage) ? next[stage]++ : next[stage];
+  }
+  lk_free(flow->allocator, next);
   return LK_OK;
 }
 
@@ -282,6 +289,7 @@ static lk_status make_stages(const builder *b) {
   }
   for (size_t s = 0; s < flow->n_stages; s++) {
     lk_stage *stage = &flow->stages[s];
+    LK_RETURN_NOT_OK(flow->api->thread_look(b->error));
     const bool is_graph = stage->kind == LK_STAGE_PART || stage->kind == LK_STAGE_OP;
     LK_RETURN_NOT_OK(is_graph ? make_part(b, stage, (int32_t)s) : make_control(b, stage));
   }
@@ -360,6 +368,7 @@ static lk_status fill(builder *b) {
   }
   LK_TRY(take_border_slots(b));
   LK_TRY(number_stages(b, count));
+  LK_TRY(lk_flow_parts_create(graph, b->stages, flow->n_stages, &b->parts, b->error));
   LK_TRY(make_stages(b));
   LK_TRY(fill_constants(b));
   LK_TRY(find_last_uses(b));
@@ -373,6 +382,7 @@ static lk_status fill(builder *b) {
 
 cleanup:
   lk_symbolic_shapes_destroy(b->shapes);
+  lk_flow_parts_destroy(&b->parts);
   lk_free(flow->allocator, b->stages);
   lk_free(flow->allocator, b->slots);
   lk_free(flow->allocator, b->inputs);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/flow/copy.h"
 #include "executor_glue/flow/flow.h"
 #include "executor_glue/flow/frame.h"
 #include "executor_glue/run/check_request.h"
@@ -277,7 +278,10 @@ static lk_status run_stages(lk_flow *flow, const lk_flow_call *call, lk_flow_fra
     frame->slots[flow->input_slots[i]] = lk_flow_value_retain(&inputs[i]);
   }
   find_needed(&self, wanted);
-  for (size_t s = 0; s < flow->n_stages; s++) LK_TRY(run_stage(&self, s, error));
+  for (size_t s = 0; s < flow->n_stages; s++) {
+    LK_TRY(lk_flow_look(flow->api, error));
+    LK_TRY(run_stage(&self, s, error));
+  }
   for (size_t i = 0; i < flow->graph->n_outputs; i++) {
     if (wanted != NULL && !wanted[i]) continue;
     outputs[i] = lk_flow_value_retain(&frame->slots[flow->output_slots[i]]);
@@ -332,7 +336,7 @@ static lk_status hand_over_one(const lk_flow *flow, const lk_graph_run *run, uin
     LK_RETURN_NOT_OK(
         lk_check_output(named, &made->desc, &run->outputs[output], run->options, error));
   } else {
-    return lk_flow_value_detach(flow->allocator, value, &run->outputs[output], error);
+    return lk_flow_value_detach(flow->api, flow->allocator, value, &run->outputs[output], error);
   }
   const size_t bytes = lk_flow_value_bytes(&made->desc);
   if (bytes > 0) memmove(to, made->data, bytes);
@@ -384,9 +388,16 @@ cleanup:
 
 lk_status lk_flow_run(lk_flow *flow, const lk_graph_run *run, lk_error *error) {
   if (flow->single != NULL) return lk_graph_executor_run(flow->single, run, error);
-  const lk_wait_limit wait = lk_graph_run_wait(run);
-  LK_RETURN_NOT_OK(lk_run_limit_enter(&flow->limit, &wait, error));
-  const lk_status status = run_admitted(flow, run, error);
+  lk_thread_watch room;
+  lk_stop stop;
+  lk_graph_run_stop(run, &stop);
+  LK_RETURN_NOT_OK(lk_run_limit_enter(&flow->limit, &stop.limit, error));
+  /* for what stages do besides running operators, which look themselves */
+  lk_status status = lk_watch_thread_begin(flow->api, &room, &stop, error);
+  if (status == LK_OK) {
+    status = run_admitted(flow, run, error);
+    flow->api->thread_unwatch(&room);
+  }
   lk_run_limit_leave(&flow->limit);
   return status;
 }

@@ -1,10 +1,10 @@
 /* The operators on sequences and optional values, but SequenceMap (list_map.c). */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/flow/copy.h"
 #include "executor_glue/flow/list_state.h"
 #include "executor_glue/graph/own_ops.h"
 
@@ -131,13 +131,13 @@ static size_t inner_of(const lk_tensor_desc *desc, uint32_t axis) {
   return inner;
 }
 
-/* Copies `size` slices between tensors that have `from_size` and `to_size` along the axis. */
-static void copy_slices(const unsigned char *from, size_t from_size, unsigned char *to,
-                        size_t to_size, size_t size, size_t outer, size_t inner) {
-  if (size * inner == 0) return;
-  for (size_t i = 0; i < outer; i++) {
-    memcpy(to + i * to_size * inner, from + i * from_size * inner, size * inner);
-  }
+/* `outer` times `size` slices, of tensors that have `from_size` and `to_size` along the axis. */
+static lk_flow_pieces slices(size_t from_size, size_t to_size, size_t size, size_t outer,
+                             size_t inner) {
+  return (lk_flow_pieces){.count = outer,
+                          .bytes = size * inner,
+                          .from_step = from_size * inner,
+                          .to_step = to_size * inner};
 }
 
 /* A tensor of the sequence as it is put together: with a dimension of 1 at a new axis. */
@@ -193,11 +193,15 @@ static lk_status concatenate(const list_call *c, lk_flow_value *out, lk_error *e
   for (size_t i = 0; i < list->count; i++) {
     const lk_tensor *from = &list->values[i].tensor;
     const size_t size = c->attributes.new_axis ? 1 : (size_t)from->desc.dims[axis];
-    copy_slices(from->data, size, to, (size_t)whole.dims[axis], size, outer, inner);
+    const lk_flow_pieces pieces = slices(size, (size_t)whole.dims[axis], size, outer, inner);
+    LK_RETURN_NOT_OK(lk_flow_copy(c->api, from->data, to, &pieces, error));
     to += size * inner;
   }
   return LK_OK;
 }
+
+/* Making a piece takes as long as copying so much. */
+enum { PIECE_BYTES = 4096 };
 
 /* Where the tensor is split: in pieces of one size, or of a list of sizes. */
 typedef struct sizes {
@@ -264,6 +268,7 @@ static lk_status split(const list_call *c, lk_flow_value *out, lk_error *error) 
   LK_RETURN_NOT_OK(lk_flow_list_create(c->allocator, pieces.count, out, error));
   const size_t outer = outer_of(&whole->desc, axis), inner = inner_of(&whole->desc, axis);
   const unsigned char *from = whole->data;
+  size_t done = 0;
   out->list->dtype = whole->desc.dtype;
   for (size_t i = 0; i < pieces.count; i++) {
     lk_tensor_desc desc = whole->desc;
@@ -278,7 +283,9 @@ static lk_status split(const list_call *c, lk_flow_value *out, lk_error *error) 
     }
     lk_flow_value *piece = &out->list->values[i];
     LK_RETURN_NOT_OK(lk_flow_value_create(c->allocator, &desc, piece, error));
-    copy_slices(from, (size_t)whole->desc.dims[axis], piece->tensor.data, size, size, outer, inner);
+    const lk_flow_pieces part = slices((size_t)whole->desc.dims[axis], size, size, outer, inner);
+    LK_RETURN_NOT_OK(lk_flow_copy(c->api, from, piece->tensor.data, &part, error));
+    LK_RETURN_NOT_OK(lk_flow_look_after(c->api, PIECE_BYTES, &done, error));
     from += size * inner;
   }
   return LK_OK;
@@ -375,7 +382,7 @@ lk_status lk_flow_list_run(lk_flow *flow, const lk_stage *stage, const lk_flow_c
                            lk_flow_value *outputs, lk_error *error) {
   const lk_list_op *op = stage->list_op;
   const uint32_t own = stage->node->n_inputs - lk_node_captured(stage->node);
-  const list_call c = {flow->allocator, inputs, own, stage->of_list};
+  const list_call c = {flow->api, flow->allocator, inputs, own, stage->of_list};
   for (uint32_t i = 0; i < own && i < op->least; i++) {
     const bool is_list = inputs[i].list != NULL;
     if (is_there(&inputs[i]) && (i > 0 || !op->needs_list || is_list)) continue;

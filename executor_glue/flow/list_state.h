@@ -6,6 +6,7 @@
 
 /* One run of one of them. */
 typedef struct list_call {
+  const lk_api *api;
   const lk_allocator *allocator;
   const lk_flow_value *inputs; /* then what a body has captured */
   uint32_t n_inputs;

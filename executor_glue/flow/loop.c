@@ -14,6 +14,7 @@ typedef struct loop {
   const lk_stage *stage;
   lk_flow *body;
   const lk_flow_call *call;
+  const lk_api *api;
   const lk_allocator *allocator;
   uint32_t n_carried, n_scanned;
   lk_flow_frame *frame; /* of the body */
@@ -105,7 +106,7 @@ static lk_status iterate(loop *self, int64_t iteration, lk_error *error) {
   }
   for (uint32_t i = 0; i < self->n_scanned; i++) {
     lk_flow_value *value = &self->outputs[1 + self->n_carried + i];
-    LK_RETURN_NOT_OK(lk_flow_stack_push(self->allocator, &self->stacks[i], value,
+    LK_RETURN_NOT_OK(lk_flow_stack_push(self->api, self->allocator, &self->stacks[i], value,
                                         self->most != INT64_MAX ? self->most : 0, error));
     lk_flow_value_release(self->allocator, value);
   }
@@ -121,6 +122,7 @@ lk_status lk_flow_loop(lk_flow *flow, const lk_stage *stage, const lk_flow_call 
   loop self = {.stage = stage,
                .body = stage->bodies[0],
                .call = call,
+               .api = flow->api,
                .allocator = flow->allocator,
                .n_carried = n_carried,
                .n_scanned = node->n_outputs - n_carried};
@@ -134,7 +136,7 @@ lk_status lk_flow_loop(lk_flow *flow, const lk_stage *stage, const lk_flow_call 
     if (iteration == 0) {
       LK_TRY(lk_flow_describe_none(stage, 1 + n_carried + i, &stack->each, error));
     }
-    LK_TRY(lk_flow_stack_finish(flow->allocator, stack, &outputs[n_carried + i], error));
+    LK_TRY(lk_flow_stack_finish(flow->api, flow->allocator, stack, &outputs[n_carried + i], error));
   }
   for (uint32_t i = 0; i < n_carried; i++) {
     outputs[i] = lk_flow_value_retain(&self.inputs[CARRIED + i]);

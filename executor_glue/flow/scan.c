@@ -3,11 +3,11 @@
 #include "executor_glue/flow/scan.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/flow/copy.h"
 #include "executor_glue/flow/frame.h"
 #include "executor_glue/flow/iteration.h"
 #include "executor_glue/flow/stack.h"
@@ -83,8 +83,8 @@ static around_axis split(const lk_tensor_desc *desc, uint32_t axis) {
 }
 
 /* Slice `index` along an axis: a view where it lies in one piece, else a copy in `spare`. */
-static lk_status slice(const lk_allocator *allocator, const lk_flow_value *from, uint32_t axis,
-                       int64_t index, lk_flow_spare *spare, lk_flow_value *out, lk_error *error) {
+static lk_status slice(const lk_flow *flow, const lk_flow_value *from, uint32_t axis, int64_t index,
+                       lk_flow_spare *spare, lk_flow_value *out, lk_error *error) {
   const lk_tensor_desc *whole = &from->tensor.desc;
   const around_axis it = split(whole, axis);
   int64_t dims[LK_MAX_RANK] = {0};
@@ -98,17 +98,16 @@ static lk_status slice(const lk_allocator *allocator, const lk_flow_value *from,
     out->tensor = (lk_tensor){desc, (void *)(uintptr_t)data};
     return LK_OK;
   }
-  LK_RETURN_NOT_OK(lk_flow_spare_take(allocator, spare, &desc, out, error));
-  unsigned char *to = out->tensor.data;
-  for (size_t i = 0; i < it.outer && it.inner > 0; i++) {
-    memcpy(to + i * it.inner, data + i * it.size * it.inner, it.inner);
-  }
-  return LK_OK;
+  LK_RETURN_NOT_OK(lk_flow_spare_take(flow->allocator, spare, &desc, out, error));
+  const lk_flow_pieces pieces = {
+      .count = it.outer, .bytes = it.inner, .from_step = it.size * it.inner, .to_step = it.inner};
+  return lk_flow_copy(flow->api, data, out->tensor.data, &pieces, error);
 }
 
 /* Moves the first dimension of `value` to `axis`, backward if asked for. */
-static lk_status place_axis(const lk_allocator *allocator, lk_flow_value *value,
-                            const lk_scan_axis *to, lk_error *error) {
+static lk_status place_axis(const lk_flow *flow, lk_flow_value *value, const lk_scan_axis *to,
+                            lk_error *error) {
+  lk_status status = LK_OK;
   const lk_tensor_desc *desc = &value->tensor.desc;
   const int64_t rank = desc->rank, axis = to->axis < 0 ? to->axis + rank : to->axis;
   if (axis < 0 || axis >= rank) {
@@ -124,19 +123,23 @@ static lk_status place_axis(const lk_allocator *allocator, lk_flow_value *value,
   for (int64_t i = axis + 1; i < rank; i++) dims[i] = desc->dims[i];
   const lk_tensor_desc moved = lk_tensor_desc_make(desc->dtype, desc->rank, dims);
   lk_flow_value result;
-  LK_RETURN_NOT_OK(lk_flow_value_create(allocator, &moved, &result, error));
+  LK_RETURN_NOT_OK(lk_flow_value_create(flow->allocator, &moved, &result, error));
   const around_axis it = split(&moved, (uint32_t)axis);
   const unsigned char *from = value->tensor.data;
   unsigned char *data = result.tensor.data;
-  for (size_t n = 0; n < it.size && it.inner > 0; n++) {
+  size_t done = 0;
+  const lk_flow_pieces pieces = {
+      .count = it.outer, .bytes = it.inner, .from_step = it.inner, .to_step = it.size * it.inner};
+  for (size_t n = 0; n < it.size; n++) {
     const size_t at = to->is_backward ? it.size - 1 - n : n;
-    for (size_t i = 0; i < it.outer; i++) {
-      memcpy(data + (i * it.size + at) * it.inner, from + (n * it.outer + i) * it.inner, it.inner);
-    }
+    LK_TRY(lk_flow_copy(flow->api, from + n * it.outer * it.inner, data + at * it.inner, &pieces,
+                        error));
+    LK_TRY(lk_flow_look_after(flow->api, 0, &done, error));
   }
-  lk_flow_value_release(allocator, value);
-  *value = result;
-  return LK_OK;
+cleanup:
+  lk_flow_value_release(flow->allocator, status == LK_OK ? value : &result);
+  if (status == LK_OK) *value = result;
+  return status;
 }
 
 /* ---- a scan ---- */
@@ -145,6 +148,7 @@ typedef struct scan {
   const lk_stage *stage;
   lk_flow *body;
   const lk_flow_call *call;
+  const lk_flow *flow; /* that the node is in */
   const lk_allocator *allocator;
   uint32_t n_states, n_inputs, n_outputs; /* scan inputs, scan outputs */
   uint32_t axes[LK_MAX_RANK * 8];         /* of scan inputs */
@@ -235,7 +239,7 @@ static lk_status iterate(scan *self, const lk_flow_value *scanned, int64_t itera
         stage->scan_inputs[i].is_backward ? self->length - 1 - iteration : iteration;
     lk_flow_value_release(self->allocator, to);
     LK_RETURN_NOT_OK(
-        slice(self->allocator, &scanned[i], self->axes[i], index, &self->spares[i], to, error));
+        slice(self->flow, &scanned[i], self->axes[i], index, &self->spares[i], to, error));
   }
   LK_RETURN_NOT_OK(self->call->run_body(self->body, self->call, self->frame, self->inputs, NULL,
                                         self->outputs, error));
@@ -247,7 +251,7 @@ static lk_status iterate(scan *self, const lk_flow_value *scanned, int64_t itera
   for (uint32_t i = 0; i < self->n_outputs; i++) {
     lk_flow_value *value = &self->outputs[self->n_states + i];
     LK_RETURN_NOT_OK(
-        lk_flow_stack_push(self->allocator, &self->stacks[i], value, self->length, error));
+        lk_flow_stack_push(self->flow->api, self->allocator, &self->stacks[i], value, self->length, error));
     lk_flow_value_release(self->allocator, value);
   }
   return LK_OK;
@@ -262,6 +266,7 @@ static lk_status run(lk_flow *flow, const lk_stage *stage, const lk_flow_call *c
   scan self = {.stage = stage,
                .body = stage->bodies[0],
                .call = call,
+               .flow = flow,
                .allocator = flow->allocator,
                .n_states = n_states,
                .n_inputs = stage->n_scan_inputs,
@@ -273,8 +278,8 @@ static lk_status run(lk_flow *flow, const lk_stage *stage, const lk_flow_call *c
     lk_flow_value *to = &outputs[n_states + i];
     lk_tensor_desc *each = &self.stacks[i].each;
     if (self.length == 0) LK_TRY(lk_flow_describe_none(stage, n_states + i, each, error));
-    LK_TRY(lk_flow_stack_finish(flow->allocator, &self.stacks[i], to, error));
-    LK_TRY(place_axis(flow->allocator, to, &stage->scan_outputs[i], error));
+    LK_TRY(lk_flow_stack_finish(flow->api, flow->allocator, &self.stacks[i], to, error));
+    LK_TRY(place_axis(flow, to, &stage->scan_outputs[i], error));
   }
   for (uint32_t i = 0; i < n_states; i++) outputs[i] = lk_flow_value_retain(&self.inputs[i]);
 
@@ -304,12 +309,12 @@ static lk_status run_element(lk_flow *flow, const lk_stage *stage, const lk_flow
                      i + 1);
     }
     /* along the first axis it is always a view */
-    LK_RETURN_NOT_OK(slice(flow->allocator, &inputs[i], 0, element, NULL, &values[i], error));
+    LK_RETURN_NOT_OK(slice(flow, &inputs[i], 0, element, NULL, &values[i], error));
   }
   LK_RETURN_NOT_OK(run(flow, stage, call, frame, n_states, values, values + n_states,
                        lk_flow_captured(stage, 0, inputs - 1), results, error));
   for (uint32_t i = 0; i < n_outputs; i++) {
-    LK_RETURN_NOT_OK(lk_flow_stack_push(flow->allocator, &stacks[i], &results[i], 0, error));
+    LK_RETURN_NOT_OK(lk_flow_stack_push(flow->api, flow->allocator, &stacks[i], &results[i], 0, error));
   }
   for (uint32_t i = 0; i < n_values + n_outputs; i++) {
     lk_flow_value_release(flow->allocator, &values[i]);
@@ -343,7 +348,7 @@ static lk_status run_batch(lk_flow *flow, const lk_stage *stage, const lk_flow_c
     LK_TRY(run_element(flow, stage, call, frame, n_states, inputs + 1, b, values, stacks, error));
   }
   for (uint32_t i = 0; i < n_outputs; i++) {
-    LK_TRY(lk_flow_stack_finish(flow->allocator, &stacks[i], &outputs[i], error));
+    LK_TRY(lk_flow_stack_finish(flow->api, flow->allocator, &stacks[i], &outputs[i], error));
   }
 
 cleanup:

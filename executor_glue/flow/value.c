@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/flow/copy.h"
 
 size_t lk_flow_value_bytes(const lk_tensor_desc *desc) {
   return (size_t)lk_elements(desc) * lk_dtype_size(desc->dtype);
@@ -111,8 +112,8 @@ void lk_flow_value_release(const lk_allocator *allocator, lk_flow_value *value) 
   lk_free(allocator, block);
 }
 
-lk_status lk_flow_value_detach(const lk_allocator *allocator, lk_flow_value *value, lk_tensor *out,
-                               lk_error *error) {
+lk_status lk_flow_value_detach(const lk_api *api, const lk_allocator *allocator,
+                               lk_flow_value *value, lk_tensor *out, lk_error *error) {
   *out = value->tensor;
   if (value->block != NULL && value->block->data == value->tensor.data &&
       atomic_load_explicit(&value->block->refs, memory_order_acquire) == 1) {
@@ -123,7 +124,13 @@ lk_status lk_flow_value_detach(const lk_allocator *allocator, lk_flow_value *val
   const size_t bytes = lk_flow_value_bytes(&value->tensor.desc);
   out->data = lk_alloc_pages(allocator, bytes);
   if (out->data == NULL) return lk_fail_memory(error, "a copy of a value", bytes);
-  if (bytes > 0) memcpy(out->data, value->tensor.data, bytes);
+  const lk_status status =
+      lk_flow_copy_bytes(api, value->tensor.data, out->data, bytes, error);
+  if (status != LK_OK) {
+    lk_free(allocator, out->data);
+    out->data = NULL;
+    return status;
+  }
   lk_flow_value_release(allocator, value);
   return LK_OK;
 }

@@ -1,7 +1,7 @@
 /* What stages hand to each other. */
 #pragma once
 
-#include <latchkey/base.h>
+#include <latchkey/latchkey.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -45,8 +45,8 @@ lk_flow_value lk_flow_value_retain(const lk_flow_value *value);
 void lk_flow_value_release(const lk_allocator *allocator, lk_flow_value *value);
 /* The value's memory, which is the caller's from here on: its own, if nobody else has it, or a
  * copy. `value` is zeroed. */
-lk_status lk_flow_value_detach(const lk_allocator *allocator, lk_flow_value *value, lk_tensor *out,
-                               lk_error *error);
+lk_status lk_flow_value_detach(const lk_api *api, const lk_allocator *allocator,
+                               lk_flow_value *value, lk_tensor *out, lk_error *error);
 /* Memory for a value that is made again and again: one block may be in use as what the iteration
  * before made, while the other is written. Zeroed at first. */
 typedef struct lk_flow_spare {

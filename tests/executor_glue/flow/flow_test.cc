@@ -596,6 +596,37 @@ TEST_F(Flow, EndsAtADeadline) {
                    level2()->run(session, inputs.data(), 1, outputs.data(), 1, &options, LK_ERR));
 }
 
+// Nothing in such a body runs an operator of the table, which would look by itself.
+TEST_F(Flow, EndsAtADeadlineInALoopOfSequences) {
+  for (const bool has_branches : {false, true}) {
+    SCOPED_TRACE(has_branches);
+    Graph one, other, loop, g;
+    one.node(node("SequenceConstruct", {"x"}, {"a"})).out("a");
+    other.node(node("SequenceConstruct", {"x", "x"}, {"b"})).out("b");
+    loop.in("i", LK_I64, {}).in("go", LK_BOOL, {}).in("past");
+    loop.node(has_branches
+                  ? node("If", {"go"}, {"next"},
+                         {body("then_branch", one), body("else_branch", other)}, "branches")
+                  : node("SequenceConstruct", {"x"}, {"next"}));
+    loop.out("go", LK_BOOL, {}).out("next");
+    g.in("x").out("y", LK_I64, {});
+    g.node(node("SequenceConstruct", {"x"}, {"first"}));
+    g.node(node("Loop", {"", "", "first"}, {"last"}, {body("body", loop)}, "endless"));
+    g.node(node("SequenceLength", {"last"}, {"y"}));
+    load(g);
+    open();
+    Floats x = {1, 2, 3, 4};
+    std::vector<lk_named_tensor> inputs = {x_of(x)}, outputs = {{"y", {}}};
+    const lk_run_options options =
+        lk::run_options(nullptr, lk_now_ns() + 50 * 1000 * 1000);
+    LK_EXPECT_STATUS(LK_DEADLINE,
+                     level2()->run(session, inputs.data(), 1, outputs.data(), 1, &options, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("endless"), HasSubstr("the deadline passed")));
+    level2()->close(session);
+    session = nullptr;
+  }
+}
+
 // Boxes that all are chosen: each is compared with all before it.
 TEST_F(Flow, EndsAtADeadlineWithinAnOperatorWhoseShapeFollowsFromData) {
   constexpr int64_t kBoxes = 200000; // minutes
