@@ -202,14 +202,6 @@ bool lk_node_is(const lk_node *node, const char *op_type); /* alive, in ai.onnx 
 
 /* Nothing may run the bodies any more. */
 void lk_node_destroy_bodies(lk_node *node);
-/* Moves the nodes and constants of a body of node `node` into the graph, behind its nodes, under
- * names that no other value has. The body's own inputs become the values `given` (one for each),
- * the captured ones what the node reads; `outputs` [body's n_outputs] gets the values that its
- * outputs have become, which may be `given` or captured ones. The body is empty afterwards. On
- * failure the graph is only good for being destroyed. */
-lk_status lk_graph_inline_body(lk_graph *graph, int32_t node, uint32_t body, const int32_t *given,
-                               int32_t *outputs, lk_error *error);
-
 /* Gives sizes to dimensions that inputs leave open: the first that makes no sense fails, as
  * lk_fixed_dim says. */
 lk_status lk_graph_fix_dims(lk_graph *graph, const lk_fixed_dim *fixed, uint32_t n_fixed,

@@ -1,41 +1,36 @@
 /* Moves what a body has into the graph around it. */
+#include "executor_glue/graph/graph_inline.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "executor_glue/graph/graph.h"
-#include "executor_glue/graph/value_names.h"
 
 typedef struct mover {
   lk_graph *graph, *inner;
-  int32_t *numbers;     /* [n_values of inner]: in `graph` */
-  lk_value_names names; /* of the values of `graph` */
+  int32_t *numbers; /* [n_values of inner]: in `graph` */
+  lk_value_names *names;
   lk_error *error;
 } mover;
 
-static lk_status index_names(mover *m) {
-  const lk_graph *graph = m->graph;
-  LK_RETURN_NOT_OK(
-      lk_value_names_create(graph, graph->n_values + m->inner->n_values, &m->names, m->error));
+lk_status lk_graph_index_names(const lk_graph *graph, lk_value_names *out, lk_error *error) {
+  LK_RETURN_NOT_OK(lk_value_names_create(graph, graph->n_values, out, error));
   for (size_t i = 0; i < graph->n_values; i++) {
     const char *name = graph->values[i].name;
-    if (lk_value_names_find(&m->names, name) != LK_NO_VALUE) continue;
-    LK_RETURN_NOT_OK(lk_value_names_put(&m->names, name, (int32_t)i, m->error));
+    if (lk_value_names_find(out, name) != LK_NO_VALUE) continue;
+    LK_RETURN_NOT_OK(lk_value_names_put(out, name, (int32_t)i, error));
   }
   return LK_OK;
 }
 
 /* "scope/name", with a number behind it where the graph has such a value. */
 static lk_status add_value(mover *m, const char *name, int32_t *out) {
-  const size_t bytes = strlen(m->inner->scope) + strlen(name) + sizeof "/#" + 20;
+  const size_t bytes = strlen(m->inner->scope) + strlen(name) + sizeof "/";
   char *full = lk_graph_alloc(m->graph, bytes);
   if (full == NULL) return lk_fail_memory(m->error, "the name of a value", bytes);
   (void)snprintf(full, bytes, "%s/%s", m->inner->scope, name);
-  for (size_t i = 2; lk_value_names_find(&m->names, full) != LK_NO_VALUE; i++) {
-    (void)snprintf(full, bytes, "%s/%s#%zu", m->inner->scope, name, i);
-  }
-  return lk_value_names_add(&m->names, m->graph, full, out, m->error);
+  return lk_value_names_add_free(m->names, m->graph, full, out, m->error);
 }
 
 static void number_inputs(const mover *m, const lk_node *node, uint32_t body,
@@ -91,15 +86,14 @@ static lk_status move_nodes(mover *m) {
 }
 
 lk_status lk_graph_inline_body(lk_graph *graph, int32_t node, uint32_t body, const int32_t *given,
-                               int32_t *outputs, lk_error *error) {
+                               lk_value_names *names, int32_t *outputs, lk_error *error) {
   lk_status status = LK_OK;
   lk_graph *inner = graph->nodes[node].bodies[body].graph;
-  mover m = {.graph = graph, .inner = inner, .error = error};
+  mover m = {.graph = graph, .inner = inner, .names = names, .error = error};
   m.numbers = lk_calloc(graph->allocator, inner->n_values, sizeof *m.numbers);
   if (m.numbers == NULL) {
     LK_TRY(lk_fail_memory(error, "the values of a body", inner->n_values * sizeof *m.numbers));
   }
-  LK_TRY(index_names(&m));
   number_inputs(&m, &graph->nodes[node], body, given);
   lk_bump_absorb(&graph->memory, &inner->memory); /* before anything is in both graphs */
   LK_TRY(move_values(&m));
@@ -108,7 +102,6 @@ lk_status lk_graph_inline_body(lk_graph *graph, int32_t node, uint32_t body, con
   inner->n_nodes = inner->n_outputs = 0;
 
 cleanup:
-  lk_value_names_destroy(&m.names);
   lk_free(graph->allocator, m.numbers);
   return status;
 }

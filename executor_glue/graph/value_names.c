@@ -1,6 +1,7 @@
 /* The index of value names while a graph is built. */
 #include "executor_glue/graph/value_names.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -55,6 +56,7 @@ static lk_status make_room(lk_value_names *names, lk_error *error) {
     if (names->slots[i].name != NULL) *probe(&larger, names->slots[i].name) = names->slots[i];
   }
   larger.n_names = names->n_names;
+  larger.n_tried = names->n_tried;
   lk_value_names_destroy(names);
   *names = larger;
   return LK_OK;
@@ -73,4 +75,20 @@ lk_status lk_value_names_add(lk_value_names *names, lk_graph *graph, const char 
   LK_RETURN_NOT_OK(make_room(names, error));
   LK_RETURN_NOT_OK(lk_graph_add_value(graph, name, strlen(name), out_value, error));
   return lk_value_names_put(names, graph->values[*out_value].name, *out_value, error);
+}
+
+lk_status lk_value_names_add_free(lk_value_names *names, lk_graph *graph, const char *name,
+                                  int32_t *out_value, lk_error *error) {
+  const size_t bytes = strlen(name) + sizeof "_" + 20;
+  if (lk_value_names_find(names, name) == LK_NO_VALUE) {
+    return lk_value_names_add(names, graph, name, out_value, error);
+  }
+  char *numbered = lk_alloc(graph->allocator, bytes);
+  if (numbered == NULL) return lk_fail_memory(error, "the name of a value", bytes);
+  do {
+    (void)snprintf(numbered, bytes, "%s_%zu", name, ++names->n_tried + 1);
+  } while (lk_value_names_find(names, numbered) != LK_NO_VALUE);
+  const lk_status status = lk_value_names_add(names, graph, numbered, out_value, error);
+  lk_free(graph->allocator, numbered);
+  return status;
 }

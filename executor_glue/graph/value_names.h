@@ -12,6 +12,7 @@ typedef struct lk_value_names {
   const lk_allocator *allocator;
   lk_value_name *slots; /* a power of two, at most half full */
   size_t n_slots, n_names;
+  size_t n_tried; /* numbers behind names that were taken */
 } lk_value_names;
 
 /* With room for `n_names`; more make it grow. */
@@ -26,3 +27,7 @@ lk_status lk_value_names_put(lk_value_names *names, const char *name, int32_t va
 /* Adds a value to the graph under a name that is not there yet. */
 lk_status lk_value_names_add(lk_value_names *names, lk_graph *graph, const char *name,
                              int32_t *out_value, lk_error *error);
+/* The same under `name`, or, where another value has it, under that with a number behind it. No
+ * number is tried twice: a thousand equal names take as long as a thousand others. */
+lk_status lk_value_names_add_free(lk_value_names *names, lk_graph *graph, const char *name,
+                                  int32_t *out_value, lk_error *error);

@@ -55,7 +55,7 @@ const Onnx__FunctionProto *lk_onnx_function_find(const lk_onnx_builder *builder,
 
 /* ---- a call ---- */
 
-/* "y/" of a call whose first output is y: no other call makes it. */
+/* "n/" of a call whose node is n, or makes n first. Calls may have equal ones. */
 static lk_status make_prefix(const lk_onnx_scope *scope, const Onnx__NodeProto *node,
                              const char **out, lk_error *error) {
   const char *label = lk_onnx_node_label(node);

@@ -62,15 +62,11 @@ lk_status lk_onnx_scope_find(lk_onnx_scope *scope, const char *name, int32_t *ou
  * are taken, a number follows. */
 static lk_status add_inlined(lk_onnx_scope *scope, const char *name, int32_t *out,
                              lk_error *error) {
-  const size_t length = strlen(scope->prefix) + strlen(name), bytes = length + 16;
-  lk_value_names *all = &scope->graphs->names;
+  const size_t bytes = strlen(scope->prefix) + strlen(name) + 1;
   char *full = lk_graph_alloc(scope->graph, bytes);
   if (full == NULL) return lk_fail_memory(error, "the name of a value", bytes);
   (void)snprintf(full, bytes, "%s%s", scope->prefix, name);
-  for (unsigned i = 2; lk_value_names_find(all, full) != LK_NO_VALUE; i++) {
-    (void)snprintf(full + length, bytes - length, "_%u", i);
-  }
-  LK_RETURN_NOT_OK(lk_value_names_add(all, scope->graph, full, out, error));
+  LK_RETURN_NOT_OK(lk_value_names_add_free(&scope->graphs->names, scope->graph, full, out, error));
   return lk_value_names_put(&scope->names, name, *out, error);
 }
 

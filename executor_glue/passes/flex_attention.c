@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/graph_inline.h"
 #include "executor_glue/passes/rewrite.h"
 
 enum { QUERY, KEY, VALUE, N_INPUTS };
@@ -90,8 +91,14 @@ static lk_status modify(const builder *b, const char *name, int32_t value, int32
   const lk_node *node = &b->graph->nodes[b->node];
   *out = value;
   for (uint32_t i = 0; i < node->n_bodies; i++) {
+    lk_value_names names = {0};
     if (strcmp(node->bodies[i].name, name) != 0) continue;
-    return lk_graph_inline_body(b->graph, b->node, i, &value, out, b->error);
+    lk_status status = lk_graph_index_names(b->graph, &names, b->error);
+    if (status == LK_OK) {
+      status = lk_graph_inline_body(b->graph, b->node, i, &value, &names, out, b->error);
+    }
+    lk_value_names_destroy(&names);
+    return status;
   }
   return LK_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/graph_inline.h"
 #include "executor_glue/passes/rewrite.h"
 
 /* The attribute's name of the body that is taken; NULL: that is not known. */
@@ -41,12 +42,13 @@ static lk_status copy_output(lk_graph *graph, int32_t from, int32_t to, lk_error
   return LK_OK;
 }
 
-static lk_status take_branch(lk_graph *graph, int32_t number, uint32_t body, lk_error *error) {
+static lk_status take_branch(lk_graph *graph, int32_t number, uint32_t body, lk_value_names *names,
+                             lk_error *error) {
   lk_status status = LK_OK;
   const uint32_t n_outputs = graph->nodes[number].n_outputs;
   int32_t *given = lk_calloc(graph->allocator, n_outputs, sizeof *given);
   if (given == NULL) return lk_fail_memory(error, "the outputs of a branch", n_outputs);
-  LK_TRY(lk_graph_inline_body(graph, number, body, NULL, given, error));
+  LK_TRY(lk_graph_inline_body(graph, number, body, NULL, names, given, error));
   for (uint32_t i = 0; i < n_outputs; i++) {
     const int32_t to = graph->nodes[number].outputs[i];
     if (to != LK_NO_VALUE) LK_TRY(copy_output(graph, given[i], to, error));
@@ -59,14 +61,19 @@ cleanup:
 
 lk_status lk_pass_known_branches(const lk_pass_env *env, lk_graph *graph, uint64_t *out_changes,
                                  lk_error *error) {
-  (void)env;
+  lk_status status = LK_OK;
+  lk_value_names names = {0}; /* found when the first branch is taken */
   /* also those that come in meanwhile */
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const char *name = branch_of(graph, &graph->nodes[n]);
     const int body = name != NULL ? find_body(&graph->nodes[n], name) : -1;
     if (body < 0) continue;
-    LK_RETURN_NOT_OK(take_branch(graph, (int32_t)n, (uint32_t)body, error));
+    LK_TRY(env->api->thread_look(error));
+    if (names.slots == NULL) LK_TRY(lk_graph_index_names(graph, &names, error));
+    LK_TRY(take_branch(graph, (int32_t)n, (uint32_t)body, &names, error));
     ++*out_changes;
   }
-  return LK_OK;
+cleanup:
+  lk_value_names_destroy(&names);
+  return status;
 }

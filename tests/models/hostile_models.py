@@ -125,6 +125,35 @@ def bodies_in_a_long_name(count, length):
                        else_branch=branch([]))])
 
 
+def calls_of_one_name(count):
+    """Nodes of one name call a function: the names of what it makes are the same for all."""
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    function = helper.make_function("own", "F", ["a"], ["b"], [
+        node("Abs", ["a"], ["m"]), node("Relu", ["m"], ["b"])], opsets)
+    calls = [node("F", ["x"], [], "call", domain="own") for _ in range(count)]
+    return model([*calls, node("Relu", ["x"])], functions=[function])
+
+
+def branches_of_one_name(count):
+    """Ifs whose conditions are known; what their branches make has the same names."""
+    def branch(op, value):
+        return helper.make_graph([helper.make_node(op, [value], ["r"])], "branch", [],
+                                 [onnx.ValueInfoProto(name="r")])
+
+    values = ["x", *(f"i{i}" for i in range(count - 1)), "y"]
+    return model([node("If", ["c"], [after], "if", then_branch=branch("Sin", before),
+                       else_branch=branch("Cos", before))
+                  for before, after in zip(values, values[1:])],
+                 [number("c", True, numpy.bool_)])
+
+
+def many_stages(count):
+    """The shape of each result follows from data."""
+    values = ["x", *(f"u{i}" for i in range(count - 1)), "y"]
+    return model([helper.make_node("Unique", [before], [after])
+                  for before, after in zip(values, values[1:])])
+
+
 def functions_in_a_circle(length):
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
     functions = [

@@ -245,6 +245,9 @@ CASES = {
 HARMLESS = {
     "a value added to itself 40 times": (lambda: make.doubling("Add", 40), (4,)),
     "60,000 nodes": (lambda: make.many_nodes(60000), (4,)),
+    "10,000 calls of one name": (lambda: make.calls_of_one_name(10000), (4,)),
+    "6,000 branches of one name": (lambda: make.branches_of_one_name(6000), (4,)),
+    "16,000 stages": (lambda: make.many_stages(16000), (4,)),
     "names of 10 MB": (lambda: make.long_names(2, 10 << 20), (4,)),
     "1,000 names that differ at their ends": (lambda: make.long_names(1000, 10000), (4,)),
     "a list that 200 bodies read": (

@@ -46,6 +46,26 @@ TEST(ValueNames, AreFoundAtAnyFill) {
   }
 }
 
+// Also where the graph has such names already; and no number is tried twice.
+TEST(ValueNames, GetANumberWhereTheyAreTaken) {
+  GraphBuilder g;
+  Names index;
+  LK_ASSERT_OK(index.create(g.get(), 3));
+  int32_t value = LK_NO_VALUE;
+  LK_ASSERT_OK(lk_value_names_add(&index.names, g.get(), "a_3", &value, LK_ERR));
+  std::vector<std::string> given;
+  for (int i = 0; i < 100; i++) {
+    LK_ASSERT_OK(lk_value_names_add_free(&index.names, g.get(), "a", &value, LK_ERR));
+    given.push_back(g->values[value].name);
+    EXPECT_EQ(lk_value_names_find(&index.names, given.back().c_str()), value);
+  }
+  EXPECT_EQ(std::vector<std::string>(given.begin(), given.begin() + 4),
+            (std::vector<std::string>{"a", "a_2", "a_4", "a_5"}));
+  EXPECT_EQ(index.names.n_tried, 100u);
+  LK_ASSERT_OK(lk_value_names_add_free(&index.names, g.get(), "b", &value, LK_ERR));
+  EXPECT_STREQ(g->values[value].name, "b");
+}
+
 TEST(ValueNames, GrowBeyondTheirRoom) {
   GraphBuilder g;
   Names index;
