@@ -25,6 +25,9 @@ static void parse_eltwise(lk_attrs *attrs, void *params) {
                               .beta = read_number(attrs, &fusion->beta)};
   self->op = lk_post_op_step(&post_op, &self->p, &self->q);
   if (fusion->kind == 0) self->op = (lk_element_op)attrs->class_->element_op;
+  /* with an alpha of 0, minus infinity is NaN */
+  const bool has_slope = fusion->kind == LK_POST_RELU && fusion->alpha.attr != NULL;
+  if (has_slope) self->op = LK_ELEMENT_LEAKY_RELU;
 }
 
 static void in_place_text(const lk_op_node *node, char *buffer, size_t capacity) {
@@ -133,7 +136,8 @@ const lk_op_class lk_op_thresholded_relu = {
 
 /* ---- more than one step ---- */
 
-/* alpha elu(x / alpha): divided as the type is, not by way of a reciprocal. */
+/* alpha elu(x / alpha) of what is negative: divided as the type is, not by way of a reciprocal. What
+ * is positive stays as it is, which x / alpha * alpha would round. */
 static lk_status plan_celu(lk_planner *planner, lk_error *error) {
   const eltwise_params *self = planner->node->params;
   const uint32_t dtype = planner->outputs[0].dtype;
@@ -141,9 +145,13 @@ static lk_status plan_celu(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
   LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
   const lk_element_value alpha = lk_element_number(&chain.program, dtype, (double)self->p);
-  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_DIV, chain.value, alpha);
+  const lk_element_value x = chain.value, zero = lk_element_number(&chain.program, dtype, 0);
+  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_DIV, x, alpha);
   lk_chain_unary(&chain, LK_ELEMENT_ELU, 1, 1);
   chain.value = lk_element_binary(&chain.program, LK_ELEMENT_MUL, chain.value, alpha);
+  chain.value = lk_element_ternary(&chain.program, LK_ELEMENT_WHERE,
+                                   lk_element_binary(&chain.program, LK_ELEMENT_LESS, x, zero),
+                                   chain.value, x);
   return lk_chain_end(&chain, error);
 }
 const lk_op_class lk_op_celu = {

@@ -108,6 +108,9 @@ bool lk_node_post_op(const lk_pass_env *env, const lk_graph *graph, const lk_nod
       !take_number(graph, node, row, &row->fusion.beta, &out->beta, miss)) {
     return false;
   }
+  if (out->kind == LK_POST_RELU && row->fusion.alpha.attr != NULL && out->alpha == 0) {
+    return lk_miss_note(miss, "", "its alpha is 0, which makes NaN of infinity, and Relu does not");
+  }
   /* a range of numbers; a comparison with NaN is false */
   if (out->kind != LK_POST_CLIP || out->alpha <= out->beta) return true;
   return lk_miss_note(miss, "", "its bounds, %g and %g, are not a range", (double)out->alpha,

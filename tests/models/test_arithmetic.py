@@ -101,6 +101,29 @@ def test_activations_of_what_is_not_finite(op):
     check(model, {"x": x}, exact=False)
 
 
+@pytest.mark.parametrize(("op", "attributes"), [
+    ("Celu", {"alpha": 0.3}), ("Celu", {"alpha": 3.0}), ("LeakyRelu", {"alpha": 0.0}),
+    ("LeakyRelu", {"alpha": 0.3}), ("ThresholdedRelu", {"alpha": 0.0}), ("Sign", {}),
+])
+@pytest.mark.parametrize("behind", ["", "MatMul"])
+def test_functions_keep_what_is_large_tiny_or_of_no_number(op, attributes, behind):
+    x = EDGES[numpy.newaxis] if not behind else EDGES[:, numpy.newaxis]
+    one = numpy_helper.from_array(numpy.ones((1, 1), numpy.float32), "one")
+    nodes = [helper.make_node(behind, ["x", "one"], ["v"])] if behind else []
+    nodes.append(helper.make_node(op, ["v" if behind else "x"], ["y"], **attributes))
+    model = _model(nodes, {"x": x}, "y", [one] if behind else [])
+    check(model, {"x": x}, exact=op != "Celu")
+
+
+@pytest.mark.parametrize("dtype", [numpy.float16, numpy.float64])
+def test_the_sign_of_zeros(dtype):
+    x = numpy.array([-0.0, 0.0, -1e-5, numpy.nan, numpy.inf] * 7, dtype)
+    model = _model([helper.make_node("Sign", ["x"], ["y"])], {"x": x}, "y", [])
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
+    check(model, {"x": x})
+
+
 def test_swish_in_two_nodes():
     nodes = [helper.make_node("Sigmoid", ["x"], ["s"]), helper.make_node("Mul", ["x", "s"], ["y"])]
     check(_model(nodes, {"x": EDGES}, "y", []), {"x": EDGES}, exact=False)
