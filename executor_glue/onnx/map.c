@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <latchkey/latchkey.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -53,14 +54,18 @@ static lk_status map_file(const char *path, int file, mapping *out, lk_error *er
   return LK_OK;
 }
 
+enum { PIECE_BYTES = 4 << 20 };
+
 static lk_status copy_file(const char *path, int file, mapping *out, lk_error *error) {
   lk_status status = LK_OK;
   size_t done = 0;
   const size_t size = out->size;
   uint8_t *bytes = lk_alloc_aligned(out->allocator, size, LK_DATA_ALIGNMENT);
   if (bytes == NULL) return lk_fail_memory(error, "a copy of a model's file", size);
-  while (done < size) {
-    const ssize_t got = read(file, bytes + done, size - done);
+  while (done < size) { /* in pieces, between which opening may end */
+    const size_t more = size - done < PIECE_BYTES ? size - done : PIECE_BYTES;
+    LK_TRY(lk_get_api(LK_API_VERSION)->thread_look(error));
+    const ssize_t got = read(file, bytes + done, more);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) LK_TRY(fail_errno("read", path, errno, error));
     if (got == 0) {

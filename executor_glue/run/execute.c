@@ -150,6 +150,22 @@ static lk_status run_in_parallel(const lk_execution *run, lk_error *error) {
 
 /* ---- both ---- */
 
+/* Large ones in pieces, between which the run may end. */
+static lk_status copy_output(const lk_execution *run, void *to, const void *from, size_t bytes,
+                             lk_error *error) {
+  enum { PIECE = 1 << 20 };
+  for (size_t at = 0; at < bytes; at += PIECE) {
+    const int why = at > 0 ? look(run->stop) : 0;
+    if (why != 0) {
+      return lk_fail(error, lk_wait_limit_status(why),
+                     "failed to run the graph: %s while an output was copied",
+                     lk_wait_limit_text(why));
+    }
+    memcpy((char *)to + at, (const char *)from + at, bytes - at < PIECE ? bytes - at : PIECE);
+  }
+  return LK_OK;
+}
+
 static lk_status copy_outputs(const lk_execution *run, lk_error *error) {
   const lk_run_plan *plan = run->plan;
   const uintptr_t *buffers = run->lease->frame->buffers;
@@ -158,7 +174,8 @@ static lk_status copy_outputs(const lk_execution *run, lk_error *error) {
     if (plan->output_bytes[copy->output] == 0) continue;
     void *from = (void *)(buffers[copy->from.buffer] + copy->from.offset);
     if (copy->desc.layout == LK_LAYOUT_PLAIN) {
-      memcpy(run->outputs[copy->output], from, plan->output_bytes[copy->output]);
+      LK_RETURN_NOT_OK(copy_output(run, run->outputs[copy->output], from,
+                                   plan->output_bytes[copy->output], error));
       continue;
     }
     lk_tensor source = {.desc = copy->desc, .data = from};

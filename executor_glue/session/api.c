@@ -65,6 +65,7 @@ static uint32_t default_count(const lk_session *session) {
 
 static lk_status default_info(const lk_session *session, uint32_t index, lk_value_info *out,
                               lk_error *error) {
+  LK_REQUIRE("default_info", error, session, out);
   const lk_session_defaults *defaults = &session->defaults;
   if (index >= defaults->count) {
     return lk_fail(error, LK_OUT_OF_RANGE,

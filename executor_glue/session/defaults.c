@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/passes/pass.h"
+#include "executor_glue/run/invocation.h"
+#include "executor_glue/run/watch.h"
 #include "executor_glue/session/session.h"
 
 /* ---- which there are ---- */
@@ -12,13 +14,13 @@
 static void forget_building(void *object) {
   lk_session_defaults *self = object;
   self->is_building = false;
-  (void)pthread_cond_init(&self->built, NULL);
+  lk_wait_limit_cond_init(&self->built);
 }
 
 void lk_session_defaults_init(lk_session *session) {
   lk_session_defaults *self = &session->defaults;
   (void)pthread_mutex_init(&self->mutex, NULL); /* cannot fail on glibc */
-  (void)pthread_cond_init(&self->built, NULL);
+  lk_wait_limit_cond_init(&self->built);
   self->memory = lk_bump_begin(session->allocator, NULL, 0, 1024);
   self->fork = (lk_fork_entry){
       .level = LK_FORK_LEAF, .mutex = &self->mutex, .child = forget_building, .object = self};
@@ -95,7 +97,7 @@ static void add_runs(lk_session_variant *variant, lk_session_stats *sum) {
   sum->waits += one.waits;
 }
 
-static lk_status build(lk_session *session, bool *covers, lk_session_variant **out,
+static lk_status build(lk_session *session, const bool *covers, lk_session_variant **out,
                        lk_error *error) {
   lk_status status = LK_OK;
   const lk_session_options *options = &session->options;
@@ -131,6 +133,32 @@ cleanup:
   return status;
 }
 
+/* The same, which the run that asks for it may end. */
+static lk_status build_watched(lk_session *session, const bool *covers, const lk_stop *stop,
+                               lk_session_variant **out, lk_error *error) {
+  lk_thread_watch room;
+  *out = NULL;
+  LK_RETURN_NOT_OK(lk_watch_thread_begin(session->api, &room, stop, error));
+  const lk_status status = build(session, covers, out, error);
+  session->api->thread_unwatch(&room);
+  return status;
+}
+
+/* Until nobody builds any more. With the mutex. */
+static lk_status wait_for_build(lk_session_defaults *self, const lk_wait_limit *limit,
+                                lk_error *error) {
+  while (self->is_building) {
+    const int why = lk_wait_limit_reached(limit);
+    if (why != 0) {
+      return lk_fail(error, lk_wait_limit_status(why),
+                     "failed to run: %s while another run built the program for such inputs",
+                     lk_wait_limit_text(why));
+    }
+    lk_wait_limit_wait(limit, &self->built, &self->mutex);
+  }
+  return LK_OK;
+}
+
 /* Which the variant must cover: those of the run, and those that the one before covers. */
 static bool add_given(const lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
                       bool *covers) {
@@ -154,15 +182,23 @@ static lk_session_variant *drop_user(lk_session_defaults *self, lk_session_varia
 }
 
 lk_status lk_session_variant_enter(lk_session *session, const lk_named_tensor *inputs,
-                                   uint32_t n_inputs, lk_session_variant **out_variant,
-                                   lk_error *error) {
+                                   uint32_t n_inputs, const lk_run_options *options,
+                                   lk_session_variant **out_variant, lk_error *error) {
   lk_session_defaults *self = &session->defaults;
+  const lk_graph_run run = {.options = options};
+  lk_stop stop;
+  lk_graph_run_stop(&run, &stop);
   lk_session_variant *old = NULL, *made = NULL;
   *out_variant = NULL;
   bool *covers = lk_calloc(session->allocator, self->count, sizeof *covers);
   if (covers == NULL) return lk_fail_memory(error, "inputs with a default", self->count);
   pthread_mutex_lock(&self->mutex);
-  while (self->is_building) pthread_cond_wait(&self->built, &self->mutex);
+  lk_status status = wait_for_build(self, &stop.limit, error);
+  if (status != LK_OK) {
+    pthread_mutex_unlock(&self->mutex);
+    lk_free(session->allocator, covers);
+    return status;
+  }
   if (!add_given(session, inputs, n_inputs, covers)) {
     *out_variant = self->newest;
     self->newest->users++;
@@ -173,7 +209,7 @@ lk_status lk_session_variant_enter(lk_session *session, const lk_named_tensor *i
   self->is_building = true;
   pthread_mutex_unlock(&self->mutex);
 
-  const lk_status status = build(session, covers, &made, error);
+  status = build_watched(session, covers, &stop, &made, error);
 
   pthread_mutex_lock(&self->mutex);
   self->is_building = false;

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
@@ -242,11 +243,8 @@ cleanup:
 
 lk_status lk_session_open(lk_context *context, const char *path, const lk_session_options *options,
                           lk_session **out_session, lk_error *error) {
-  if (context == NULL || path == NULL) {
-    if (out_session != NULL) *out_session = NULL;
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to open a model: %s is NULL, required",
-                   context == NULL ? "context" : "path");
-  }
+  if (out_session != NULL) *out_session = NULL;
+  LK_REQUIRE("open", error, context, path, out_session);
   lk_session_source source = {.path = path};
   return open_source(context, &source, options, out_session, error);
 }
@@ -254,20 +252,16 @@ lk_status lk_session_open(lk_context *context, const char *path, const lk_sessio
 lk_status lk_session_open_memory(lk_context *context, const void *data, size_t size,
                                  const lk_session_options *options, lk_session **out_session,
                                  lk_error *error) {
-  if (context == NULL || (data == NULL && size > 0)) {
-    if (out_session != NULL) *out_session = NULL;
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to open a model: %s is NULL, required",
-                   context == NULL ? "context" : "data");
-  }
+  if (out_session != NULL) *out_session = NULL;
+  LK_REQUIRE("open_memory", error, context, out_session);
+  if (size > 0) LK_REQUIRE("open_memory", error, data);
   lk_session_source source = {.data = data, .size = size};
   return open_source(context, &source, options, out_session, error);
 }
 
 lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error) {
-  if (session == NULL) {
-    if (out_session != NULL) *out_session = NULL;
-    return lk_fail(error, LK_INVALID_ARGUMENT, "failed to clone a session: it is NULL, required");
-  }
+  if (out_session != NULL) *out_session = NULL;
+  LK_REQUIRE("clone", error, session, out_session);
   const lk_session_source source = {.model = session->model};
   return open_source(session->context, &source, &session->options, out_session, error);
 }

@@ -200,7 +200,7 @@ static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_
                                n_outputs, options, error);
   /* A name that the graph does not have: so nothing has been run. */
   if (status != LK_NOT_FOUND || !lk_session_gives_default(session, inputs, n_inputs)) return status;
-  LK_RETURN_NOT_OK(lk_session_variant_enter(session, inputs, n_inputs, &variant, error));
+  LK_RETURN_NOT_OK(lk_session_variant_enter(session, inputs, n_inputs, options, &variant, error));
   status = run_graph(session, variant->graph, variant->flow, inputs, n_inputs, outputs, n_outputs,
                      options, error);
   lk_session_variant_leave(session, variant);

@@ -125,10 +125,10 @@ lk_status lk_session_defaults_take(lk_session *session, lk_error *error);
 bool lk_session_gives_default(const lk_session *session, const lk_named_tensor *inputs,
                               uint32_t n_inputs);
 /* The variant that takes these inputs, built if there is none. lk_session_variant_leave is needed.
- * The errors of opening a session. */
+ * What `options` say ends the run ends this, too. The errors of opening a session. */
 lk_status lk_session_variant_enter(lk_session *session, const lk_named_tensor *inputs,
-                                   uint32_t n_inputs, lk_session_variant **out_variant,
-                                   lk_error *error);
+                                   uint32_t n_inputs, const lk_run_options *options,
+                                   lk_session_variant **out_variant, lk_error *error);
 void lk_session_variant_leave(lk_session *session, lk_session_variant *variant);
 /* Adds what runs in variants have counted. */
 void lk_session_defaults_stats(lk_session *session, lk_session_stats *stats);

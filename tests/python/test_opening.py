@@ -47,3 +47,60 @@ def test_what_limits_are():
         latchkey.Session(b"", timeout="soon")
     with pytest.raises(TypeError, match="cancel"):
         latchkey.Session(b"", cancel=1)
+
+
+@pytest.fixture
+def with_default():
+    """A session, and inputs with one that has a default: the first run of these computes the
+    products once more."""
+    size = 1500
+    shape = numpy_helper.from_array(numpy.array([size, size], numpy.int64), "shape")
+    nodes = [helper.make_node("ConstantOfShape", ["shape"], ["p0"])]
+    nodes += [helper.make_node("MatMul", [f"p{i}", "p0"], [f"p{i + 1}"]) for i in range(20)]
+    nodes += [helper.make_node("Add", ["x", "p20"], ["s"]), helper.make_node("Add", ["s", "w"],
+                                                                            ["y"])]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [size, size]),
+              helper.make_tensor_value_info("w", TensorProto.FLOAT, [1])]
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    default = numpy_helper.from_array(numpy.zeros(1, numpy.float32), "w")
+    graph = helper.make_graph(nodes, "g", inputs, [y], [shape, default])
+    session = latchkey.Session(helper.make_model(graph, ir_version=8, opset_imports=[
+        helper.make_opsetid("", 17)]), threads=1)
+    return session, {"x": numpy.ones((size, size), numpy.float32),
+                     "w": numpy.ones(1, numpy.float32)}
+
+
+def test_of_the_program_for_inputs_with_a_default_ends_with_its_run(with_default):
+    session, feeds = with_default
+    with pytest.raises(latchkey.DeadlineError, match="finish what this thread makes"):
+        session.run(feeds, timeout=0.02)
+    cancel = latchkey.Cancel()
+    threading.Timer(0.05, cancel.set).start()
+    with pytest.raises(latchkey.CancelledError, match="finish what this thread makes"):
+        session.run(feeds, cancel=cancel)
+    assert session.run({"x": feeds["x"]})["y"].shape == (1500, 1500), "it needs no other program"
+
+
+def test_who_waits_for_the_program_of_another_run_waits_no_longer_than_that(with_default):
+    session, feeds = with_default
+    cancel = latchkey.Cancel()
+    ended = []
+
+    def build():
+        with pytest.raises(latchkey.CancelledError):
+            session.run(feeds, cancel=cancel)
+        ended.append(True)
+
+    thread = threading.Thread(target=build)
+    thread.start()
+    try:
+        while True:  # until the other one builds
+            with pytest.raises(latchkey.DeadlineError) as raised:
+                session.run(feeds, timeout=0.01)
+            if "while another run built the program" in str(raised.value):
+                break
+        assert not ended
+    finally:
+        cancel.set()
+        thread.join()
+    assert ended

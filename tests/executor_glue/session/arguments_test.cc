@@ -25,6 +25,7 @@ TEST_F(Arguments, ThatAreNullAreNamed) {
   lk_profile *profile = nullptr;
   lk_trace *trace = nullptr;
   char *text = nullptr;
+  lk_session *opened = nullptr;
   value.struct_size = sizeof value;
   model.struct_size = sizeof model;
   stats.struct_size = sizeof stats;
@@ -40,6 +41,16 @@ TEST_F(Arguments, ThatAreNullAreNamed) {
   const lk_refusal_fn refusal = [](void *, const lk_session_refusal *) {};
   lk_error e;
   const std::pair<const char *, std::function<lk_status()>> all[] = {
+      {"context", [&] { return a->open(nullptr, "x", nullptr, &opened, &e); }},
+      {"path", [&] { return a->open(context, nullptr, nullptr, &opened, &e); }},
+      {"out_session", [&] { return a->open(context, "x", nullptr, nullptr, &e); }},
+      {"context", [&] { return a->open_memory(nullptr, "x", 1, nullptr, &opened, &e); }},
+      {"data", [&] { return a->open_memory(context, nullptr, 1, nullptr, &opened, &e); }},
+      {"out_session", [&] { return a->open_memory(context, "x", 1, nullptr, nullptr, &e); }},
+      {"session", [&] { return a->clone(nullptr, &opened, &e); }},
+      {"out_session", [&] { return a->clone(session, nullptr, &e); }},
+      {"session", [&] { return a->default_info(nullptr, 0, &value, &e); }},
+      {"out", [&] { return a->default_info(session, 0, nullptr, &e); }},
       {"session", [&] { return a->input_info(nullptr, 0, &value, &e); }},
       {"out", [&] { return a->input_info(session, 0, nullptr, &e); }},
       {"session", [&] { return a->output_info(nullptr, 0, &value, &e); }},

@@ -197,7 +197,7 @@ TEST_P(Clone, IsMadeWhileOthersRunAndClone) {
 TEST_F(CloneErrors, NothingToClone) {
   lk_session *none = reinterpret_cast<lk_session *>(1);
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, level2()->clone(nullptr, &none, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to clone a session"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to call clone"));
   EXPECT_EQ(none, nullptr);
 }
 

@@ -1,5 +1,9 @@
 // What ends opening a model, and what it does not begin: constants that cost more than they save.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "tests/executor_glue/session/small_model.h"
+#include "tests/harness/folder.h"
 
 using ::testing::HasSubstr;
 
@@ -63,6 +67,24 @@ TEST_F(Opening, EndsWhilePassesComputeConstants) {
   options.should_stop_arg = &asked;
   options.max_folded_bytes = LK_UNLIMITED; // of work, too: it would take many seconds
   LK_EXPECT_STATUS(LK_CANCELLED, open_model(products_model(1500, 200)));
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(session, nullptr);
+}
+
+// The first question comes while the file is copied; what it is, nobody has looked at yet.
+TEST_F(Opening, EndsWhileAFileIsCopied) {
+  const lk::Folder folder;
+  const std::string path = folder.path() + "/large";
+  const int file = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(ftruncate(file, 512 << 20), 0) << "which takes no room on the disk";
+  ASSERT_EQ(::close(file), 0);
+  int asked = 0;
+  options.should_stop = stop_at_once;
+  options.should_stop_arg = &asked;
+  options.copy_model = 1;
+  open_context();
+  LK_EXPECT_STATUS(LK_CANCELLED, level2()->open(context, path.c_str(), &options, &session, LK_ERR));
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(session, nullptr);
 }

@@ -245,7 +245,7 @@ TEST_F(Session, OpeningNeedsAContextAndASource) {
   for (const auto &[what, open] : ways) {
     lk_session *out = stale;
     LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, open(&out));
-    EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr(what), HasSubstr("NULL, required")));
+    EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr(what), HasSubstr("NULL, it is required")));
     EXPECT_EQ(out, nullptr) << what;
     LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, open(nullptr));
   }
