@@ -129,7 +129,7 @@ def real(do: str, name: str, value: Any, least: float = 0.0, most: float = math.
     try:
         number = float(value)
     except OverflowError:  # a whole number beyond all floats
-        number = math.copysign(math.inf, value)
+        number = math.inf if value > 0 else -math.inf
     if not least <= number <= most:  # nor is NaN
         raise wrong_value(do, name, value, wanted)
     return number

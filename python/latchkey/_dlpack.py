@@ -37,13 +37,18 @@ def to_numpy(value: Any, name: str) -> numpy.ndarray:
 
     :raises TypeError: it does not lie in the memory of a CPU, or does not show it.
     """
-    kind, number = value.__dlpack_device__()
+    try:
+        kind, number = map(int, value.__dlpack_device__())
+    except (TypeError, ValueError) as error:  # no two numbers
+        raise TypeError(f"failed to run: input '{name}' is a {type(value).__name__} that does not "
+                        f"say where it lies: {error}") from error
     if kind not in _ON_CPU:
         raise TypeError(f"failed to run: input '{name}' is a {type(value).__name__} on the device "
-                        f"({int(kind)}, {number}) of DLPack, one in memory of the CPU is needed")
+                        f"({kind}, {number}) of DLPack, one in memory of the CPU is needed")
     try:
         return numpy.from_dlpack(value)
-    except (BufferError, RuntimeError) as error:  # also a type that NumPy lacks
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        # also a type that NumPy lacks, or what is no capsule
         array = _bfloat16(value)
         if array is None and hasattr(value, "__array__"):
             array = numpy.asarray(value)  # it may know a way, if only by a copy

@@ -339,6 +339,13 @@ def test_a_closed_session_says_so(world, name):
             asyncio.run(found)
 
 
+def test_numbers_beyond_all_floats(relu):
+    session = latchkey.Session(relu)
+    assert session.run({"x": random(2, 3)}, timeout=10**400)["y"].shape == (2, 3)
+    with pytest.raises(latchkey.DeadlineError):
+        session.run({"x": random(2, 3)}, timeout=-10**400)
+
+
 def test_numbers_of_numpy_are_numbers(relu):
     context = latchkey.Context(threads=numpy.int32(1), cache_bytes=numpy.uint64(2**20),
                                weights_apart=numpy.bool_(True))

@@ -187,6 +187,21 @@ def test_bfloat16_is_read_in_place(negate, monkeypatch):
         session.run({"x": Bfloat16(x, code=9)})
 
 
+@pytest.mark.parametrize(("device", "capsule"), [
+    (7, None), (("a", 0), None), ((1,), None), (None, None), ((1, 0), 5), ((1, 0), None),
+])
+def test_what_answers_wrongly_is_named(relu, device, capsule):
+    class Wrong:
+        def __dlpack__(self, **_options):
+            return capsule
+
+        def __dlpack_device__(self):
+            return device
+
+    with pytest.raises(TypeError, match="failed to run: input 'x' is a Wrong that"):
+        latchkey.Session(relu).run({"x": Wrong()})
+
+
 def test_results_go_out_in_place(relu):
     session = latchkey.Session(relu)
     x = random(4, 3)
