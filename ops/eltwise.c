@@ -136,8 +136,8 @@ const lk_op_class lk_op_thresholded_relu = {
 
 /* ---- more than one step ---- */
 
-/* alpha elu(x / alpha) of what is negative: divided as the type is, not by way of a reciprocal. What
- * is positive stays as it is, which x / alpha * alpha would round. */
+/* alpha elu(x / alpha) of what is negative: divided as the type is, not by way of a reciprocal.
+ * What is positive stays as it is, which x / alpha * alpha would round. */
 static lk_status plan_celu(lk_planner *planner, lk_error *error) {
   const eltwise_params *self = planner->node->params;
   const uint32_t dtype = planner->outputs[0].dtype;
