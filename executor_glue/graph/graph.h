@@ -160,6 +160,9 @@ lk_status lk_graph_compact(lk_graph *graph, lk_error *error);
 
 /* ---- what a loader could not read ---- */
 
+/* Whether a failure tells of the part of a file that was to be read, and not of the machine or of
+ * who wants no more of it: then the part may be left unread. */
+bool lk_graph_may_leave_unread(lk_status status);
 /* Makes `node`, whose outputs stay, one that was not read. `why`, which is copied, has the status
  * and the sentence with which it is refused where something reads it. */
 lk_status lk_graph_leave_unread(lk_graph *graph, int32_t node, const lk_error *why,

@@ -7,6 +7,11 @@
 #define STATUS "status"
 #define SENTENCE "sentence"
 
+bool lk_graph_may_leave_unread(lk_status status) {
+  return status == LK_UNSUPPORTED || status == LK_MALFORMED || status == LK_OUT_OF_RANGE ||
+         status == LK_NOT_FOUND || status == LK_IO; /* the last two: of another file */
+}
+
 lk_status lk_graph_leave_unread(lk_graph *graph, int32_t index, const lk_error *why,
                                 lk_error *error) {
   const size_t length = strlen(why->message);

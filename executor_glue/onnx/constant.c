@@ -103,9 +103,7 @@ lk_status lk_onnx_constant_from_node(const lk_onnx_source *source, const lk_onnx
 lk_status lk_onnx_constant_forgive(lk_graph *graph, int32_t value, lk_status status,
                                    lk_error *error) {
   int32_t node = LK_NO_NODE;
-  const bool may_be_unread =
-      status == LK_UNSUPPORTED || status == LK_NOT_FOUND || status == LK_IO; /* another file */
-  if (!may_be_unread) return status;
+  if (!lk_graph_may_leave_unread(status)) return status;
   const lk_error why = *error;
   LK_RETURN_NOT_OK(lk_graph_add_node(graph, 0, 1, 0, &node, error));
   graph->nodes[node].outputs[0] = value;

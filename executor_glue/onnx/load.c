@@ -77,6 +77,14 @@ static lk_status name_other_kind(const lk_onnx_source *source, lk_status status,
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
+/* Puts what was not loaded before a sentence of why. Returns `status`. */
+static lk_status name_model(const lk_onnx_model *model, lk_status status, lk_error *error) {
+  if (model->path != NULL) {
+    return lk_error_prefix(error, status, "failed to load '%s'", model->path);
+  }
+  return lk_error_prefix(error, status, "failed to load a model from memory");
+}
+
 /* Frees the unpacked message before it links the graph: the message is most of the peak memory. */
 lk_status lk_onnx_model_read_variant(const lk_onnx_model *model, const char *const *given,
                                      size_t n_given, lk_graph **out_graph, lk_error *error) {
@@ -107,14 +115,13 @@ cleanup:
   }
   unpacked_destroy(allocator, message);
   lk_graph_destroy(graph);
-  return status != LK_OK ? lk_onnx_model_fail(model, status, error) : LK_OK;
+  return status != LK_OK ? name_model(model, status, error) : LK_OK;
 }
 
-lk_status lk_onnx_model_fail(const lk_onnx_model *model, lk_status status, lk_error *error) {
-  if (model->path != NULL) {
-    return lk_error_prefix(error, status, "failed to load '%s'", model->path);
-  }
-  return lk_error_prefix(error, status, "failed to load a model from memory");
+lk_status lk_onnx_model_refuse_unread(const lk_onnx_model *model, lk_graph *graph,
+                                      lk_error *error) {
+  const lk_status status = lk_graph_refuse_unread(graph, error);
+  return status != LK_OK ? name_model(model, status, error) : LK_OK;
 }
 
 lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error) {

@@ -25,8 +25,8 @@ lk_status lk_onnx_load_leniently(const lk_allocator *allocator, const char *path
 /* Reads one more graph from what is mapped already, whatever has become of the paths. LK_IO as
  * lk_onnx_model_check. */
 lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error);
-/* Puts what was not loaded before a sentence of why. Returns `status`. */
-lk_status lk_onnx_model_fail(const lk_onnx_model *model, lk_status status, lk_error *error);
+/* lk_graph_refuse_unread of a graph of the model, whose sentence then says what was not loaded. */
+lk_status lk_onnx_model_refuse_unread(const lk_onnx_model *model, lk_graph *graph, lk_error *error);
 /* The same graph, but for the defaults (lk_graph_default) of these names, which are its inputs. */
 lk_status lk_onnx_model_read_variant(const lk_onnx_model *model, const char *const *given,
                                      size_t n_given, lk_graph **out_graph, lk_error *error);

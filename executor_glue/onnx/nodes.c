@@ -218,7 +218,7 @@ static lk_status add_node(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__
   }
   const lk_status status = lk_onnx_attributes_read(b->source, scope, proto, label, node->attrs,
                                                    &node->n_attrs, b->error);
-  if (status == LK_UNSUPPORTED) {
+  if (lk_graph_may_leave_unread(status)) {
     const lk_error why = *b->error;
     return lk_graph_leave_unread(graph, index, &why, b->error);
   }

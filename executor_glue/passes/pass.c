@@ -19,7 +19,10 @@ const size_t lk_n_passes = sizeof lk_passes / sizeof lk_passes[0];
 /* A chain of branches that decide each other takes a round for each. What is left after so many is
  * decided when it runs. */
 enum { MAX_ROUNDS = 32 };
-/* Bytes: a small file must not grow large by what its bodies read. */
+/* Bytes: a small file must not grow large by what its bodies read. It is apart from what the loader
+ * may copy (LK_ONNX_COPIES): a file that is over that is refused, whatever passes are switched off,
+ * while one that is over this runs, with bodies that read some constants as captured values. So it
+ * must not depend on passes whether a model opens, nor on the loader how fast its bodies run. */
 #define BODY_COPIES ((uint64_t)64 << 20)
 
 bool lk_pass_is_disabled(const char *name, const char *const *disabled, size_t n_disabled) {

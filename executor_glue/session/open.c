@@ -175,8 +175,7 @@ static lk_status make(lk_session *session, const lk_session_source *source,
   LK_RETURN_NOT_OK(api->executor_create(session->context, path != NULL ? path : "a model in memory",
                                         &session->executor, error));
   LK_RETURN_NOT_OK(run_passes(session, options, error));
-  const lk_status unread = lk_graph_refuse_unread(session->graph, error);
-  if (unread != LK_OK) return lk_onnx_model_fail(session->model, unread, error);
+  LK_RETURN_NOT_OK(lk_onnx_model_refuse_unread(session->model, session->graph, error));
   count_constants(session);
   session->has_lendable = has_lendable(session->graph);
   const lk_graph_executor_options how = lk_session_executor_options(api, options);

@@ -213,12 +213,39 @@ def test_old_initializers_are_no_defaults(tmp_path):
 STRINGS = numpy_helper.from_array(numpy.array(["cat", "dog"], dtype=object), "labels")
 
 
-def outside(location):
-    """Weights in a file that is not there."""
-    tensor = TensorProto(name="w", data_type=FLOAT, dims=[2],
+def outside(location, dims=(2,), **entries):
+    """Weights in another file."""
+    tensor = TensorProto(name="w", data_type=FLOAT, dims=dims,
                          data_location=TensorProto.EXTERNAL)
-    tensor.external_data.add(key="location", value=location)
+    for key, found in {"location": location, **entries}.items():
+        tensor.external_data.add(key=key, value=found)
     return tensor
+
+
+# Data in files that cannot be read, or is not what the model says.
+OUTSIDE = {
+    "a file that is not there": outside("gone.bin"),
+    "a folder that is not there": outside("gone/gone.bin"),
+    "a folder as a file": outside("folder"),
+    "a Git LFS pointer": outside("pointer.bin"),
+    "a file that is cut off": outside("cut.bin"),
+    "an offset behind the end": outside("cut.bin", offset="4096", length="8"),
+    "another length": outside("cut.bin", length="4"),
+    "an offset of words": outside("cut.bin", offset="many"),
+    "a file above the folder": outside("../up.bin"),
+    "an absolute path": outside("/etc/hostname"),
+    "no location": TensorProto(name="w", data_type=FLOAT, dims=[2],
+                               data_location=TensorProto.EXTERNAL),
+}
+# In the file itself.
+WRONG = {
+    "too few bytes": TensorProto(name="w", data_type=FLOAT, dims=[2], raw_data=b"abc"),
+    "no type": TensorProto(name="w", dims=[2], raw_data=b"\0" * 8),
+    "a negative size": TensorProto(name="w", data_type=FLOAT, dims=[-2], raw_data=b"\0" * 8),
+    "too many bytes": TensorProto(name="w", data_type=FLOAT, dims=[1 << 40, 1 << 20]),
+    "a field of another type": TensorProto(name="w", data_type=FLOAT, dims=[2], int64_data=[1, 2]),
+}
+
 
 
 def unread(kind):
@@ -233,12 +260,6 @@ def unread(kind):
     if kind == "rank 9":
         return model([relu], inputs, outputs, [TensorProto(
             name="w", data_type=FLOAT, dims=[1] * 9, raw_data=b"\0" * 4)])
-    if kind == "a file that is not there":
-        return model([relu], inputs, outputs, [outside("gone.bin")])
-    if kind == "a folder that is not there":
-        return model([relu], inputs, outputs, [outside("gone/gone.bin")])
-    if kind == "a folder as a file":
-        return model([relu], inputs, outputs, [outside("folder")])
     if kind == "node":
         return model([node("StringNormalizer", ["labels"], ["unused"]), relu], inputs, outputs,
                      [STRINGS])
@@ -250,12 +271,29 @@ def unread(kind):
                  inputs, outputs, [taken])
 
 
-@pytest.mark.parametrize("kind", ["strings", "float8e4m3fn", "uint4", "node", "branch", "rank 9",
-                                  "a file that is not there", "a folder that is not there",
-                                  "a folder as a file"])
+@pytest.mark.parametrize("kind", ["strings", "float8e4m3fn", "uint4", "node", "branch", "rank 9"])
 def test_unread_refuses_nothing(kind, tmp_path):
-    (tmp_path / "folder").mkdir()
     check(unread(kind), {"x": numpy.float32([-1, 1])}, tmp_path / "model.onnx", [0, 1])
+
+
+@pytest.mark.parametrize("kind", [*OUTSIDE, *WRONG])
+def test_unread_data_refuses_nothing(kind, tmp_path):
+    """Where something reads it, it does. ONNX Runtime refuses some of both."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "pointer.bin").write_bytes(OTHERS["lfs"][0])
+    (tmp_path / "cut.bin").write_bytes(b"abc")
+    tensor, path = {**OUTSIDE, **WRONG}[kind], tmp_path / "model.onnx"
+    constant = node("Constant", [], ["w"], value=tensor)
+    of_attribute = node("ConstantOfShape", ["x"], ["w"], value=tensor)
+    for initializers, makes in (([tensor], []), ([], [constant]), ([], [of_attribute])):
+        path.write_bytes(model([*makes, node("Relu", ["x"], ["y"])], [value("x")], [value("y")],
+                               initializers).SerializeToString())
+        found = latchkey.Session(path).run({"x": numpy.float32([-1, 1])})["y"]
+        assert found.tolist() == [0, 1]
+        path.write_bytes(model([*makes, node("Add", ["x", "w"], ["y"])], [value("x")], [value("y")],
+                               initializers).SerializeToString())
+        with pytest.raises(latchkey.Error, match=r"failed to load '.*model.onnx': .*failed to"):
+            latchkey.Session(path)
 
 
 def test_output_listed_twice(tmp_path):

@@ -261,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(All, OnnxFlood, ::testing::ValuesIn(floods()),
 TEST(OnnxHostile, DecodedElementsHaveALimit) {
   const auto with_numbers = [](size_t count) {
     Graph g;
-    g.in("x").out("y").node(node("Relu", {"x"}, {"y"}));
+    g.in("x").out("y").node(node("Add", {"x", "w"}, {"y"}));
     g.init(tensor("w", LK_I64, {int64_t(count)}, kInt64Data, std::string(count, 1)));
     return model(g).bytes;
   };
@@ -284,6 +284,7 @@ TEST(OnnxHostile, CopiedAttributesHaveALimit) {
   Graph g;
   g.in("x").out("y").node(node("Relu", {"x"}, {"y"}));
   for (int i = 0; i < 16; i++) {
+    g.out("a" + std::to_string(i));
     g.node(node("Op", {"x"}, {"a" + std::to_string(i)},
                 {attribute("t", kTensor)
                      .add(5, external("t", LK_U8, {8 << 20}, {{"location", "w.bin"}}))}));
@@ -302,6 +303,7 @@ TEST(OnnxHostile, CopiedAttributesHaveALimit) {
   Graph calls;
   calls.in("x").out("y").node(node("Relu", {"x"}, {"y"}));
   for (int i = 0; i < 16; i++) {
+    calls.out("a" + std::to_string(i));
     calls.node(node("F", {"x"}, {"a" + std::to_string(i)}).text(7, "own"));
   }
   {

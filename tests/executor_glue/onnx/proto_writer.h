@@ -161,8 +161,13 @@ public:
   Loaded(const Loaded &) = delete;
   ~Loaded() { reset(); }
 
+  // What could not be read and is read by something refuses the model, as in a session.
   lk_status memory(const std::string &bytes,
                    const lk_allocator *allocator = lk_allocator_default()) {
+    return refuse_unread(memory_with_unread(bytes, allocator));
+  }
+  lk_status memory_with_unread(const std::string &bytes,
+                               const lk_allocator *allocator = lk_allocator_default()) {
     reset();
     bytes_.assign(bytes.begin(), bytes.end());
     bytes_.shrink_to_fit();
@@ -174,10 +179,7 @@ public:
   }
   lk_status file(const std::string &path, const lk_allocator *allocator = lk_allocator_default()) {
     reset();
-    lk_status status = lk_onnx_load_file(allocator, path.c_str(), false, &model, &graph, LK_ERR);
-    if (status == LK_OK) status = lk_graph_refuse_unread(graph, LK_ERR); // as a session does
-    if (status != LK_OK) reset();
-    return status;
+    return refuse_unread(lk_onnx_load_file(allocator, path.c_str(), false, &model, &graph, LK_ERR));
   }
   void reset() {
     lk_graph_destroy(graph);
@@ -216,6 +218,12 @@ public:
   lk_graph *graph = nullptr;
 
 private:
+  lk_status refuse_unread(lk_status status) {
+    if (status == LK_OK) status = lk_onnx_model_refuse_unread(model, graph, LK_ERR);
+    if (status != LK_OK) reset();
+    return status;
+  }
+
   std::vector<char> bytes_;
 };
 
