@@ -70,8 +70,9 @@ static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t
                             lk_error *error) {
   if (slot_index >= frame->n_slots) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to run slot %u: the frame has %zu, numbered from 0", slot_index,
-                   frame->n_slots);
+                   "failed to run slot %u: the frame has %zu, numbered from 0%s", slot_index,
+                   frame->n_slots,
+                   frame->n_slots == 0 ? "; frame_attach gives one to each plan" : "");
   }
   if (lane_index >= frame->n_lanes) {
     return lk_fail(error, LK_OUT_OF_RANGE,
@@ -81,13 +82,23 @@ static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t
   return LK_OK;
 }
 
-/* What a frame watches while a slot runs that may take long: NULL for the others. `*out_before`:
- * what the thread has watched until then. */
-IN_LOOP lk_stop *begin_watch(lk_frame *frame, const lk_slot *slot, lk_stop **out_before) {
+/* What is looked at while a slot runs that may take long: what the frame watches, and what the
+ * thread has watched until then, `*out_before`. NULL: nothing of the frame's. `both`, which must
+ * live as long: of a thread that watches something. The frame's own cannot hold it, since it serves
+ * several threads, and stays reached once it is. */
+IN_LOOP lk_stop *begin_watch(lk_frame *frame, const lk_slot *slot, lk_stop *both,
+                             lk_stop **out_before) {
   *out_before = NULL;
   if (!slot->is_long || !frame->is_watched) return NULL;
   *out_before = lk_team_watch(&frame->stop);
-  return &frame->stop;
+  if (*out_before == NULL) return &frame->stop;
+  *both = (lk_stop){.limit = frame->stop.limit,
+                    .ask = frame->stop.ask,
+                    .arg = frame->stop.arg,
+                    .owner = frame->stop.owner,
+                    .outer = *out_before};
+  (void)lk_team_watch(both);
+  return both;
 }
 
 static lk_status fail_stopped(lk_stop *stop, lk_error *error) {
@@ -106,7 +117,7 @@ IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_i
   const bool has_ahead = self->ahead.at != NULL;
   lk_status status = LK_OK;
   if (has_ahead) lk_kernel_set_ahead(&self->ahead);
-  lk_stop *before, *stop = begin_watch(frame, self, &before);
+  lk_stop both, *before, *stop = begin_watch(frame, self, &both, &before);
   for (uint32_t i = 0; i < body->n_steps; i++) {
     LK_TRY(times != NULL
                ? run_step_timed(frame, self, lane_index, i, inputs, outputs, &times[i], error)

@@ -390,11 +390,12 @@ typedef struct lk_api {
   void (*ops_expect)(lk_op *const *ops, uint32_t n_ops);
 
   /* From now on, until thread_unwatch, what this thread makes looks about every millisecond whether
-   * to stop: constants that are hashed and packed, and operators in frames that watch nothing
-   * themselves. op_create, op_bind and the builds of the cache that hash or pack then fail with
-   * LK_CANCELLED or LK_DEADLINE, and nothing of it is kept; other threads that waited for such a
-   * build make their own. What an operator that runs meanwhile has written is undefined once
-   * thread_look fails. `room` is filled; what `watch` points to and `room` must live until
+   * to stop: constants that are hashed and packed, and operators that it runs in frames. op_create,
+   * op_bind and the builds of the cache that hash or pack then fail with LK_CANCELLED or
+   * LK_DEADLINE, and nothing of it is kept; other threads that waited for such a build make their
+   * own. In a frame that watches something itself, operators look at both, and op_run and its like
+   * fail for whichever says so first; in another frame they return LK_OK, and what an operator that
+   * ran meanwhile has written is undefined once thread_look fails. `room` is filled; what `watch` points to and `room` must live until
    * thread_unwatch, which gets the same `room`. Pairs may lie in each other: what is made within
    * the inner one looks at both, and ends for whichever says so first; each should_stop is asked.
    * LK_INVALID_ARGUMENT: a NULL, or a struct_size of 0; then nothing is watched and thread_unwatch

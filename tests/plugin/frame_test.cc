@@ -283,6 +283,14 @@ TEST_F(Frame, SlotsRunAtOnceInLanesOfTheirOwn) {
   LK_EXPECT_OK(api()->frame_lanes(frame, 1, LK_ERR)); // it has more already
 }
 
+TEST_F(Frame, ThatHasNoSlotSaysWhatGivesOne) {
+  lk::Frame frame;
+  LK_ASSERT_OK(api()->frame_create(executor, frame.out(), LK_ERR));
+  void *pointers[] = {nullptr};
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->op_run(frame, 0, pointers, pointers, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("frame_attach"));
+}
+
 TEST_F(Frame, BindRefuses) {
   const Op relu = create("Relu"), add = create("Add", 2);
   Plan plan;

@@ -154,4 +154,37 @@ TEST_F(ThreadWatch, OutlivesWhatAFrameWatches) {
   api()->thread_unwatch(&room);
 }
 
+// An operator looks at what the frame watches and at what the thread watches, and the end of the
+// one leaves nothing behind in the other.
+TEST_F(ThreadWatch, EndsOperatorsInFramesThatWatchForThemselves) {
+  const lk_watch watch = watch_of_flag();
+  volatile int32_t of_frame = 0;
+  lk_watch frame_watch = {};
+  frame_watch.struct_size = sizeof frame_watch;
+  frame_watch.cancel = &of_frame;
+  lk::Frame frame;
+  uint32_t slot = 0;
+  LK_ASSERT_OK(create(LK_ERR));
+  LK_ASSERT_OK(bind(LK_ERR));
+  LK_ASSERT_OK(api()->frame_create(executor, frame.out(), LK_ERR));
+  LK_ASSERT_OK(api()->frame_attach(frame, plan, &slot, LK_ERR));
+  lk::Memory x(SIZE * SIZE * sizeof(float)), y(SIZE * SIZE * sizeof(float));
+  std::memset(x.data(), 0, x.bytes());
+  void *in[] = {x.data(), nullptr}, *out[] = {y.data()};
+  LK_ASSERT_OK(api()->frame_watch(frame, &frame_watch, LK_ERR));
+  for (int round = 0; round < 2; round++) {
+    flag = of_frame = 0;
+    LK_ASSERT_OK(api()->thread_watch(&room, &watch, LK_ERR));
+    LK_EXPECT_OK(api()->op_run(frame, slot, in, out, LK_ERR));
+    flag = 1;
+    LK_EXPECT_STATUS(LK_CANCELLED, api()->op_run(frame, slot, in, out, LK_ERR));
+    api()->thread_unwatch(&room);
+    LK_EXPECT_OK(api()->op_run(frame, slot, in, out, LK_ERR));
+  }
+  of_frame = 1;
+  LK_EXPECT_STATUS(LK_CANCELLED, api()->op_run(frame, slot, in, out, LK_ERR));
+  LK_ASSERT_OK(api()->frame_watch(frame, nullptr, LK_ERR));
+  LK_EXPECT_OK(api()->op_run(frame, slot, in, out, LK_ERR));
+}
+
 } // namespace
