@@ -136,27 +136,31 @@ static const Onnx__NodeProto *find_reader(const Onnx__GraphProto *graph, const c
 
 /* "failed to read graph input 'x', which node 'n' (Relu) reads: it is a sequence, ..." */
 static lk_status refuse_input(const lk_onnx_builder *b, const Onnx__GraphProto *graph,
-                              const Onnx__ValueInfoProto *info, const char *found) {
+                              const Onnx__ValueInfoProto *info, const char *found,
+                              const char *advice) {
   const Onnx__NodeProto *reader = find_reader(graph, info->name);
   const char *which = reader != NULL ? ", which node '" : "";
   return lk_fail(b->error, LK_UNSUPPORTED,
                  "failed to read graph input '%s'%s%s%s%s%s: it is %s, tensors of numbers and bool "
-                 "are supported" LK_ADVICE_PROVIDER,
+                 "are supported%s",
                  info->name, which, reader != NULL ? lk_onnx_node_label(reader) : "",
                  reader != NULL ? "' (" : "", reader != NULL ? reader->op_type : "",
-                 reader != NULL ? ") reads" : "", found);
+                 reader != NULL ? ") reads" : "", found, advice);
 }
 
 static lk_status check_input(const lk_onnx_builder *b, const Onnx__GraphProto *graph,
                              const Onnx__ValueInfoProto *info) {
   const Onnx__TypeProto *type = info->type;
   char found[LK_DTYPE_TEXT_CAPACITY + 32];
-  if (!is_tensor(type)) return refuse_input(b, graph, info, name_type(type));
+  if (!is_tensor(type)) {
+    const bool is_typed = type != NULL && type->value_case != ONNX__TYPE_PROTO__VALUE__NOT_SET;
+    return refuse_input(b, graph, info, name_type(type), is_typed ? LK_ADVICE_PROVIDER : "");
+  }
   const int32_t dtype = type->tensor_type->elem_type;
   if (dtype <= 0 || lk_dtype_size((uint32_t)dtype) == 0) {
     char name[LK_DTYPE_TEXT_CAPACITY];
     (void)snprintf(found, sizeof found, "a tensor of type %s", lk_dtype_text(dtype, name));
-    return refuse_input(b, graph, info, found);
+    return refuse_input(b, graph, info, found, lk_advice_on_type(dtype));
   }
   if (type->tensor_type->shape != NULL && type->tensor_type->shape->n_dim > LK_MAX_RANK) {
     return lk_fail(b->error, LK_OUT_OF_RANGE,

@@ -153,9 +153,8 @@ lk_status lk_onnx_tensor_find(const lk_onnx_source *source, const Onnx__TensorPr
   if (lk_dtype_size(dtype) == 0) {
     char type[LK_DTYPE_TEXT_CAPACITY];
     return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to read tensor '%s': it is of type %s, numbers and bool are "
-                   "supported" LK_ADVICE_PROVIDER,
-                   name, lk_dtype_text(dtype, type));
+                   "failed to read tensor '%s': it is of type %s, numbers and bool are supported%s",
+                   name, lk_dtype_text(dtype, type), lk_advice_on_type(dtype));
   }
   if (proto->n_dims > LK_MAX_RANK) {
     return lk_fail(error, LK_UNSUPPORTED,

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/look.h"
 #include "executor_glue/passes/rewrite.h"
 
 /* A few bytes of a file can ask for any amount of memory (ConstantOfShape): one result, and what
@@ -153,7 +154,8 @@ static lk_status compute(folder *self, const lk_node *node, folding *f, lk_error
   LK_RETURN_NOT_OK(prepare_outputs(self, node, f, input_bytes, error));
   LK_RETURN_NOT_OK(self->env->api->frame_attach(self->frame, f->plan, &slot, error));
   LK_RETURN_NOT_OK(self->env->api->op_run(self->frame, slot, f->input_data, f->results, error));
-  return self->env->api->thread_look(error); /* what is stopped is not the result */
+  /* what is stopped is not the result */
+  return lk_graph_look(self->env->api, "compute constants", error);
 }
 
 /* What no other node would end in another way. */

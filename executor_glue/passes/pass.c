@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/graph/look.h"
 #include "executor_glue/passes/bodies.h"
 
 const lk_pass lk_passes[] = {
@@ -111,7 +112,7 @@ static lk_status run_on(const passes_run *self, lk_graph *graph) {
   for (size_t i = 0; i < lk_n_passes; i++) {
     if (lk_pass_is_disabled(lk_passes[i].name, self->disabled, self->n_disabled)) continue;
     uint64_t changes = 0;
-    LK_RETURN_NOT_OK(self->env->api->thread_look(self->error));
+    LK_RETURN_NOT_OK(lk_graph_look(self->env->api, "rewrite the graph", self->error));
     LK_RETURN_NOT_OK(lk_pass_run(&lk_passes[i], self->env, graph, &changes, self->error));
     if (self->out_changes != NULL) self->out_changes[i] += changes;
     /* A pass sees a sorted graph, and may leave one that is not. */

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "executor_glue/graph/look.h"
 #include "executor_glue/run/bind_node.h"
 #include "executor_glue/run/dependencies.h"
 #include "executor_glue/run/place_values.h"
@@ -96,7 +97,7 @@ static lk_status bind_nodes(lk_plan_builder *builder, lk_error *error) {
   uint64_t begin = is_timed ? lk_now_ns() : 0;
   for (size_t i = 0; i < n_nodes; i++) {
     if (!builder->alive[i]) continue;
-    LK_RETURN_NOT_OK(program->api->thread_look(error));
+    LK_RETURN_NOT_OK(lk_graph_look(program->api, "plan the run", error));
     program->api->ops_expect(program->ops + i + 1, (uint32_t)(n_nodes - i - 1));
     LK_RETURN_NOT_OK(lk_bind_node(builder, (int32_t)i, error));
     if (!is_timed) continue;
@@ -201,7 +202,7 @@ lk_status lk_build_run_plan(const lk_program *program, const lk_run_plan_desc *d
       LK_TRY(choose_schedule(&builder, dependencies, error));
     }
   }
-  LK_TRY(program->api->thread_look(error));
+  LK_TRY(lk_graph_look(program->api, "plan the run", error));
   LK_TRY(lk_place_values(&builder, builder.plan->schedule != NULL ? dependencies : NULL, error));
   LK_TRY(keep_known(&builder, error));
   *out_plan = builder.plan;

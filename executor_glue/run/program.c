@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/graph/advice.h"
+#include "executor_glue/graph/look.h"
 
 /* Operators speak of an input of theirs as "input 1", or as "input 1 (key)" where the part that it
  * plays has a name. Behind the others, the names in this graph are put: "input 1 ('x')". */
@@ -43,7 +44,7 @@ lk_status lk_program_name_node(const lk_graph *graph, const lk_node *node, lk_st
     name_inputs(graph, node, error->message, sentence, sizeof sentence);
   }
   return lk_fail(error, status, "node '%s' (%s): %s%s", lk_node_label(graph, node), node->op_type,
-                 sentence, status == LK_UNSUPPORTED && !is_told ? LK_ADVICE_PROVIDER : "");
+                 sentence, status == LK_UNSUPPORTED && !is_told ? lk_advice_on_node(node) : "");
 }
 
 bool lk_program_must_know(const lk_program *program, const lk_node *node) {
@@ -106,7 +107,7 @@ static lk_status create_op(lk_program *program, size_t node_index, uint32_t posi
   lk_node_desc desc = lk_node_describe(program->graph, node, inputs);
   desc.position = position;
   desc.owners = owners;
-  LK_TRY(api->thread_look(error));
+  LK_TRY(lk_graph_look(api, "make it", error));
   LK_TRY(api->op_create(program->executor, &desc, &program->ops[node_index], error));
   program->infos[node_index].struct_size = sizeof program->infos[node_index];
   LK_TRY(api->op_info(program->ops[node_index], &program->infos[node_index], error));

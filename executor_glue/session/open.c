@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/look.h"
 #include "executor_glue/passes/pass.h"
 #include "executor_glue/session/session.h"
 
@@ -164,9 +165,9 @@ static lk_status load(lk_session *session, const lk_session_source *source, bool
 static lk_status make(lk_session *session, const lk_session_source *source,
                       lk_session_options *options, lk_error *error) {
   const lk_api *api = session->api;
-  LK_RETURN_NOT_OK(api->thread_look(error));
+  LK_RETURN_NOT_OK(lk_graph_look(api, "open the model", error));
   LK_RETURN_NOT_OK(load(session, source, options->copy_model != 0, error));
-  LK_RETURN_NOT_OK(api->thread_look(error));
+  LK_RETURN_NOT_OK(lk_graph_look(api, "open the model", error));
   LK_RETURN_NOT_OK(lk_session_defaults_take(session, error));
   LK_RETURN_NOT_OK(
       lk_graph_fix_dims(session->graph, options->fixed_dims, options->n_fixed_dims, error));
@@ -181,7 +182,7 @@ static lk_status make(lk_session *session, const lk_session_source *source,
   const lk_graph_executor_options how = lk_session_executor_options(api, options);
   LK_RETURN_NOT_OK(lk_flow_create(api, session->context, session->executor, session->graph, &how,
                                   &session->flow, error));
-  return api->thread_look(error);
+  return lk_graph_look(api, "open the model", error);
 }
 
 /* The same, which what the options name may end. */
