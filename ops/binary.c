@@ -60,8 +60,9 @@ static lk_element_value power(lk_element_program *program, lk_element_value x, u
   const lk_element_value real =
       lk_element_binary(program, LK_ELEMENT_POW, lk_element_cast(program, x, LK_F64),
                         lk_element_cast(program, y, LK_F64));
-  /* narrow integers are the low bits of wide ones */
-  const bool is_narrow = is_integer(x_dtype) && x_dtype != LK_U64;
+  /* Integers are the low bits of wide ones; but what no i32 holds is its least value, as ONNX
+   * Runtime and ONNX's reference have it. */
+  const bool is_narrow = is_integer(x_dtype) && x_dtype != LK_U64 && x_dtype != LK_I32;
   const lk_element_value wide = is_narrow ? lk_element_cast(program, real, LK_I64) : real;
   return lk_element_cast(program, wide, x_dtype);
 }

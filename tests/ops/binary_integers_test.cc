@@ -155,6 +155,15 @@ TEST(Pow, OfAConstantTwoIsASquare) {
   }
 }
 
+// As in ONNX Runtime and ONNX's reference, which convert what the real numbers give.
+TEST(Pow, OfI32ByRealsIsTheLeastWhereItDoesNotFit) {
+  const int32_t low = INT32_MIN, high = INT32_MAX;
+  const auto bases = list<int32_t>({low, high, 2, 46341, -3, 0, 46340});
+  const auto expected = list<int32_t>({low, low, low, low, low, low, 2147395600});
+  binary("Pow", bases, lk::floats({7}, {2, 2, 32, 2, 2.5f, -1, 2}), expected);
+  binary("Pow", bases, list<double>({2, 2, 32, 2, 2.5, -1, 2}), expected);
+}
+
 TEST(Pow, OfIntegersIsExactAndWraps) {
   binary("Pow", ints({3, -3, 2}), ints({39, 3, 64}), ints({4052555153018976267, -27, 0}));
   binary("Pow", ints({1, -1, -1, 5}), ints({-7, -7, -8, -1}), ints({1, -1, 1, 0}));
