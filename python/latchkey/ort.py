@@ -22,10 +22,11 @@ import numpy
 
 from . import _border, _check, _fork, _source
 from ._context import checked_limits
-from ._errors import BusyError, ModelNotFoundError
+from ._errors import BusyError, Error, MalformedError, ModelNotFoundError
 from ._explain import Explanation
 from ._explain import explain as explain_statistics
 from ._files import write_whole
+from ._session import Session
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -294,6 +295,17 @@ def border_cost() -> float:
         return _border_ns
 
 
+def _raise_malformed(source: str | bytes | bytearray | memoryview, error: Exception) -> None:
+    """Of what ONNX Runtime did not open: MalformedError where the file is not what it should be, of
+    which ONNX Runtime says only that protobuf does not parse it."""
+    try:
+        Session(source, cache="off", threads=1).close()
+    except MalformedError as mine:
+        raise mine from error
+    except Error:
+        pass
+
+
 def explain_claims(path: str | os.PathLike[str] | bytes | ModelProto,
                    **provider_options: Any) -> dict[str, Any]:
     """What the provider would take of a model, and what it would leave and why.
@@ -305,8 +317,9 @@ def explain_claims(path: str | os.PathLike[str] | bytes | ModelProto,
     :param path: of an ONNX file; or its bytes, or an ``onnx.ModelProto``.
     :param provider_options: such as ``cache="off"``, see docs/onnxruntime.md.
     :raises TypeError: an argument is of another kind.
-    :raises ModelNotFoundError: there is no such file; what else keeps a model from being opened is
-        an exception of ONNX Runtime's.
+    :raises ModelNotFoundError: there is no such file.
+    :raises MalformedError: it is not an ONNX file, but a pointer of Git LFS, for example; what else
+        keeps a model from being opened is an exception of ONNX Runtime's.
     :raises ImportError: onnxruntime is missing, or older than 1.23.
     """
     do = "explain what the provider claims"
@@ -318,8 +331,12 @@ def explain_claims(path: str | os.PathLike[str] | bytes | ModelProto,
     options.log_severity_level = _LOG_FATAL
     append(options, **{**provider_options, "run_statistics": "on"})
     # Without a fallback: a session on ONNX Runtime's own providers would explain nothing.
-    session = ort.InferenceSession(source if isinstance(source, str) else bytes(source), options,
-                                   enable_fallback=0)
+    try:
+        session = ort.InferenceSession(source if isinstance(source, str) else bytes(source),
+                                       options, enable_fallback=0)
+    except Exception as error:  # ONNX Runtime's have no class in common
+        _raise_malformed(source, error)
+        raise
     claims: dict[str, Any] = stats(session)["claims"]
     return claims
 

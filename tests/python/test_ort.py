@@ -434,6 +434,10 @@ def test_claims_of_a_bad_option_or_a_missing_model_are_errors(relu, tmp_path):
     with pytest.raises(Exception, match="none.onnx"):
         latchkey.ort.explain_claims(tmp_path / "none.onnx")
     path = tmp_path / "relu.onnx"
+    path.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    for source in (path, path.read_bytes()):
+        with pytest.raises(latchkey.MalformedError, match="a Git LFS pointer.*`git lfs pull`"):
+            latchkey.ort.explain_claims(source)
     path.write_bytes(relu)
     with pytest.raises(Exception, match="provider option 'cache_bytes': it is 'many'"):
         latchkey.ort.explain_claims(path, cache_bytes="many")

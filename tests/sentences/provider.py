@@ -1,6 +1,9 @@
 """Bad options of the provider, and bad uses of it."""
 
+from pathlib import Path
+
 import onnxruntime
+from files import LFS
 from making import model_of
 from onnx import TensorProto, helper
 
@@ -26,6 +29,11 @@ def without(use):
     return lambda: use(onnxruntime.InferenceSession(MODEL, providers=["CPUExecutionProvider"]))
 
 
+def claims_of_a_pointer():
+    Path("pointer.onnx").write_bytes(LFS)
+    latchkey.ort.explain_claims("pointer.onnx")
+
+
 PROVIDER = {
     "an option that does not exist": session(thread=2),
     "threads as a word": session(threads="many"),
@@ -37,4 +45,5 @@ PROVIDER = {
     "statistics of a session without it": without(latchkey.ort.stats),
     "explain of a session without it": without(latchkey.ort.explain),
     "claims of a model that is not there": lambda: latchkey.ort.explain_claims("nowhere.onnx"),
+    "claims of a Git LFS pointer": claims_of_a_pointer,
 }
