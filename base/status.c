@@ -31,7 +31,7 @@ lk_status lk_fail_memory(lk_error *error, const char *what, size_t bytes) {
   }
   return lk_fail(error, LK_OUT_OF_MEMORY,
                  "failed to allocate %zu bytes for %s: %" PRIu64 " of at most %" PRIu64
-                 " bytes are in use",
+                 " bytes are in use; memory_bytes is the limit, raise it",
                  bytes, what, refusal.held, refusal.limit);
 }
 

@@ -74,8 +74,10 @@ lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opse
   if (found != NULL) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "failed to find operator %s of %s at opset %" PRId32 ": opsets %" PRId32
-                   " to %d have it here; onnx.version_converter changes a model's opset",
-                   op_type, shown, opset, found->row.since, LK_MAX_OPSET);
+                   " to %d have it here; %s",
+                   op_type, shown, opset, found->row.since, LK_MAX_OPSET,
+                   opset == 0 ? "0 means that opset was not set"
+                              : "onnx.version_converter changes a model's opset");
   }
   const char *from = strcmp(wanted, "com.microsoft.nchwc") == 0 ? NCHWC : "";
   return lk_fail(error, LK_UNSUPPORTED,

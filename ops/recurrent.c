@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "base/status.h"
@@ -43,6 +44,17 @@ static int32_t find_function(const char *name) {
   return kind;
 }
 
+static void refuse_function(lk_attrs *attrs, const char *name) {
+  char known[192] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < RECURRENT_FUNCTION_KINDS && used < sizeof known; i++) {
+    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                             rows[i].name);
+  }
+  lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
+                "attribute 'activations' has '%.64s', each must be one of: %s", name, known);
+}
+
 /* Values of an attribute, consumed by the functions that have such a number, in their order. */
 typedef struct numbers {
   float values[LK_RECURRENT_DIRECTIONS * RECURRENT_FUNCTIONS];
@@ -71,17 +83,14 @@ static void parse_functions(lk_attrs *attrs, recurrent_params *self,
   /* the default of RNN has two, whatever the direction */
   if (names != NULL && (n_names < needed || n_names > LK_RECURRENT_DIRECTIONS * count)) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "attribute 'activations' has %" PRIu32 " names, must have %" PRIu32, n_names,
+                  "attribute 'activations' has %" PRIu32 " names, it must have %" PRIu32, n_names,
                   needed);
     return;
   }
   for (uint32_t i = 0; i < needed; i++) {
     const int32_t kind = names != NULL ? find_function(names[i]) : (int32_t)fallback[i % count];
     if (kind == RECURRENT_FUNCTION_KINDS) {
-      lk_attrs_fail(
-          attrs, LK_UNSUPPORTED,
-          "attribute 'activations' has '%.64s', which is not one of ONNX's activation functions",
-          names[i]);
+      refuse_function(attrs, names[i]);
       return;
     }
     self->functions[i / count][i % count] =

@@ -56,6 +56,23 @@ static range clamp(int64_t start, int64_t end, int64_t step, int64_t dim) {
   return result;
 }
 
+/* All lists are as long as `starts`; without axes or steps, their lists are empty. */
+static lk_status check_counts(const uint32_t counts[STEPS + 1], uint32_t rank, lk_error *error) {
+  const uint32_t count = counts[STARTS];
+  for (uint32_t i = ENDS; i <= STEPS; i++) {
+    if (counts[i] == count || (i > ENDS && counts[i] == 0)) continue;
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to slice: 'starts' and '%s' have %" PRIu32 " and %" PRIu32
+                   " elements, they must have as many",
+                   names[i], count, counts[i]);
+  }
+  if (count <= rank) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to slice: 'starts' has %" PRIu32 " elements, at most the rank, %" PRIu32
+                 ", is allowed",
+                 count, rank);
+}
+
 static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
                              range ranges[LK_MAX_RANK], lk_error *error) {
   const lk_tensor_desc *from = &inputs[DATA].desc;
@@ -74,14 +91,7 @@ static lk_status read_ranges(const lk_op_node *node, const lk_tensor *inputs,
     }
   }
   const uint32_t count = counts[STARTS];
-  if (counts[ENDS] != count || (counts[AXES] > 0 && counts[AXES] != count) ||
-      (counts[STEPS] > 0 && counts[STEPS] != count) || count > from->rank) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to slice: %" PRIu32 " starts, %" PRIu32 " ends, %" PRIu32
-                   " axes, %" PRIu32 " steps for rank %" PRIu32
-                   ", they must be as many, and at most the rank",
-                   count, counts[ENDS], counts[AXES], counts[STEPS], from->rank);
-  }
+  LK_RETURN_NOT_OK(check_counts(counts, from->rank, error));
   uint32_t axes[LK_MAX_RANK];
   for (uint32_t i = 0; i < from->rank; i++) {
     axes[i] = i;

@@ -149,14 +149,15 @@ static lk_status make_bodies(const builder *b, lk_stage *stage) {
   const uint32_t count = has_none ? 0 : stage->kind == LK_STAGE_IF ? 2 : 1;
   lk_graph_executor_options options = *b->options;
   options.max_runs = 0;
-  if (node->n_bodies != count) {
-    return lk_fail(b->error, LK_MALFORMED, "failed to read it: it has %u bodies, %u are required",
+  if (node->n_bodies > count) {
+    return lk_fail(b->error, LK_MALFORMED,
+                   "failed to read it: it has %u graphs as attributes, at most %u may be there",
                    node->n_bodies, count);
   }
   for (uint32_t i = 0; i < count; i++) {
     uint32_t at = 0;
-    while (at < count && strcmp(node->bodies[at].name, names[i]) != 0) at++;
-    if (at == count) {
+    while (at < node->n_bodies && strcmp(node->bodies[at].name, names[i]) != 0) at++;
+    if (at == node->n_bodies) {
       return lk_fail(b->error, LK_MALFORMED,
                      "failed to read it: attribute '%s' is missing, it is required", names[i]);
     }

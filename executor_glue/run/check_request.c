@@ -57,6 +57,12 @@ lk_status lk_check_input(const lk_value *value, const lk_tensor *input, lk_error
   const lk_declaration *declared = value->declared != NULL ? value->declared : &nothing;
   char given[LK_TENSOR_TEXT_CAPACITY], wanted[LK_TENSOR_TEXT_CAPACITY];
   int64_t bytes = 0;
+  if (input->desc.dtype == LK_DTYPE_NONE) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to run with input '%s': it has no type; set desc to the type and shape "
+                   "of the elements at data",
+                   value->name);
+  }
   lk_status status = lk_tensor_size(&input->desc, "a tensor", NULL, &bytes, error);
   if (status != LK_OK) return lk_error_prefix(error, status, "input '%s'", value->name);
   const char *rule = broken_by_input(declared, input, bytes);
@@ -85,6 +91,12 @@ lk_status lk_check_output(const lk_value *value, const lk_tensor_desc *made, con
                           const lk_run_options *options, lk_error *error) {
   char given[LK_TENSOR_TEXT_CAPACITY], text[LK_TENSOR_TEXT_CAPACITY];
   int64_t elements = 0;
+  if (room->desc.dtype == LK_DTYPE_NONE) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to run into output '%s': it has data and no type; set desc to the type "
+                   "and shape that the room at data has, or data to NULL for memory of the library",
+                   value->name);
+  }
   lk_status status = lk_tensor_size(&room->desc, "a tensor", &elements, NULL, error);
   if (status != LK_OK) return lk_error_prefix(error, status, "output '%s'", value->name);
   const bool exact = options != NULL && options->exact_outputs != 0;

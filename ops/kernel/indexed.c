@@ -278,10 +278,13 @@ lk_status lk_indexed_kernel(const void *params, void *const *pointers, lk_error 
   const uint32_t k = (uint32_t)(bad % LK_MAX_RANK);
   int64_t low, high;
   limits(self, k, &low, &high);
+  const bool reverses = self->rule == LK_INDEX_REVERSED;
   return lk_fail(error, LK_OUT_OF_RANGE,
-                 "failed to %s: an index is %" PRId64 ", it must be %" PRId64 " to %" PRId64
+                 "failed to %s is %" PRId64 ", it must be %" PRId64 " to %" PRId64
                  " along axis %" PRIu32 " of size %" PRId64,
-                 self->scatters ? "scatter" : "gather",
+                 reverses         ? "reverse: a length"
+                 : self->scatters ? "scatter: an index"
+                                  : "gather: an index",
                  index_at(self, loop.indices, bad / LK_MAX_RANK + k), low, high, self->axis + k,
                  self->sizes[k]);
 }

@@ -192,7 +192,7 @@ TEST(Slice, NamesWhatIsWrong) {
       .input(x)
       .input(ints({0, 0}))
       .input(ints({1}))
-      .expect_bind(LK_INVALID_ARGUMENT, "2 starts, 1 ends");
+      .expect_bind(LK_INVALID_ARGUMENT, "'starts' and 'ends' have 2 and 1 elements");
   OpTester("Slice", 13)
       .input(x)
       .input(ints({0}))

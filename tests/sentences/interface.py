@@ -77,6 +77,15 @@ def key(text):
                api.key_parse(context, text, ffi.new("lk_key **"), error))
 
 
+def run_unattached(api, context, error):
+    frame = ffi.new("lk_frame **")
+    owner = executor(api, context, error)
+    assert api.frame_create(owner, frame, error) == 0
+    status = api.op_run(frame[0], 0, ffi.NULL, ffi.NULL, error)
+    api.frame_destroy(frame[0])
+    return status
+
+
 INTERFACE = {
     "context_create without a size of its options": options(struct_size=0),
     "context_create in an unknown mode": options(cache_mode=9),
@@ -96,6 +105,8 @@ INTERFACE = {
                                                       ffi.new("lk_op **"), error)),
     "op_create of an unknown operator": node("NoSuchThing"),
     "op_create of opset 3": node(opset=3),
+    "op_create without an opset": node(opset=0),
+    "op_run without frame_attach": ask(run_unattached),
     "op_create of no output": node(n_outputs=0),
     "op_create of an output without a name": node(output_name=ffi.NULL),
     "op_create of inputs that are NULL": node(inputs=ffi.NULL),

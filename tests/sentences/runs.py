@@ -1,6 +1,7 @@
 """Bad inputs and outputs of a run."""
 
 import numpy
+from latchkey._native import ffi, lib
 from making import f32, model_of
 from onnx import TensorProto, helper
 
@@ -35,8 +36,29 @@ def cancelled():
     latchkey.Session(CHAIN.SerializeToString()).run({"x": f32(2, 3)}, cancel=cancel)
 
 
+def opening_cancelled():
+    cancel = latchkey.Cancel()
+    cancel.set()
+    latchkey.Session(CHAIN.SerializeToString(), cancel=cancel)
+
+
+def into_no_type():
+    """In C: `{"y", {{0}, data}}`."""
+    session, x, y = latchkey.Session(CHAIN.SerializeToString()), f32(2, 3), f32(2, 3)
+    kept = [ffi.new("char[]", b"x"), ffi.new("char[]", b"y")]
+    of_x = {"desc": {"dtype": 1, "rank": 2, "dims": [2, 3]}, "data": ffi.from_buffer(x)}
+    inputs = ffi.new("lk_named_tensor[]", [{"name": kept[0], "tensor": of_x}])
+    outputs = ffi.new("lk_named_tensor[]", [
+        {"name": kept[1], "tensor": {"data": ffi.from_buffer(y)}}])
+    error = ffi.new("lk_error *")
+    lib.lk_py_session_run(session._handle(), inputs, 1, outputs, 1, ffi.NULL, error)
+    return ffi.string(error.message).decode()
+
+
 X = {"x": f32(2, 3)}
 RUNS = {
+    "opening with a cancel that is set": opening_cancelled,
+    "into room without a type": into_no_type,
     "no inputs": run(CHAIN, {}),
     "an input that the model does not have": run(CHAIN, {"z": f32(2, 3)}),
     "an output that the model does not have": run(CHAIN, X, ["z"]),

@@ -502,7 +502,8 @@ TEST_F(Flow, RefusesNodesThatDoNotFitTheirBodies) {
                 "wrong");
   };
   const std::pair<Message, const char *> cases[] = {
-      {node("If", {"c"}, {"y"}, {then_body}, "wrong"), "1 bodies, 2 are required"},
+      {node("If", {"c"}, {"y"}, {then_body}, "wrong"),
+       "attribute 'else_branch' is missing, it is required"},
       {node("Loop", {"n"}, {"y"}, {body("body", same)}, "wrong"), "do not make a loop"},
       {scan(0, "scan_input_axes"), "'num_scan_inputs' is 0"},
       {scan(3, "scan_input_axes"), "'num_scan_inputs' is 3"},

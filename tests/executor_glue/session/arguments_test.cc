@@ -130,4 +130,18 @@ TEST_F(Arguments, RoomThatIsTooSmallIsRefusedAndNotWritten) {
   for (const float one : y) EXPECT_EQ(one, -7.0f);
 }
 
+// The sentence of a description that was forgotten says so, of a room and of an input.
+TEST_F(Arguments, DescriptionsThatAreZeroAreNamed) {
+  open();
+  Floats x = numbers(3, 0.25f), y(12, -7.0f);
+  lk_named_tensor in = named("x", {3, 4}, x.data()), out = {"y", {{}, y.data()}};
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, level2()->run(session, &in, 1, &out, 1, nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'y'"), HasSubstr("set desc"), HasSubstr("to NULL")));
+  for (const float one : y) EXPECT_EQ(one, -7.0f);
+  out.tensor.data = nullptr;
+  in.tensor.desc = {};
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, level2()->run(session, &in, 1, &out, 1, nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'x'"), HasSubstr("set desc")));
+}
+
 } // namespace
