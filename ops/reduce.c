@@ -6,7 +6,7 @@
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
-#include "ops/plan/reduction.h"
+#include "ops/plan/whole_reduction.h"
 
 typedef struct reduce_params {
   int64_t axes[LK_MAX_RANK];
@@ -141,6 +141,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   }
   if (what == LOG_SUM_EXP) return lk_plan_log_sum_exp(planner, mask, error);
   if (what == MEAN) reduction.divisor = (double)lk_elements(x) / (double)lk_elements(to);
+  if (lk_reduction_is_whole(x->dtype, &reduction)) {
+    return lk_plan_whole_reduction(planner, mask, &reduction, error);
+  }
   return lk_plan_reduction(planner, mask, &reduction, error);
 }
 

@@ -71,10 +71,21 @@ lk_status lk_plan_reduction_of_nothing(lk_planner *planner, const lk_reduction *
   return lk_plan_fill(planner, &to, lk_dtype_size(to.desc.dtype), &value, error);
 }
 
+lk_element_value lk_element_held(lk_element_program *program, lk_element_value real,
+                                 uint32_t dtype) {
+  const bool is_signed = dtype == LK_I8 || dtype == LK_I16 || dtype == LK_I32 || dtype == LK_I64;
+  const uint32_t bits = 8 * (uint32_t)lk_dtype_size(dtype) - (is_signed ? 1 : 0);
+  const uint64_t most = UINT64_MAX >> (64 - bits);
+  const lk_element_value limit = lk_element_number(program, LK_F64, (double)(most / 2 + 1) * 2);
+  const lk_element_value is_above = lk_element_binary(program, LK_ELEMENT_LESS_EQUAL, limit, real);
+  return lk_element_ternary(program, LK_ELEMENT_WHERE, is_above,
+                            lk_element_integer(program, dtype, (int64_t)most),
+                            lk_element_cast(program, real, dtype));
+}
+
 /* ---- softmax and its kin, of types that have no kernel: by way of the largest x ---- */
 
-/* The same memory as other dimensions. */
-static lk_operand seen_as(const lk_operand *operand, uint32_t rank, const int64_t *dims) {
+lk_operand lk_operand_seen_as(const lk_operand *operand, uint32_t rank, const int64_t *dims) {
   lk_operand seen = *operand;
   seen.desc = lk_tensor_desc_make(operand->desc.dtype, rank, dims);
   return seen;
@@ -124,9 +135,9 @@ lk_status lk_plan_log_sum_exp(lk_planner *planner, uint32_t mask, lk_error *erro
   LK_RETURN_NOT_OK(plan_powers(planner, &from, &largest, true, &powers, error));
   LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, &powers, &sum, mask, &sum_of, error));
   const int64_t count = lk_elements(&kept);
-  const lk_operand results = seen_as(&to, 1, &count);
-  largest = seen_as(&largest, 1, &count);
-  sum = seen_as(&sum, 1, &count);
+  const lk_operand results = lk_operand_seen_as(&to, 1, &count);
+  largest = lk_operand_seen_as(&largest, 1, &count);
+  sum = lk_operand_seen_as(&sum, 1, &count);
   lk_chain_begin_at(planner, &results, &chain);
   lk_element_program *program = &chain.program;
   const lk_element_value most = lk_element_cast(program, lk_chain_operand(&chain, &largest), wide);
@@ -134,7 +145,8 @@ lk_status lk_plan_log_sum_exp(lk_planner *planner, uint32_t mask, lk_error *erro
   lk_chain_unary(&chain, LK_ELEMENT_LOG, 0, 0);
   chain.value =
       lk_element_binary(program, LK_ELEMENT_ADD, chain.value, shift_of(program, most, wide));
-  chain.value = lk_element_cast(program, chain.value, dtype);
+  chain.value = wide == LK_F64 && dtype != LK_F64 ? lk_element_held(program, chain.value, dtype)
+                                                  : lk_element_cast(program, chain.value, dtype);
   return lk_chain_step(&chain, error);
 }
 
@@ -164,7 +176,7 @@ lk_status lk_plan_softmax_steps(lk_planner *planner, const lk_operand *from, con
   if (dims[2] == 1 && dims[1] <= LK_SOFTMAX_WIDE) {
     return lk_plan_softmax(planner, from, to, dims, true, is_log, error);
   }
-  const lk_operand x = seen_as(from, 3, dims), y = seen_as(to, 3, dims);
+  const lk_operand x = lk_operand_seen_as(from, 3, dims), y = lk_operand_seen_as(to, 3, dims);
   lk_operand largest, sum, powers = y;
   lk_tensor_desc kept = x.desc;
   lk_chain chain;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/kernel/along.h"
+#include "ops/kernel/element_program.h"
 #include "ops/kernel/reduce.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
@@ -11,6 +12,9 @@
  * temporary of its dimensions. */
 lk_status lk_plan_reduce_step(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                               uint32_t mask, const lk_reduction *reduction, lk_error *error);
+
+/* The same memory as other dimensions. */
+lk_operand lk_operand_seen_as(const lk_operand *operand, uint32_t rank, const int64_t *dims);
 
 /* A whole plan: output 0 is input 0 reduced over the dimensions of `mask`.
  * The result has the input's layout where all dimensions are kept. */
@@ -23,6 +27,11 @@ bool lk_resize_reduction(const lk_resizing *self, uint32_t mask, const lk_reduct
 /* A whole plan: output 0 of an input 0 without elements. */
 lk_status lk_plan_reduction_of_nothing(lk_planner *planner, const lk_reduction *reduction,
                                        lk_error *error);
+
+/* A real number (f64) as a value of the integer type: cut toward zero, and the largest where it is
+ * above that. NaN and what is too small are as a cast leaves them, the least of the signed. */
+lk_element_value lk_element_held(lk_element_program *program, lk_element_value real,
+                                 uint32_t dtype);
 
 /* Steps: the logarithm of the sum of e^x, over the dimensions of `mask` of input 0, as output 0. */
 lk_status lk_plan_log_sum_exp(lk_planner *planner, uint32_t mask, lk_error *error);
