@@ -44,7 +44,7 @@ static lk_status infer_norm(lk_inference *self, lk_error *error) {
 /* For p = 1 the sum of |x|, as in ONNX Runtime; ONNX's own reference leaves the signs. */
 static lk_status plan_norm(lk_planner *planner, lk_error *error) {
   static const lk_reduction of_1 = {LK_REDUCE_SIZES, .divisor = 1};
-  static const lk_reduction of_2 = {LK_REDUCE_SQUARES, LK_REDUCE_ROOT, 1};
+  static const lk_reduction of_2 = {LK_REDUCE_SQUARES, .end = LK_REDUCE_ROOT, .divisor = 1};
   const norm_params *params = planner->node->params;
   lk_operand x, norm, to;
   lk_chain chain;
@@ -114,7 +114,7 @@ static lk_status plan_mean_variance(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &x.desc, &centered, error));
   const double count = (double)lk_elements(&x.desc) / (double)lk_elements(&mean.desc);
   const lk_reduction average = {LK_REDUCE_SUM, .divisor = count};
-  const lk_reduction spread = {LK_REDUCE_SQUARES, LK_REDUCE_ROOT, count};
+  const lk_reduction spread = {LK_REDUCE_SQUARES, .end = LK_REDUCE_ROOT, .divisor = count};
   LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, &x, &mean, mask, &average, error));
   lk_chain_begin_at(planner, &centered, &chain);
   chain.value = lk_chain_operand(&chain, &x);

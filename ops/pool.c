@@ -167,7 +167,7 @@ static lk_status plan_norm_pool(lk_planner *planner, lk_error *error) {
 
 static lk_status plan_global_norm(lk_planner *planner, lk_error *error) {
   static const lk_reduction of_1 = {LK_REDUCE_SIZES, .divisor = 1};
-  static const lk_reduction of_2 = {LK_REDUCE_SQUARES, LK_REDUCE_ROOT, 1};
+  static const lk_reduction of_2 = {LK_REDUCE_SQUARES, .end = LK_REDUCE_ROOT, .divisor = 1};
   static const lk_reduction of_any = {LK_REDUCE_SUM, .divisor = 1};
   const pool_params *params = planner->node->params;
   const lk_tensor_desc *x = &planner->inputs[0].desc;

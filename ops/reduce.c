@@ -95,10 +95,10 @@ static const lk_reduction reductions[] = {
     [MIN] = {LK_REDUCE_MIN, .divisor = 1},
     [PROD] = {LK_REDUCE_PRODUCT, .divisor = 1},
     [L1] = {LK_REDUCE_SIZES, .divisor = 1},
-    [L2] = {LK_REDUCE_SQUARES, LK_REDUCE_ROOT, 1},
+    [L2] = {LK_REDUCE_SQUARES, .end = LK_REDUCE_ROOT, .divisor = 1},
     [SUM_SQUARE] = {LK_REDUCE_SQUARES, .divisor = 1},
-    [LOG_SUM] = {LK_REDUCE_SUM, LK_REDUCE_LOG, 1},
-    [LOG_SUM_EXP] = {LK_REDUCE_SUM, LK_REDUCE_LOG, 1}, /* of the powers */
+    [LOG_SUM] = {LK_REDUCE_SUM, .end = LK_REDUCE_LOG, .divisor = 1},
+    [LOG_SUM_EXP] = {LK_REDUCE_SUM, .end = LK_REDUCE_LOG, .divisor = 1}, /* of the powers */
 };
 
 /* Of one element. */

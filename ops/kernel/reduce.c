@@ -88,19 +88,27 @@ static const lk_reduce_loops *loops_of_bytes(const lk_row_loops *loops, const lk
                                 : NULL;
 }
 
+/* What brings elements of type `own` to the class of `dtype`; NULL: they lie as it does. */
+static lk_element_fn *find_load(const lk_element_loops *loops, uint32_t own, uint32_t dtype) {
+  if (own == dtype) return lk_element_is_of_class(own) ? NULL : loops->load[own];
+  const lk_element_op cast = lk_element_cast_op(lk_element_class_of(dtype));
+  return loops->ops[cast][lk_element_class_of(own)].all;
+}
+
 void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to,
                     const lk_reduction *reduction, lk_isa isa, lk_reduce *out) {
   lk_reduce_dim dims[LK_MAX_RANK];
   bool reduced[LK_MAX_RANK];
-  const uint32_t count = order(from, mask, to, dims, reduced), dtype = computed_as(from->dtype);
+  const uint32_t count = order(from, mask, to, dims, reduced), own = computed_as(from->dtype);
+  const uint32_t dtype = reduction->as != LK_DTYPE_NONE ? reduction->as : own;
   const lk_row_loops *loops = lk_row_loops_get(isa);
   const bool is_plain_f32 = dtype == LK_F32 && reduction->end == LK_REDUCE_AS_IT_IS;
   const lk_element_class class_ = lk_element_class_of(dtype);
-  const bool lies = lk_element_is_of_class(dtype);
   *out = (lk_reduce){.loops = &loops->reduce[class_][reduction->kind],
                      .wide = lk_element_class_bytes(class_),
                      .finish = is_plain_f32 ? loops->reduce_finish : NULL,
-                     .load = lies ? NULL : lk_element_loops_for((uint32_t)isa)->load[dtype],
+                     .load = find_load(lk_element_loops_for((uint32_t)isa), own, dtype),
+                     .size = (int64_t)lk_dtype_size(own),
                      .dtype = dtype,
                      .reduction = *reduction,
                      .factor = 1 / reduction->divisor,
@@ -268,7 +276,7 @@ static void add_piece(const lk_reduce *self, const char *from, lk_reduce_total *
 static void add_loaded(const lk_reduce *self, const char *from, lk_reduce_total *totals,
                        int64_t columns, const lk_reduce_dim *last) {
   _Alignas(64) uint64_t piece[PIECE];
-  const int64_t size = (int64_t)lk_dtype_size(self->dtype);
+  const int64_t size = self->size;
   const int64_t most = self->is_row ? PIECE : PIECE_ROWS;
   for (int64_t i = 0; i < last->size && !(i > 0 && lk_team_is_stopped()); i += most) {
     const int64_t n = last->size - i < most ? last->size - i : most;
@@ -287,7 +295,7 @@ static void add_loaded(const lk_reduce *self, const char *from, lk_reduce_total 
 static void add_all(const lk_reduce *self, const char *from, lk_reduce_total *totals,
                     int64_t columns) {
   const lk_reduce_dim *outer = self->dims + self->n_kept, *last = outer + self->n_reduced - 1;
-  const int64_t size = (int64_t)lk_dtype_size(self->dtype);
+  const int64_t size = self->size;
   int64_t at[LK_MAX_RANK] = {0}, done = 0;
   for (;;) {
     if (lk_look_more(&done, last->size * columns, LK_LOOK_EACH)) return;
@@ -309,7 +317,7 @@ static void add_all(const lk_reduce *self, const char *from, lk_reduce_total *to
 }
 
 static void reduce_turn(const lk_reduce *self, void *const *pointers, int64_t turn) {
-  const int64_t size = (int64_t)lk_dtype_size(self->dtype);
+  const int64_t size = self->size, to_size = (int64_t)lk_dtype_size(self->dtype);
   const char *from = pointers[0];
   char *to = pointers[1];
   int64_t count = 1, index = turn / self->blocks, to_step = 1;
@@ -320,12 +328,12 @@ static void reduce_turn(const lk_reduce *self, void *const *pointers, int64_t tu
     count = left < self->block ? left : self->block;
     to_step = columns->to;
     from += first * size;
-    to += first * to_step * size;
+    to += first * to_step * to_size;
   }
   for (uint32_t i = n_outer; i-- > 0; index /= self->dims[i].size) {
     const int64_t at = index % self->dims[i].size;
     from += at * self->dims[i].from * size;
-    to += at * self->dims[i].to * size;
+    to += at * self->dims[i].to * to_size;
   }
   lk_reduce_total totals[LK_REDUCE_COLUMNS];
   start_totals(self, totals, count);
@@ -334,7 +342,7 @@ static void reduce_turn(const lk_reduce *self, void *const *pointers, int64_t tu
     self->finish(totals, count, self->factor, (float *)(void *)to);
     return;
   }
-  store(self, totals, count, to, to_step * size);
+  store(self, totals, count, to, to_step * to_size);
 }
 
 static void reduce_rows(const lk_reduce *self, void *const *pointers, int64_t begin, int64_t end) {
@@ -372,7 +380,7 @@ static void reduce_as_columns(const lk_reduce *self, const void *from, int64_t r
 static void reduce_some_rows(const lk_reduce *self, const char *from, char *to, int64_t rows) {
   _Alignas(64) uint64_t piece[PIECE];
   lk_reduce_total totals[LK_REDUCE_COLUMNS];
-  const int64_t size = (int64_t)lk_dtype_size(self->dtype), n = self->dims[1].size;
+  const int64_t size = self->size, n = self->dims[1].size;
   const void *data = from;
   int64_t next = self->dims[0].from;
   if (self->load != NULL) {
@@ -391,7 +399,7 @@ static void reduce_some_rows(const lk_reduce *self, const char *from, char *to, 
   } else {
     self->loops->many(totals, data, n, rows, next);
   }
-  store(self, totals, rows, to, self->dims[0].to * size);
+  store(self, totals, rows, to, self->dims[0].to * (int64_t)lk_dtype_size(self->dtype));
 }
 
 static void reduce_turns(const void *arg, int64_t begin, int64_t end) {
@@ -402,12 +410,13 @@ static void reduce_turns(const void *arg, int64_t begin, int64_t end) {
     return;
   }
   if (is_rows(self)) {
-    const int64_t size = (int64_t)lk_dtype_size(self->dtype), n = self->dims[1].size;
+    const int64_t size = self->size, to_size = (int64_t)lk_dtype_size(self->dtype);
+    const int64_t n = self->dims[1].size;
     const int64_t most = n < PIECE / LK_REDUCE_COLUMNS ? LK_REDUCE_COLUMNS : lk_max(1, PIECE / n);
     for (int64_t i = begin, rows; i < end; i += rows) {
       rows = lk_min(most, end - i);
       reduce_some_rows(self, (const char *)loop->pointers[0] + i * self->dims[0].from * size,
-                       (char *)loop->pointers[1] + i * self->dims[0].to * size, rows);
+                       (char *)loop->pointers[1] + i * self->dims[0].to * to_size, rows);
     }
     return;
   }

@@ -24,6 +24,9 @@ typedef struct lk_reduction {
   lk_reduce_kind kind;
   lk_reduce_end end;
   double divisor; /* of totals; a whole number for integers, which are cut toward zero */
+  /* F64, or I64 of an I32: what elements, of a type that is its class's own, are cast to first, and
+   * results are of. LK_DTYPE_NONE: the type of the elements. */
+  uint32_t as;
 } lk_reduction;
 
 typedef struct lk_reduce {
@@ -34,7 +37,8 @@ typedef struct lk_reduce {
   lk_reduce_narrow_fn *narrow; /* with the next: totals to elements, of f16 and bf16 alone */
   lk_element_fn *put;
   lk_copy_plane_fn *transpose; /* rows are so short that many are columns; NULL: they are not */
-  uint32_t dtype;
+  int64_t size;                /* bytes of an element in memory */
+  uint32_t dtype;              /* of results */
   lk_reduction reduction;
   double factor;              /* 1 / divisor */
   uint32_t n_kept, n_reduced; /* dimensions; those that are kept come first */

@@ -14,15 +14,32 @@ bool lk_reduction_is_whole(uint32_t dtype, const lk_reduction *reduction) {
          (reduction->divisor != 1 && lk_dtype_size(dtype) == sizeof(int64_t));
 }
 
-/* The elements of `from` as ones of `dtype` in memory of their own. */
-static lk_status plan_cast(lk_planner *planner, const lk_operand *from, uint32_t dtype,
-                           lk_operand *out, lk_error *error) {
+/* The totals of `from`, of type `as`, as a list in memory of their own. */
+static lk_status plan_totals(lk_planner *planner, const lk_operand *from, uint32_t mask,
+                             lk_reduce_kind kind, uint32_t as, lk_operand *out, lk_error *error) {
+  lk_tensor_desc kept = from->desc;
+  for (uint32_t i = 0; i < kept.rank; i++) {
+    if ((mask >> i & 1) != 0) kept.dims[i] = 1;
+  }
+  kept.dtype = as;
+  const lk_reduction total = {
+      .kind = kind, .divisor = 1, .as = as != from->desc.dtype ? as : LK_DTYPE_NONE};
+  const int64_t count = lk_elements(&kept);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &kept, out, error));
+  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, from, out, mask, &total, error));
+  *out = lk_operand_seen_as(out, 1, &count);
+  return LK_OK;
+}
+
+/* Elements of 32 bits without a sign, which are of no class's own type, as ones of 64. */
+static lk_status plan_wider(lk_planner *planner, lk_operand *inout, lk_error *error) {
   lk_chain chain;
-  lk_tensor_desc desc = from->desc;
-  desc.dtype = dtype;
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
-  lk_chain_begin_at(planner, out, &chain);
-  chain.value = lk_element_cast(&chain.program, lk_chain_operand(&chain, from), dtype);
+  const lk_operand from = *inout;
+  lk_tensor_desc desc = from.desc;
+  desc.dtype = LK_I64;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, inout, error));
+  lk_chain_begin_at(planner, inout, &chain);
+  chain.value = lk_element_cast(&chain.program, lk_chain_operand(&chain, &from), desc.dtype);
   return lk_chain_step(&chain, error);
 }
 
@@ -83,30 +100,15 @@ static lk_status plan_log(lk_planner *planner, const lk_operand *to, const lk_op
 
 lk_status lk_plan_whole_reduction(lk_planner *planner, uint32_t mask, const lk_reduction *reduction,
                                   lk_error *error) {
-  lk_operand from, to, reals, wholes, real_totals, whole_totals;
-  const lk_reduction total_of = {.kind = reduction->kind, .divisor = 1};
+  lk_operand from, to, reals, wholes;
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &from, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  const uint32_t dtype = from.desc.dtype, wide = dtype == LK_U64 ? LK_U64 : LK_I64;
-  lk_tensor_desc kept = from.desc;
-  for (uint32_t i = 0; i < kept.rank; i++) {
-    if ((mask >> i & 1) != 0) kept.dims[i] = 1;
-  }
-  const int64_t count = lk_elements(&kept);
+  const int64_t count = lk_elements(&to.desc);
   const lk_operand results = lk_operand_seen_as(&to, 1, &count);
-  kept.dtype = LK_F64;
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &kept, &real_totals, error));
-  LK_RETURN_NOT_OK(plan_cast(planner, &from, LK_F64, &reals, error));
-  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, &reals, &real_totals, mask, &total_of, error));
-  real_totals = lk_operand_seen_as(&real_totals, 1, &count);
-  if (reduction->end == LK_REDUCE_LOG) {
-    return plan_log(planner, &results, &real_totals, reduction, error);
-  }
-  kept.dtype = wide;
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &kept, &whole_totals, error));
-  wholes = from;
-  if (dtype != wide) LK_RETURN_NOT_OK(plan_cast(planner, &from, wide, &wholes, error));
-  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, &wholes, &whole_totals, mask, &total_of, error));
-  whole_totals = lk_operand_seen_as(&whole_totals, 1, &count);
-  return plan_ends(planner, &results, &real_totals, &whole_totals, reduction, error);
+  const uint32_t wide = from.desc.dtype == LK_U64 ? LK_U64 : LK_I64;
+  if (from.desc.dtype == LK_U32) LK_RETURN_NOT_OK(plan_wider(planner, &from, error));
+  LK_RETURN_NOT_OK(plan_totals(planner, &from, mask, reduction->kind, LK_F64, &reals, error));
+  if (reduction->end == LK_REDUCE_LOG) return plan_log(planner, &results, &reals, reduction, error);
+  LK_RETURN_NOT_OK(plan_totals(planner, &from, mask, reduction->kind, wide, &wholes, error));
+  return plan_ends(planner, &results, &reals, &wholes, reduction, error);
 }

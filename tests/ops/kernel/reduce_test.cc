@@ -34,7 +34,7 @@ struct Case {
     int64_t strides[LK_MAX_RANK];
     lk_strides(&desc, 1, strides);
     lk_reduce step;
-    const lk_reduction reduction = {kind, LK_REDUCE_AS_IT_IS, divisor};
+    const lk_reduction reduction = {kind, LK_REDUCE_AS_IT_IS, divisor, LK_DTYPE_NONE};
     lk_reduce_plan(&from, mask, strides, &reduction, isa, &step);
     void *const pointers[] = {const_cast<float *>(x.get()), y.get()};
     EXPECT_EQ(lk_reduce_kernel(&step, pointers, nullptr), LK_OK);
@@ -331,7 +331,8 @@ TEST(Reduce, TakesEveryType) {
             if (dtype == LK_BOOL && kind < LK_REDUCE_MAX) right[i] = char(totals[i].whole);
           }
           for (lk_isa isa : lk::instruction_sets()) {
-            const lk_reduction reduction = {lk_reduce_kind(kind), LK_REDUCE_AS_IT_IS, 1};
+            const lk_reduction reduction = {lk_reduce_kind(kind), LK_REDUCE_AS_IT_IS, 1,
+                                            LK_DTYPE_NONE};
             const int64_t strides[] = {down ? 0 : 1, down ? 1 : 0};
             lk_reduce step;
             lk_reduce_plan(&from, down ? 1 : 2, strides, &reduction, isa, &step);
@@ -379,7 +380,7 @@ TEST(Reduce, SignsOfZeroesDependOnNothingElse) {
                               numbers.data() + size_t((first + i) * n + k) * size, size);
                 }
               }
-              const lk_reduction reduction = {kind, LK_REDUCE_AS_IT_IS, 1};
+              const lk_reduction reduction = {kind, LK_REDUCE_AS_IT_IS, 1, LK_DTYPE_NONE};
               lk_reduce step;
               lk_reduce_plan(&from, down ? 1 : 2, strides, &reduction, isa, &step);
               void *const pointers[] = {x.data(), y.data()};
@@ -410,7 +411,7 @@ template <typename T> void check_of_nothing(uint32_t dtype) {
                {LK_REDUCE_MIN, std::numeric_limits<T>::max()},
                {LK_REDUCE_MAX, std::numeric_limits<T>::lowest()}};
   for (const auto &c : cases) {
-    const lk_reduction reduction = {c.kind, LK_REDUCE_AS_IT_IS, 1};
+    const lk_reduction reduction = {c.kind, LK_REDUCE_AS_IT_IS, 1, LK_DTYPE_NONE};
     T found[8 / sizeof(T)];
     lk_reduce_of_nothing(&reduction, dtype, found);
     EXPECT_EQ(found[0], c.value) << "type " << dtype << ", kind " << c.kind;
@@ -422,7 +423,7 @@ TEST(Reduce, RootsOfTheLargestSumsOfSquares) {
   const int64_t dims[] = {1, 2}, to[] = {1, 0};
   const lk_tensor_desc from = lk_tensor_desc_make(LK_U32, 2, dims);
   for (lk_isa isa : lk::instruction_sets()) {
-    const lk_reduction norm = {LK_REDUCE_SQUARES, LK_REDUCE_ROOT, 1};
+    const lk_reduction norm = {LK_REDUCE_SQUARES, LK_REDUCE_ROOT, 1, LK_DTYPE_NONE};
     lk_reduce step;
     lk_reduce_plan(&from, 2, to, &norm, isa, &step);
     std::vector<uint32_t> x = {UINT32_MAX, 0}, y(1);
@@ -453,7 +454,8 @@ TEST(Reduce, MeansOfIntegersAreExact) {
       std::vector<int64_t> x(size_t(count * divisor), 0), y(numbers.size());
       for (size_t i = 0; i < numbers.size(); i++) x[i * size_t(divisor)] = numbers[i];
       for (lk_isa isa : lk::instruction_sets()) {
-        const lk_reduction mean = {LK_REDUCE_SUM, LK_REDUCE_AS_IT_IS, double(divisor)};
+        const lk_reduction mean = {LK_REDUCE_SUM, LK_REDUCE_AS_IT_IS, double(divisor),
+                                   LK_DTYPE_NONE};
         lk_reduce step;
         lk_reduce_plan(&from, 2, to, &mean, isa, &step);
         void *const pointers[] = {x.data(), y.data()};
