@@ -52,9 +52,9 @@ static lk_status single(const lk_inference *self, int32_t index, const char *wha
   return index < 0 ? LK_OK : lk_infer_quantizer(self, (uint32_t)index, what, 1, error);
 }
 
-/* ONNX allows scales for each row of A and of the output too. ONNX Runtime does not, and no
- * exporter makes them. */
+/* ONNX has scales for each row of A, too, which ONNX Runtime and its operators do not take. */
 static lk_status infer(lk_inference *self, lk_error *error) {
+  const bool has_rows = self->node->class_->variant == QLINEAR;
   const roles *of = &roles_of[self->node->class_->variant];
   const uint32_t b = (uint32_t)of->b;
   const lk_tensor_desc *right = &self->inputs[b].desc;
@@ -63,7 +63,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   LK_RETURN_NOT_OK(check(self, of->a_zero, "zero point of A", 0, 0, error));
   LK_RETURN_NOT_OK(check(self, of->b_zero, "zero point of B", b, 1, error));
   LK_RETURN_NOT_OK(check(self, of->b_scale, "scale of B", b, 1, error));
-  LK_RETURN_NOT_OK(single(self, of->a_scale, "scale of A", error));
+  LK_RETURN_NOT_OK(has_rows ? check(self, of->a_scale, "scale of A", 0, 0, error)
+                            : single(self, of->a_scale, "scale of A", error));
   LK_RETURN_NOT_OK(single(self, of->c_scale, "scale of the output", error));
   LK_RETURN_NOT_OK(single(self, of->c_zero, "zero point of the output", error));
   if (of->bias >= 0) {
@@ -123,10 +124,54 @@ static void begin(lk_planner *planner, lk_integer_step *step) {
   lk_integer_matmul(&matmul, step);
 }
 
+/* A scale as it broadcasts to the output; `is_rows`: a vector has a number for each row. */
+static lk_status take_scale(lk_chain *chain, int32_t index, bool is_rows, lk_element_value *out,
+                            lk_error *error) {
+  lk_operand scale;
+  LK_RETURN_NOT_OK(
+      lk_planner_input(chain->planner, (uint32_t)index, LK_LAYOUT_PLAIN, &scale, error));
+  if (lk_elements(&scale.desc) == 1) scale.desc.rank = 0;
+  if (is_rows && scale.desc.rank == 1) scale.desc.dims[scale.desc.rank++] = 1;
+  *out = lk_element_cast(&chain->program, lk_chain_operand(chain, &scale), LK_F32);
+  return LK_OK;
+}
+
+/* With a scale for each row of A: exact sums, which another step scales. */
+static lk_status plan_rows(lk_planner *planner, lk_error *error) {
+  const roles *of = &roles_of[QLINEAR];
+  lk_integer_step step;
+  lk_operand sums, to;
+  lk_chain chain;
+  lk_element_value a_scale, b_scale;
+  lk_tensor_desc desc = planner->outputs[0];
+  desc.dtype = LK_I32;
+  begin(planner, &step);
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &sums, error));
+  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
+  LK_RETURN_NOT_OK(take(planner, &step, LK_INTEGER_A_ZERO, of->a_zero, error));
+  LK_RETURN_NOT_OK(take(planner, &step, LK_INTEGER_B_ZERO, of->b_zero, error));
+  lk_integer_give(&step, LK_INTEGER_C, &sums);
+  LK_RETURN_NOT_OK(lk_integer_emit(planner, &step, (uint32_t)of->b, error));
+  lk_chain_begin_at(planner, &to, &chain);
+  chain.value = lk_element_cast(&chain.program, lk_chain_operand(&chain, &sums), LK_F32);
+  LK_RETURN_NOT_OK(take_scale(&chain, of->a_scale, true, &a_scale, error));
+  LK_RETURN_NOT_OK(take_scale(&chain, of->b_scale, false, &b_scale, error));
+  const lk_element_value scale =
+      lk_element_binary(&chain.program, LK_ELEMENT_MUL, a_scale, b_scale);
+  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_MUL, chain.value, scale);
+  LK_RETURN_NOT_OK(
+      lk_chain_quantize(&chain, (uint32_t)of->c_scale, (uint32_t)of->c_zero, &chain.value, error));
+  return lk_chain_step(&chain, error);
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const roles *of = &roles_of[planner->node->class_->variant];
   lk_integer_step step;
   lk_operand a_scale = {0};
+  if (of == &roles_of[QLINEAR] && lk_elements(&planner->inputs[of->a_scale].desc) != 1) {
+    return plan_rows(planner, error);
+  }
   begin(planner, &step);
   LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
   if (of->a_scale >= 0) {

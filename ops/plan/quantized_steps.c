@@ -18,6 +18,10 @@ lk_status lk_infer_quantizer(const lk_inference *self, uint32_t index, const cha
   if (desc->rank <= 1 && lk_elements(desc) == 1) return LK_OK;
   if (desc->rank == 1 && !lk_dims_differ(desc->dims[0], count)) return LK_OK;
   char text[LK_TENSOR_TEXT_CAPACITY];
+  if (count == 1) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "the %s is %s, it must have one value", what,
+                   lk_tensor_text(desc, text));
+  }
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "the %s is %s, it must have one value, or be a vector of %" PRId64, what,
                  lk_tensor_text(desc, text), count);

@@ -111,6 +111,54 @@ TEST_F(Scales, AreTheSameWhetherTheyAreKnownOrNot) {
   }
 }
 
+// A scale and a zero point for each row of A, and for each column of B: as vectors, and of two
+// matrices in all their dimensions.
+TEST(QLinearMatMul, HasScalesOfRows) {
+  constexpr int64_t rows = 3, depth = 20, columns = 37;
+  for (const int64_t matrices : {1, 2}) {
+    SCOPED_TRACE(matrices);
+    const auto a = draw<uint8_t>(size_t(matrices * rows * depth), 1);
+    const auto b = draw<int8_t>(size_t(matrices * depth * columns), 2);
+    const auto a_zero = draw<uint8_t>(size_t(matrices * rows), 3);
+    const auto b_zero = draw<int8_t>(size_t(matrices * columns), 4);
+    std::vector<float> a_scale, b_scale;
+    for (int64_t r = 0; r < matrices * rows; r++)
+      a_scale.push_back(std::ldexp(1.0F, int(r % 4) - 3));
+    for (int64_t c = 0; c < matrices * columns; c++) {
+      b_scale.push_back(std::ldexp(1.0F, int(c % 3) - 2));
+    }
+    std::vector<uint8_t> y;
+    for (int64_t row = 0; row < matrices * rows; row++) {
+      for (int64_t c = 0; c < columns; c++) {
+        const int64_t matrix = row / rows, column = matrix * columns + c;
+        int64_t sum = 0;
+        for (int64_t k = 0; k < depth; k++) {
+          sum += (a[size_t(row * depth + k)] - a_zero[size_t(row)]) *
+                 (b[size_t((matrix * depth + k) * columns + c)] - b_zero[size_t(column)]);
+        }
+        const double scaled = double(sum) * a_scale[size_t(row)] * b_scale[size_t(column)] / 64;
+        y.push_back(uint8_t(std::min(std::max(std::nearbyint(scaled) + 100, 0.0), 255.0)));
+      }
+    }
+    const auto dims = [&](int64_t r, int64_t c) {
+      return matrices > 1 ? lk::Dims{matrices, r, c} : lk::Dims{r, c};
+    };
+    const lk::Dims of_rows = matrices > 1 ? dims(rows, 1) : lk::Dims{rows};
+    const lk::Dims of_columns = matrices > 1 ? dims(1, columns) : lk::Dims{columns};
+    OpTester("QLinearMatMul", 10)
+        .input(lk::tensor<uint8_t>(dims(rows, depth), a))
+        .input(lk::floats(of_rows, a_scale))
+        .constant(lk::tensor<uint8_t>(of_rows, a_zero))
+        .constant(lk::tensor<int8_t>(dims(depth, columns), b))
+        .constant(lk::floats(of_columns, b_scale))
+        .constant(lk::tensor<int8_t>(of_columns, b_zero))
+        .constant(lk::floats({}, {64}))
+        .constant(lk::tensor<uint8_t>({}, {100}))
+        .expect(lk::tensor<uint8_t>(dims(rows, columns), y))
+        .run();
+  }
+}
+
 TEST_F(Scales, AreNoStepWhereTheyAreKnown) {
   EXPECT_EQ(tester_of(7).work_of_steps().steps, 1U);
   EXPECT_EQ(tester_of(6).work_of_steps().steps, 2U);
