@@ -395,11 +395,12 @@ typedef struct lk_api {
    * LK_DEADLINE, and nothing of it is kept; other threads that waited for such a build make their
    * own. In a frame that watches something itself, operators look at both, and op_run and its like
    * fail for whichever says so first; in another frame they return LK_OK, and what an operator that
-   * ran meanwhile has written is undefined once thread_look fails. `room` is filled; what `watch` points to and `room` must live until
-   * thread_unwatch, which gets the same `room`. Pairs may lie in each other: what is made within
-   * the inner one looks at both, and ends for whichever says so first; each should_stop is asked.
-   * LK_INVALID_ARGUMENT: a NULL, or a struct_size of 0; then nothing is watched and thread_unwatch
-   * must not be called. */
+   * ran meanwhile has written is undefined once thread_look fails.
+   *
+   * `room` is filled; what `watch` points to and `room` must live until thread_unwatch, which gets
+   * the same `room`. Pairs may lie in each other: what is made within the inner one looks at both,
+   * and ends for whichever says so first; each should_stop is asked. LK_INVALID_ARGUMENT: a NULL,
+   * or a struct_size of 0; then nothing is watched and thread_unwatch must not be called. */
   lk_status (*thread_watch)(lk_thread_watch *room, const lk_watch *watch, lk_error *error);
   void (*thread_unwatch)(lk_thread_watch *room);
   /* LK_CANCELLED or LK_DEADLINE once the thread has to stop, and from then on. LK_OK, too, where it

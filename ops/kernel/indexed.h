@@ -48,6 +48,6 @@ typedef struct lk_indexed {
  * order: where values are scattered, the first dimension is shared out if it moves in the data. */
 void lk_indexed_plan(lk_indexed *self);
 
-/* Params: lk_indexed. Pointers: data, indices, values. LK_OUT_OF_RANGE names an index or length, its axis and
- * what is allowed; other blocks have been moved then. */
+/* Params: lk_indexed. Pointers: data, indices, values. LK_OUT_OF_RANGE names an index or a length,
+ * its axis and what is allowed; other blocks have been moved then. */
 lk_status lk_indexed_kernel(const void *params, void *const *pointers, lk_error *error);

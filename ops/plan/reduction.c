@@ -1,6 +1,7 @@
 /* Steps that reduce dimensions, or go along one. */
 #include "ops/plan/reduction.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -76,7 +77,7 @@ lk_element_value lk_element_held(lk_element_program *program, lk_element_value r
   const bool is_signed = dtype == LK_I8 || dtype == LK_I16 || dtype == LK_I32 || dtype == LK_I64;
   const uint32_t bits = 8 * (uint32_t)lk_dtype_size(dtype) - (is_signed ? 1 : 0);
   const uint64_t most = UINT64_MAX >> (64 - bits);
-  const lk_element_value limit = lk_element_number(program, LK_F64, (double)(most / 2 + 1) * 2);
+  const lk_element_value limit = lk_element_number(program, LK_F64, ldexp(1, (int)bits));
   const lk_element_value is_above = lk_element_binary(program, LK_ELEMENT_LESS_EQUAL, limit, real);
   return lk_element_ternary(program, LK_ELEMENT_WHERE, is_above,
                             lk_element_integer(program, dtype, (int64_t)most),

@@ -7,8 +7,8 @@
  * bits do not: their totals fit. */
 bool lk_reduction_is_whole(uint32_t dtype, const lk_reduction *reduction);
 
-/* Steps: output 0 is input 0, of integers, reduced over the dimensions of `mask`. The total is exact
- * where it fits in 64 bits, else that of f64, of which the result is rounded toward zero and held
+/* Steps: output 0 is input 0, of integers, reduced over the dimensions of `mask`. The total is
+ * exact where it fits in 64 bits, else that of f64, of which the result is cut toward zero and held
  * within its type. The logarithm of what is not positive is the least value. */
 lk_status lk_plan_whole_reduction(lk_planner *planner, uint32_t mask, const lk_reduction *reduction,
                                   lk_error *error);

@@ -23,8 +23,8 @@ std::string line_bytes() {
   return proto::model(g).bytes;
 }
 
-// y = on ? Relu(x) : x + w, where `on` is true unless a run gives it, and w is of a type that cannot be
-// read.
+// y = on ? Relu(x) : x + w, where `on` is true unless a run gives it, and w is of a type that
+// cannot be read.
 std::string choice_bytes() {
   proto::Graph g, as_it_is, with_w;
   as_it_is.node(proto::node("Relu", {"x"}, {"v"})).out("v");
