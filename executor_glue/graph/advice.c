@@ -31,7 +31,7 @@ static const struct {
 static bool has_word(const char *words, const char *word) {
   const size_t length = strlen(word);
   for (const char *at = words; length > 0 && (at = strstr(at, word)) != NULL; at += length) {
-    if (at[-1] == ' ' && at[length] == ' ') return true;
+    if (at > words && at[-1] == ' ' && at[length] == ' ') return true;
   }
   return false;
 }

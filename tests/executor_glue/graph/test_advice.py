@@ -45,7 +45,8 @@ def test_operators_that_latchkey_lacks(domain):
 
 @pytest.mark.parametrize("domain, name, opset", [
     ("", "NoSuchThing", 21), ("ai.onnx.ml", "NoSuchThing", 3), ("com.microsoft", "NoSuchThing", 1),
-    ("com.example", "Relu", 1), ("", "Concat3", 21), ("", "Gelu", 17)])
+    ("com.example", "Relu", 1), ("", "Concat3", 21), ("", " Affine", 21),
+    ("", "ffine", 21), ("", "Gelu", 17)])
 def test_operators_that_nobody_has(domain, name, opset):
     said = sentence(domain, name, opset)
     assert "failed to find operator" in said and HINT not in said
