@@ -317,29 +317,48 @@ static lk_status check_inputs(const lk_flow *flow, const lk_graph_run *run, lk_e
   return LK_OK;
 }
 
+static bool is_wanted(const lk_graph_run *run, size_t output) {
+  return run->wanted == NULL || run->wanted[output];
+}
+
+/* All of them, before anything is written to the caller's memory. */
+static lk_status check_outputs(const lk_flow *flow, const lk_graph_run *run,
+                               const lk_flow_value *outputs, lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_graph *graph = flow->graph;
+  lk_tensor_desc *made = lk_calloc(flow->allocator, graph->n_outputs, sizeof *made);
+  if (made == NULL) return lk_fail_memory(error, "outputs", graph->n_outputs * sizeof *made);
+  for (size_t i = 0; i < graph->n_outputs; i++) {
+    if (!is_wanted(run, i)) continue;
+    made[i] = outputs[i].tensor.desc;
+    if (outputs[i].tensor.data != NULL) continue;
+    LK_TRY(lk_fail(error, LK_UNSUPPORTED,
+                   "failed to give output '%s': it is %s, a tensor is required; let the model give "
+                   "the tensors themselves",
+                   graph->values[graph->outputs[i]].name,
+                   outputs[i].list != NULL ? "a sequence" : "an optional value that is absent"));
+  }
+  if (run->place == NULL) {
+    LK_TRY(
+        lk_check_outputs(graph, made, run->inputs, run->outputs, run->wanted, run->options, error));
+  }
+cleanup:
+  lk_free(flow->allocator, made);
+  return status;
+}
+
 /* Memory of the caller's gets a copy; else the memory itself is handed over. */
 static lk_status hand_over_one(const lk_flow *flow, const lk_graph_run *run, uint32_t output,
                                lk_flow_value *value, lk_error *error) {
   const lk_tensor *made = &value->tensor;
-  if (made->data == NULL) {
-    const char *name = flow->graph->values[flow->graph->outputs[output]].name;
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to give output '%s': it is %s, a tensor is required; let the model give "
-                   "the tensors themselves",
-                   name, value->list != NULL ? "a sequence" : "an optional value that is absent");
-  }
   void *to = run->place == NULL ? run->outputs[output].data : NULL;
   if (run->place != NULL) {
     LK_RETURN_NOT_OK(run->place(run->place_arg, output, &made->desc, &to, error));
-  } else if (to != NULL) {
-    const lk_value *named = &flow->graph->values[flow->graph->outputs[output]];
-    LK_RETURN_NOT_OK(
-        lk_check_output(named, &made->desc, &run->outputs[output], run->options, error));
-  } else {
+  } else if (to == NULL) {
     return lk_flow_value_detach(flow->api, flow->allocator, value, &run->outputs[output], error);
   }
   const size_t bytes = lk_flow_value_bytes(&made->desc);
-  if (bytes > 0) memmove(to, made->data, bytes);
+  LK_RETURN_NOT_OK(lk_flow_copy_bytes(flow->api, made->data, to, bytes, error));
   if (run->place == NULL) run->outputs[output].desc = made->desc;
   return LK_OK;
 }
@@ -348,10 +367,11 @@ static lk_status hand_over(const lk_flow *flow, const lk_graph_run *run, lk_flow
                            lk_error *error) {
   lk_status status = LK_OK;
   const size_t n_outputs = flow->graph->n_outputs;
+  LK_RETURN_NOT_OK(check_outputs(flow, run, outputs, error));
   bool *is_given = lk_calloc(flow->allocator, n_outputs, sizeof *is_given);
   if (is_given == NULL) return lk_fail_memory(error, "outputs", n_outputs);
   for (uint32_t i = 0; i < n_outputs; i++) {
-    if (run->wanted != NULL && !run->wanted[i]) continue;
+    if (!is_wanted(run, i)) continue;
     is_given[i] = run->place == NULL && run->outputs[i].data == NULL;
     LK_TRY(hand_over_one(flow, run, i, &outputs[i], error));
   }

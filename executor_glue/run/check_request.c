@@ -87,8 +87,9 @@ static const char *broken_by_output(const lk_tensor_desc *made, const lk_tensor 
   return NULL;
 }
 
-lk_status lk_check_output(const lk_value *value, const lk_tensor_desc *made, const lk_tensor *room,
-                          const lk_run_options *options, lk_error *error) {
+static lk_status check_output(const lk_value *value, const lk_tensor_desc *made,
+                              const lk_tensor *room, const lk_run_options *options,
+                              lk_error *error) {
   char given[LK_TENSOR_TEXT_CAPACITY], text[LK_TENSOR_TEXT_CAPACITY];
   int64_t elements = 0;
   if (room->desc.dtype == LK_DTYPE_NONE) {
@@ -112,22 +113,28 @@ static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_b
   return a_bytes > 0 && b_bytes > 0 && a_start < b_start + b_bytes && b_start < a_start + a_bytes;
 }
 
-/* Operators write outputs while inputs are still to be read. */
-static lk_status check_overlap(const lk_run_plan *plan, uint32_t output, const lk_tensor *inputs,
-                               const lk_tensor *outputs, const bool *wanted, lk_error *error) {
-  const lk_graph *graph = plan->program->graph;
+static uint64_t bytes_of(const lk_tensor_desc *desc) {
+  return (uint64_t)lk_elements(desc) * lk_dtype_size(desc->dtype);
+}
+
+static bool is_given(const lk_tensor *outputs, const bool *wanted, uint32_t output) {
+  return (wanted == NULL || wanted[output]) && outputs[output].data != NULL;
+}
+
+/* Outputs are written while inputs, and other outputs, are still to be read. */
+static lk_status check_overlap(const lk_graph *graph, const lk_tensor_desc *made, uint32_t output,
+                               const lk_tensor *inputs, const lk_tensor *outputs,
+                               const bool *wanted, lk_error *error) {
   const void *data = outputs[output].data;
+  const uint64_t bytes = bytes_of(&made[output]);
   const char *other = NULL, *kind = "input";
   for (size_t i = 0; i < graph->n_inputs && other == NULL; i++) {
-    uint64_t bytes = (uint64_t)lk_elements(&inputs[i].desc) * lk_dtype_size(inputs[i].desc.dtype);
-    if (inputs[i].data != NULL &&
-        overlap(data, plan->output_bytes[output], inputs[i].data, bytes)) {
+    if (inputs[i].data != NULL && overlap(data, bytes, inputs[i].data, bytes_of(&inputs[i].desc))) {
       other = graph->values[graph->inputs[i]].name;
     }
   }
   for (uint32_t i = 0; i < output && other == NULL; i++) {
-    if (wanted[i] && outputs[i].data != NULL &&
-        overlap(data, plan->output_bytes[output], outputs[i].data, plan->output_bytes[i])) {
+    if (is_given(outputs, wanted, i) && overlap(data, bytes, outputs[i].data, bytes_of(&made[i]))) {
       other = graph->values[graph->outputs[i]].name;
       kind = "output";
     }
@@ -138,15 +145,14 @@ static lk_status check_overlap(const lk_run_plan *plan, uint32_t output, const l
                  graph->values[graph->outputs[output]].name, kind, other);
 }
 
-lk_status lk_check_outputs(const lk_run_plan *plan, const lk_tensor *inputs,
-                           const lk_tensor *outputs, const bool *wanted,
+lk_status lk_check_outputs(const lk_graph *graph, const lk_tensor_desc *made,
+                           const lk_tensor *inputs, const lk_tensor *outputs, const bool *wanted,
                            const lk_run_options *options, lk_error *error) {
-  const lk_graph *graph = plan->program->graph;
   for (uint32_t i = 0; i < graph->n_outputs; i++) {
-    if (!wanted[i] || outputs[i].data == NULL) continue;
-    LK_RETURN_NOT_OK(lk_check_output(&graph->values[graph->outputs[i]], &plan->outputs[i],
-                                     &outputs[i], options, error));
-    LK_RETURN_NOT_OK(check_overlap(plan, i, inputs, outputs, wanted, error));
+    if (!is_given(outputs, wanted, i)) continue;
+    const lk_value *value = &graph->values[graph->outputs[i]];
+    LK_RETURN_NOT_OK(check_output(value, &made[i], &outputs[i], options, error));
+    LK_RETURN_NOT_OK(check_overlap(graph, made, i, inputs, outputs, wanted, error));
   }
   return LK_OK;
 }

@@ -275,8 +275,9 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
   LK_TRY(is_observed ? enter_and_choose_observed(&invocation, run, error)
                      : enter_and_choose(&invocation, run, error));
   if (run->place == NULL) {
-    LK_TRY(lk_check_outputs(lk_plan_entry_plan(invocation.entry), invocation.inputs, run->outputs,
-                            invocation.wanted, run->options, error));
+    LK_TRY(lk_check_outputs(executor->program->graph, lk_plan_entry_plan(invocation.entry)->outputs,
+                            invocation.inputs, run->outputs, invocation.wanted, run->options,
+                            error));
   }
   LK_TRY(check_stop(&invocation, error));
   LK_TRY(make_outputs(&invocation, run, error));

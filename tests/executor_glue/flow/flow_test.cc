@@ -618,14 +618,38 @@ TEST_F(Flow, EndsAtADeadlineInALoopOfSequences) {
     open();
     Floats x = {1, 2, 3, 4};
     std::vector<lk_named_tensor> inputs = {x_of(x)}, outputs = {{"y", {}}};
-    const lk_run_options options =
-        lk::run_options(nullptr, lk_now_ns() + 50 * 1000 * 1000);
+    const lk_run_options options = lk::run_options(nullptr, lk_now_ns() + 50 * 1000 * 1000);
     LK_EXPECT_STATUS(LK_DEADLINE,
                      level2()->run(session, inputs.data(), 1, outputs.data(), 1, &options, LK_ERR));
     EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("endless"), HasSubstr("the deadline passed")));
     level2()->close(session);
     session = nullptr;
   }
+}
+
+// As of graphs that need no stages: operators run first here, and copies are made in the end.
+TEST_F(Flow, WritesToNoMemoryOfInputsOrOtherOutputs) {
+  Graph g;
+  g.in("x").out("y").out("z").out("n", LK_I64, {"2", "M"});
+  g.node(node("NonZero", {"x"}, {"n"}));
+  g.node(node("Add", {"x", "x"}, {"y"})).node(node("Neg", {"x"}, {"z"}));
+  load(g);
+  open();
+  Floats x = {1, 2, 3, 4}, room(6, 9);
+  std::vector<lk_named_tensor> inputs = {x_of(x)};
+  const auto refused = [&](std::vector<lk_named_tensor> outputs, const char *what) {
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, run(inputs, outputs));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(what));
+    EXPECT_EQ(x, (Floats{1, 2, 3, 4}));
+    EXPECT_EQ(room, Floats(6, 9)) << "nothing is written";
+  };
+  refused({named("y", {1, 4}, x.data())}, "overlaps input 'x'");
+  refused({named("y", {1, 4}, room.data()), named("z", {1, 4}, room.data() + 2)},
+          "overlaps output 'y'");
+  refused({named("y", {1, 4}, room.data()), named("z", {1, 3}, x.data() + 8)}, "'z'");
+  std::vector<lk_named_tensor> outputs = {named("y", {1, 4}, room.data())};
+  LK_ASSERT_OK(run(inputs, outputs));
+  EXPECT_EQ(room, (Floats{2, 4, 6, 8, 9, 9}));
 }
 
 // Boxes that all are chosen: each is compared with all before it.
