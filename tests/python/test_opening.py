@@ -73,12 +73,14 @@ def with_default():
 
 def test_of_the_program_for_inputs_with_a_default_ends_with_its_run(with_default):
     session, feeds = with_default
-    with pytest.raises(latchkey.DeadlineError, match="finish what this thread makes"):
+    with pytest.raises(latchkey.DeadlineError) as late:
         session.run(feeds, timeout=0.02)
     cancel = latchkey.Cancel()
     cancel.set()
-    with pytest.raises(latchkey.CancelledError, match="finish what this thread makes"):
+    with pytest.raises(latchkey.CancelledError) as cancelled:
         session.run(feeds, cancel=cancel)
+    for error in (late, cancelled):  # it ends before that: the program is not built to its end
+        assert "failed to run the graph" not in str(error.value)
     assert session.run({"x": feeds["x"]})["y"].shape == (1500, 1500), "it needs no other program"
 
 
