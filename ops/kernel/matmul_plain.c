@@ -10,8 +10,8 @@ enum {
   BLOCK_ROWS = 128,
   BLOCK_PANELS = 8,
   BLOCK_K = 128,
-  FEW_COLUMNS = 3, /* so few are multiplied one by one */
-  FEW_ROWS = 8     /* so few read the right operand sooner than it is copied */
+  COLUMNS_K = 1024, /* of few columns, whose rows are read as they lie */
+  FEW_ROWS = 8      /* so few read the right operand sooner than it is copied */
 };
 
 /* ---- planning ---- */
@@ -30,7 +30,9 @@ void lk_matmul_plain_plan(const lk_matmul *of, uint32_t dtype, lk_isa isa, lk_ma
   const lk_row_loops *loops = lk_row_loops_get(isa);
   const lk_plain_type type = type_of(dtype);
   out->run = loops->product[type];
-  out->run_column = of->columns <= FEW_COLUMNS && of->a_k == 1 ? loops->product_column[type] : NULL;
+  const bool has_few =
+      of->columns <= LK_PLAIN_COLUMNS && of->a_k == 1 && of->k >= LK_PLAIN_SHORTEST;
+  out->run_columns = has_few ? loops->product_columns[type] : NULL;
   out->size = type == LK_PLAIN_U32 ? 4 : 8;
   out->panel = loops->product_panel / out->size;
   out->of = *of;
@@ -44,6 +46,16 @@ double lk_matmul_plain_operations(const lk_matmul_plain *self) {
 
 /* ---- running ---- */
 
+/* `n` elements, steps are in bytes. */
+static void copy_line(const char *from, int64_t from_step, char *to, int64_t to_step, int64_t n,
+                      int64_t size) {
+  if (size == 8) {
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, 8);
+  } else {
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, 4);
+  }
+}
+
 /* `columns` of `k` rows, and zeros up to those of a panel. */
 static void copy_panel(const lk_matmul_plain *self, const char *from, int64_t k, int64_t columns,
                        char *to) {
@@ -54,14 +66,10 @@ static void copy_panel(const lk_matmul_plain *self, const char *from, int64_t k,
     for (int64_t i = 0; i < k; i++) {
       memcpy(to + i * step, from + i * row, (size_t)(columns * self->size));
     }
-  } else if (self->size == 8) {
-    for (int64_t j = 0; j < columns; j++) {
-      for (int64_t i = 0; i < k; i++) memcpy(to + i * step + j * 8, from + i * row + j * column, 8);
-    }
-  } else {
-    for (int64_t j = 0; j < columns; j++) {
-      for (int64_t i = 0; i < k; i++) memcpy(to + i * step + j * 4, from + i * row + j * column, 4);
-    }
+    return;
+  }
+  for (int64_t j = 0; j < columns; j++) {
+    copy_line(from + j * column, row, to + j * self->size, step, k, self->size);
   }
 }
 
@@ -99,22 +107,26 @@ static void do_block(const lk_matmul_plain *self, const block *at) {
 
 /* The same of a few columns, each of which is brought side by side. */
 static void do_columns(const lk_matmul_plain *self, const block *at) {
+  enum { MOST_K = COLUMNS_K + LK_PLAIN_SHORTEST }; /* no block is too short */
   const lk_matmul *of = &self->of;
-  _Alignas(64) char copy[BLOCK_K * LK_PLAIN_PANEL];
-  lk_plain_tile tile = {.b = copy, .a_row = of->a_row, .c_row = of->c_row, .rows = at->rows};
-  for (int64_t k = 0; k < of->k; k += BLOCK_K) {
-    const char *b = at->b + k * of->b_k * self->size;
-    tile.k = lk_min(of->k - k, BLOCK_K);
+  _Alignas(64) char copy[MOST_K * LK_PLAIN_COLUMNS * sizeof(uint64_t)];
+  lk_plain_tile tile = {.b = copy,
+                        .c = at->c,
+                        .rows = at->rows,
+                        .columns = of->columns,
+                        .a_row = of->a_row,
+                        .b_k = MOST_K,
+                        .c_row = of->c_row};
+  for (int64_t k = 0; k < of->k; k += tile.k) {
+    tile.k = of->k - k < MOST_K ? of->k - k : COLUMNS_K;
     tile.a = at->a + k * self->size;
     tile.adds = k > 0;
     for (int64_t column = 0; column < of->columns; column++) {
-      const char *from = b + column * of->b_column * self->size;
-      for (int64_t i = 0; i < tile.k; i++) {
-        memcpy(copy + i * self->size, from + i * of->b_k * self->size, (size_t)self->size);
-      }
-      tile.c = at->c + column * self->size;
-      self->run_column(&tile);
+      const char *from = at->b + (k * of->b_k + column * of->b_column) * self->size;
+      copy_line(from, of->b_k * self->size, copy + column * MOST_K * self->size, self->size, tile.k,
+                self->size);
     }
+    self->run_columns(&tile);
   }
 }
 
@@ -136,7 +148,7 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
                       .rows = lk_min(of->rows - row, BLOCK_ROWS),
                       .begin_column = column,
                       .end_column = lk_min(of->columns, column + width)};
-    (self->run_column != NULL ? do_columns : do_block)(self, &at);
+    (self->run_columns != NULL ? do_columns : do_block)(self, &at);
   }
 }
 

@@ -11,9 +11,9 @@
 
 typedef struct lk_matmul_plain {
   lk_plain_product_fn *run;
-  lk_plain_product_fn *run_column; /* of few columns; NULL: there are more */
-  int64_t size;                    /* of an element, bytes */
-  int64_t panel;                   /* columns of a tile */
+  lk_plain_product_fn *run_columns; /* of few columns; NULL: there are more */
+  int64_t size;                     /* of an element, bytes */
+  int64_t panel;                    /* columns of a tile */
   int64_t batches;
   lk_matmul of; /* sizes and strides alone; of its batches, as many as there are */
 } lk_matmul_plain;

@@ -210,6 +210,8 @@ typedef enum lk_plain_type {
 
 /* Bytes of a row of a panel, at most. */
 enum { LK_PLAIN_PANEL = 128 };
+/* So few columns are multiplied together, side by side as rows are; not shorter. */
+enum { LK_PLAIN_COLUMNS = 3, LK_PLAIN_SHORTEST = 8 };
 
 /* ---- all ---- */
 
@@ -231,8 +233,9 @@ typedef struct lk_row_loops {
   lk_lrn_fn *lrn_rows, *lrn_columns;
   lk_norm_row_fn *norm_row;
   lk_plain_product_fn *product[LK_PLAIN_TYPES];
-  lk_plain_product_fn *product_column[LK_PLAIN_TYPES]; /* one column; steps along k are 1 */
-  int64_t product_panel;                               /* bytes */
+  /* of 1 to LK_PLAIN_COLUMNS columns, b_k apart; steps along k are 1, LK_PLAIN_SHORTEST or more */
+  lk_plain_product_fn *product_columns[LK_PLAIN_TYPES];
+  int64_t product_panel; /* bytes */
 } lk_row_loops;
 
 /* Only for a processor that has the instructions. */

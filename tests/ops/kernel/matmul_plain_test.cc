@@ -98,29 +98,43 @@ template <typename T> class MatmulPlain : public testing::Test {};
 using Types = testing::Types<double, int32_t, uint32_t, int64_t, uint64_t>;
 TYPED_TEST_SUITE(MatmulPlain, Types, );
 
+// Of sums of products of f64 the order of additions is not the loops'.
+template <typename T> void expect_right(const Case<T> &test) {
+  const std::vector<T> wanted = test.expected();
+  for (lk_isa isa : lk::instruction_sets()) {
+    const std::vector<T> found = test.run(isa);
+    for (size_t i = 0; i < wanted.size(); i++) {
+      const bool is_right = std::is_same_v<T, double>
+                                ? lk::is_close(double(wanted[i]), double(found[i]), {0, 1e-13})
+                                : found[i] == wanted[i];
+      ASSERT_TRUE(is_right) << found[i] << " instead of " << wanted[i] << ": isa " << isa << ", at "
+                            << i;
+    }
+  }
+}
+
 TYPED_TEST(MatmulPlain, MatchesPlainLoops) {
   std::mt19937_64 random(1);
   for (int64_t rows : {1, 2, 3, 5, 8, 9, 13, 130}) {
     for (int64_t columns : {1, 2, 3, 7, 16, 31, 64, 150}) {
-      for (int64_t k : {1, 6, 128, 131}) {
+      for (int64_t k : {1, 6, 8, 13, 128, 131}) {
         for (int form = 0; form < 8; form++) {
-          const auto test = make<TypeParam>(2, rows, k, columns, form, random);
-          const std::vector<TypeParam> wanted = test.expected();
-          for (lk_isa isa : lk::instruction_sets()) {
-            const std::vector<TypeParam> found = test.run(isa);
-            for (size_t i = 0; i < wanted.size(); i++) {
-              // Sums of up to 131 products of f64: the order of additions is not the loops'.
-              const bool is_right =
-                  std::is_same_v<TypeParam, double>
-                      ? lk::is_close(double(wanted[i]), double(found[i]), {0, 1e-13})
-                      : found[i] == wanted[i];
-              ASSERT_TRUE(is_right)
-                  << found[i] << " instead of " << wanted[i] << ": " << rows << "x" << k << "x"
-                  << columns << ", form " << form << ", isa " << isa << ", at " << i;
-            }
-          }
+          SCOPED_TRACE(testing::Message()
+                       << rows << "x" << k << "x" << columns << ", form " << form);
+          expect_right(make<TypeParam>(2, rows, k, columns, form, random));
         }
       }
+    }
+  }
+}
+
+// Few columns are taken in parts, none of which is too short.
+TYPED_TEST(MatmulPlain, MatchesPlainLoopsOfLongRows) {
+  std::mt19937_64 random(3);
+  for (int64_t columns : {1, 2, 3, 4}) {
+    for (int64_t k : {1023, 1024, 1031, 1032, 1033, 2050}) {
+      SCOPED_TRACE(testing::Message() << k << "x" << columns);
+      expect_right(make<TypeParam>(1, 7, k, columns, 0, random));
     }
   }
 }
