@@ -95,6 +95,14 @@ static lk_element_fn *find_load(const lk_element_loops *loops, uint32_t own, uin
   return loops->ops[cast][lk_element_class_of(own)].all;
 }
 
+/* NULL: totals end as they are. */
+static lk_element_fn *find_end(const lk_reduction *self, lk_isa isa) {
+  const lk_element_op op = self->end == LK_REDUCE_ROOT ? LK_ELEMENT_SQRT : LK_ELEMENT_LOG;
+  return self->end == LK_REDUCE_AS_IT_IS
+             ? NULL
+             : lk_element_loops_for((uint32_t)isa)->ops[op][LK_ELEMENT_F64].all;
+}
+
 void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to,
                     const lk_reduction *reduction, lk_isa isa, lk_reduce *out) {
   lk_reduce_dim dims[LK_MAX_RANK];
@@ -109,6 +117,7 @@ void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to
                      .finish = is_plain_f32 ? loops->reduce_finish : NULL,
                      .load = find_load(lk_element_loops_for((uint32_t)isa), own, dtype),
                      .size = (int64_t)lk_dtype_size(own),
+                     .end = find_end(reduction, isa),
                      .dtype = dtype,
                      .reduction = *reduction,
                      .factor = 1 / reduction->divisor,
@@ -149,41 +158,43 @@ void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to
 
 /* ---- results ---- */
 
-static double end_of(const lk_reduction *self, double value) {
-  return self->end == LK_REDUCE_ROOT  ? sqrt(value)
-         : self->end == LK_REDUCE_LOG ? log(value)
-                                      : value;
+static void end_numbers(lk_element_fn *end, double *numbers, int64_t count) {
+  const lk_element_args args = {
+      .to = {(char *)numbers, 0}, .a = {(char *)numbers, 0}, .rows = 1, .cols = count};
+  end(&args);
 }
-static void end_reals(const lk_reduction *self, lk_reduce_total *totals, int64_t count) {
+static void end_reals(const lk_reduction *self, lk_element_fn *end, lk_reduce_total *totals,
+                      int64_t count) {
   for (int64_t i = 0; self->divisor != 1 && i < count; i++) totals[i].real /= self->divisor;
-  if (self->end == LK_REDUCE_ROOT) {
-    for (int64_t i = 0; i < count; i++) totals[i].real = sqrt(totals[i].real);
-  } else if (self->end == LK_REDUCE_LOG) {
-    for (int64_t i = 0; i < count; i++) totals[i].real = log(totals[i].real);
-  }
+  if (end != NULL) end_numbers(end, &totals->real, count);
 }
 static double real_of(int64_t total, bool is_unsigned) {
   return is_unsigned ? (double)(uint64_t)total : (double)total;
 }
-static void end_wholes(const lk_reduction *self, bool is_unsigned, lk_reduce_total *totals,
-                       int64_t count) {
-  const int64_t divisor = (int64_t)self->divisor;
-  for (int64_t i = 0; self->end != LK_REDUCE_AS_IT_IS && i < count; i++) {
-    /* what has a root is a sum of squares, which may take all 64 bits */
-    const double real = real_of(totals[i].whole, is_unsigned || self->end == LK_REDUCE_ROOT);
-    totals[i].whole = lk_f64_to_i64(end_of(self, real));
-  }
-  if (self->end != LK_REDUCE_AS_IT_IS || divisor <= 1) return;
+static void divide_wholes(double divisor, bool is_unsigned, lk_reduce_total *totals,
+                          int64_t count) {
+  const int64_t whole = (int64_t)divisor;
   for (int64_t i = 0; i < count; i++) {
     const int64_t total = totals[i].whole;
     const double real = real_of(total, is_unsigned);
     if (fabs(real) < 0x1p53) { /* its quotient is as exact, and found faster */
-      totals[i].whole = (int64_t)(real / self->divisor);
+      totals[i].whole = (int64_t)(real / divisor);
       continue;
     }
-    totals[i].whole =
-        is_unsigned ? (int64_t)((uint64_t)total / (uint64_t)divisor) : total / divisor;
+    totals[i].whole = is_unsigned ? (int64_t)((uint64_t)total / (uint64_t)whole) : total / whole;
   }
+}
+static void end_wholes(const lk_reduction *self, lk_element_fn *end, bool is_unsigned,
+                       lk_reduce_total *totals, int64_t count) {
+  if (end == NULL) {
+    if (self->divisor > 1) divide_wholes(self->divisor, is_unsigned, totals, count);
+    return;
+  }
+  /* what has a root is a sum of squares, which may take all 64 bits */
+  const bool has_all_bits = is_unsigned || self->end == LK_REDUCE_ROOT;
+  for (int64_t i = 0; i < count; i++) totals[i].real = real_of(totals[i].whole, has_all_bits);
+  end_numbers(end, &totals->real, count);
+  for (int64_t i = 0; i < count; i++) totals[i].whole = lk_f64_to_i64(totals[i].real);
 }
 
 #define PUT(type, member)                                                                          \
@@ -194,7 +205,10 @@ static void end_wholes(const lk_reduction *self, bool is_unsigned, lk_reduce_tot
 /* Those of whole numbers have the low bits that fit. */
 static void put(uint32_t dtype, const lk_reduce_total *totals, int64_t count, char *to,
                 int64_t step) {
-  if (dtype == LK_F32) {
+  const int64_t size = (int64_t)lk_dtype_size(dtype);
+  if (size == sizeof *totals && step == size) { /* as they lie */
+    memcpy(to, totals, (size_t)count * sizeof *totals);
+  } else if (dtype == LK_F32) {
     PUT(float, real)
   } else if (dtype == LK_F16 || dtype == LK_BF16) {
     for (int64_t i = 0; i < count; i++, to += step) {
@@ -202,23 +216,23 @@ static void put(uint32_t dtype, const lk_reduce_total *totals, int64_t count, ch
       const uint16_t half = dtype == LK_F16 ? lk_f64_to_f16(value) : lk_f64_to_bf16(value);
       memcpy(to, &half, sizeof half);
     }
-  } else if (lk_dtype_size(dtype) == sizeof(int64_t)) {
+  } else if (size == sizeof(int64_t)) {
     PUT(int64_t, whole)
-  } else if (lk_dtype_size(dtype) == sizeof(int32_t)) {
+  } else if (size == sizeof(int32_t)) {
     PUT(int32_t, whole)
-  } else if (lk_dtype_size(dtype) == sizeof(int16_t)) {
+  } else if (size == sizeof(int16_t)) {
     PUT(int16_t, whole)
   } else {
     PUT(int8_t, whole)
   }
 }
 
-static void end_totals(const lk_reduction *self, uint32_t dtype, lk_reduce_total *totals,
-                       int64_t count) {
+static void end_totals(const lk_reduction *self, lk_element_fn *end, uint32_t dtype,
+                       lk_reduce_total *totals, int64_t count) {
   if (lk_element_class_of(dtype) <= LK_ELEMENT_F64) {
-    end_reals(self, totals, count);
+    end_reals(self, end, totals, count);
   } else {
-    end_wholes(self, dtype == LK_U64, totals, count);
+    end_wholes(self, end, dtype == LK_U64, totals, count);
   }
 }
 
@@ -226,7 +240,7 @@ static void end_totals(const lk_reduction *self, uint32_t dtype, lk_reduce_total
 static void store(const lk_reduce *self, lk_reduce_total *totals, int64_t count, char *to,
                   int64_t step) {
   float narrow[LK_REDUCE_COLUMNS];
-  end_totals(&self->reduction, self->dtype, totals, count);
+  end_totals(&self->reduction, self->end, self->dtype, totals, count);
   if (self->narrow == NULL) {
     put(self->dtype, totals, count, to, step);
     return;
@@ -249,7 +263,7 @@ void lk_reduce_of_nothing(const lk_reduction *reduction, uint32_t dtype, void *o
     total.whole = is_signed ? -most - 1 : 0;
   }
   if (dtype == LK_BOOL) total.whole = reduction->kind == LK_REDUCE_MIN;
-  end_totals(reduction, dtype, &total, 1);
+  end_totals(reduction, find_end(reduction, lk_isa_get()), dtype, &total, 1);
   put(dtype, &total, 1, out, 0);
 }
 

@@ -36,6 +36,7 @@ typedef struct lk_reduce {
   int64_t wide;                /* bytes of an element in the loops */
   lk_reduce_narrow_fn *narrow; /* with the next: totals to elements, of f16 and bf16 alone */
   lk_element_fn *put;
+  lk_element_fn *end;          /* of totals as f64; NULL: they end as they are */
   lk_copy_plane_fn *transpose; /* rows are so short that many are columns; NULL: they are not */
   int64_t size;                /* bytes of an element in memory */
   uint32_t dtype;              /* of results */
