@@ -58,6 +58,8 @@ static lk_status note_groups(const lk_graph *graph, const lk_ort_support *suppor
       const char *reason = support[n].reason;
       if (reason == NULL && support[n].works)
         reason = "alone in a group, which would cost more than it gains";
+      if (reason == NULL && support[n].is_sooner)
+        reason = "in no group that gains, and ONNX Runtime computes it sooner";
       if (reason == NULL) reason = "in no group that computes data";
       LK_RETURN_NOT_OK(lk_ort_claims_add_left(claims, node, reason, error));
     }

@@ -12,6 +12,7 @@ typedef struct lk_ort_support {
   const char *reason;    /* why it is left; NULL: it may be claimed */
   uint64_t shape_inputs; /* bit i: shapes depend on the value of input i */
   bool works;            /* it does arithmetic on data that is worth claiming; others come along */
+  bool is_sooner;        /* ONNX Runtime computes it sooner: it does not work, but may come along */
   bool shape_only;       /* it reads the shape of its input, never an element */
   bool is_light;         /* it passes once over its data: what a border costs is not made good */
 } lk_ort_support;

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/ort/parts.h"
+#include "executor_glue/ort/sooner.h"
 #include "executor_glue/ort/trial.h"
 #include "executor_glue/passes/symbolic_shapes.h"
 
@@ -169,7 +170,8 @@ static lk_status find_support(asker *self, const lk_node *node, lk_ort_support *
   }
   out->shape_inputs = row->shape_inputs & ~absent_inputs(node);
   out->shape_only = (row->flags & LK_OP_SHAPE_ONLY) != 0;
-  out->works = does_work(self->graph, node, row, self->takes_all);
+  out->is_sooner = !self->takes_all && lk_ort_is_sooner(node, self->question.inputs);
+  out->works = !out->is_sooner && does_work(self->graph, node, row, self->takes_all);
   out->is_light = row->in_place_inputs != 0;
   return LK_OK;
 }

@@ -1,12 +1,9 @@
 /* Binds a node to the shapes that it is declared with, and lets go of the plan. */
 #include "executor_glue/ort/trial.h"
 
-#include <stdbool.h>
-
 #include "base/status.h"
 
-/* An input that is absent has no type, and no dimensions. */
-static bool is_known(const lk_tensor_desc *desc) {
+bool lk_ort_shape_is_known(const lk_tensor_desc *desc) {
   if (desc->dtype == LK_DTYPE_NONE) return true;
   if (desc->rank == LK_RANK_UNKNOWN) return false;
   for (uint32_t i = 0; i < desc->rank; i++) {
@@ -21,7 +18,7 @@ lk_status lk_ort_try_bind(const lk_api *api, lk_executor *executor, const lk_nod
   lk_op *op = NULL;
   lk_plan *plan = NULL;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
-    if (!is_known(&inputs[i].desc)) return LK_OK;
+    if (!lk_ort_shape_is_known(&inputs[i].desc)) return LK_OK;
   }
   LK_TRY(api->op_create(executor, node, &op, error));
   const lk_bind_desc shapes = {.struct_size = sizeof shapes,

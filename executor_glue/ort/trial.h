@@ -3,7 +3,12 @@
  * to take the node. */
 #pragma once
 
+#include <stdbool.h>
+
 #include <latchkey/latchkey.h>
+
+/* Rank and dimensions; an input that is absent has no type, and no dimensions. */
+bool lk_ort_shape_is_known(const lk_tensor_desc *desc);
 
 /* LK_OK: a run with inputs like these [node->n_inputs] can bind the node, or not all dimensions are
  * known, so that only a run knows. Otherwise why not; LK_OUT_OF_MEMORY is no answer. Nothing stays

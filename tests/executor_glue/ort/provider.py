@@ -16,7 +16,9 @@ NO_WORK = "in no group that computes data"
 # Why nodes that compute are left that could be claimed.
 ISLAND = "alone in a group, which would cost more than it gains"
 
-TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64}
+TYPES = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16,
+         "tensor(double)": numpy.float64, "tensor(int32)": numpy.int32,
+         "tensor(int64)": numpy.int64}
 
 
 def session_options():

@@ -1,0 +1,47 @@
+/* A table of what was measured on one thread beside ONNX Runtime 1.31's own kernels, on a processor
+ * with AVX-512: `benchmarks/run typical_operators typical_types typical_rows` measures it again. A
+ * kernel that gets faster loses its row here. */
+#include "executor_glue/ort/sooner.h"
+
+#include <string.h>
+
+#include "executor_glue/ort/trial.h"
+
+typedef bool shapes_fn(const lk_tensor *inputs);
+
+typedef struct rule {
+  const char *op_type; /* of ai.onnx */
+  uint32_t types;      /* LK_TYPE bits of input 0 */
+  shapes_fn *shapes;   /* NULL: any */
+} rule;
+
+/* Rows of up to 8 elements by one column, neither of which fills a vector. */
+static bool of_short_rows(const lk_tensor *inputs) {
+  const lk_tensor_desc *a = &inputs[0].desc, *b = &inputs[1].desc;
+  if (!lk_ort_shape_is_known(a) || !lk_ort_shape_is_known(b) || a->rank < 2 || b->rank == 0)
+    return false;
+  return a->dims[a->rank - 1] <= 8 && (b->rank == 1 || b->dims[b->rank - 1] == 1);
+}
+
+/* Images of up to 4 channels, for each of which the places of all samples are found again. */
+static bool of_few_channels(const lk_tensor *inputs) {
+  const lk_tensor_desc *images = &inputs[0].desc;
+  return images->rank == 4 && images->dims[1] >= 0 && images->dims[1] <= 4;
+}
+
+static const rule rules[] = {
+    {"Hardmax", LK_TYPE(LK_F16), NULL},
+    {"MatMul", LK_TYPE(LK_F32), of_short_rows},
+    {"RoiAlign", LK_TYPE(LK_F32), of_few_channels},
+};
+
+bool lk_ort_is_sooner(const lk_node *node, const lk_tensor *inputs) {
+  if (node->domain[0] != '\0') return false;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    const rule *of = &rules[i];
+    if (strcmp(node->op_type, of->op_type) != 0) continue;
+    if ((of->types >> inputs[0].desc.dtype & 1) == 0) continue;
+    if (of->shapes == NULL || of->shapes(inputs)) return true;
+  }
+  return false;
+}
