@@ -23,7 +23,7 @@ static bool of_short_rows(const lk_tensor *inputs) {
   return a->dims[a->rank - 1] <= 8 && (b->rank == 1 || b->dims[b->rank - 1] == 1);
 }
 
-/* Images of up to 4 channels, for each of which the places of all samples are found again. */
+/* Images of up to 4 channels: to find the places of samples takes longer than to take them. */
 static bool of_few_channels(const lk_tensor *inputs) {
   const lk_tensor_desc *images = &inputs[0].desc;
   return images->rank == 4 && images->dims[1] >= 0 && images->dims[1] <= 4;

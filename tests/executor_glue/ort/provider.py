@@ -15,6 +15,8 @@ NAME = "LatchkeyExecutionProvider"
 NO_WORK = "in no group that computes data"
 # Why nodes that compute are left that could be claimed.
 ISLAND = "alone in a group, which would cost more than it gains"
+# Why nodes are left that could be claimed, but gain nothing by themselves.
+SOONER = "in no group that gains, and ONNX Runtime computes it sooner"
 
 TYPES = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16,
          "tensor(double)": numpy.float64, "tensor(int32)": numpy.int32,
@@ -77,7 +79,7 @@ def check_claims(session, feeds=None):
     """Everything is claimed but what is in no group that computes; the statistics."""
     found = statistics(session, feeds)
     claims = found["claims"]
-    others = [left for left in claims["left"] if left["reason"] not in (NO_WORK, ISLAND)]
+    others = [left for left in claims["left"] if left["reason"] not in (NO_WORK, ISLAND, SOONER)]
     assert others == [], others
     assert claims["claimed"] > 0
     assert claims["claimed"] + sum(left["count"] for left in claims["left"]) == claims["nodes"]

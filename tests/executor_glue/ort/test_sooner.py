@@ -5,9 +5,8 @@ import re
 
 import pytest
 from onnx import TensorProto, helper
-from provider import NO_WORK, open_session, statistics
+from provider import NO_WORK, SOONER, open_session, statistics
 
-SOONER = "in no group that gains, and ONNX Runtime computes it sooner"
 SOURCE = pathlib.Path(__file__).parents[3] / "executor_glue/ort/sooner.c"
 FLOAT, FLOAT16, DOUBLE, INT32 = (
     TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32)
