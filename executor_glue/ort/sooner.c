@@ -15,24 +15,33 @@ typedef struct rule {
   shapes_fn *shapes;   /* NULL: any */
 } rule;
 
-/* Rows of up to 8 elements by one column, neither of which fills a vector. */
+/* Rows of up to 8 elements by up to 3 columns: what is added up across a vector costs most. */
 static bool of_short_rows(const lk_tensor *inputs) {
   const lk_tensor_desc *a = &inputs[0].desc, *b = &inputs[1].desc;
   if (!lk_ort_shape_is_known(a) || !lk_ort_shape_is_known(b) || a->rank < 2 || b->rank == 0)
     return false;
-  return a->dims[a->rank - 1] <= 8 && (b->rank == 1 || b->dims[b->rank - 1] == 1);
+  return a->dims[a->rank - 1] <= 8 && (b->rank == 1 || b->dims[b->rank - 1] <= 3);
 }
 
-/* Images of up to 4 channels: to find the places of samples takes longer than to take them. */
-static bool of_few_channels(const lk_tensor *inputs) {
-  const lk_tensor_desc *images = &inputs[0].desc;
-  return images->rank == 4 && images->dims[1] >= 0 && images->dims[1] <= 4;
+static bool has_channels_up_to(const lk_tensor_desc *images, int64_t most) {
+  return images->rank == 4 && images->dims[1] >= 0 && images->dims[1] <= most;
+}
+
+/* To find the places of samples takes longer than to take them. */
+static bool of_4_channels(const lk_tensor *inputs) {
+  return has_channels_up_to(&inputs[0].desc, 4);
+}
+
+/* Too few products for what is written. Weights have the output's channels in dimension 1. */
+static bool of_8_channels_to_2(const lk_tensor *inputs) {
+  return has_channels_up_to(&inputs[0].desc, 8) && has_channels_up_to(&inputs[1].desc, 2);
 }
 
 static const rule rules[] = {
+    {"ConvTranspose", LK_TYPE(LK_F32), of_8_channels_to_2},
     {"Hardmax", LK_TYPE(LK_F16), NULL},
-    {"MatMul", LK_TYPE(LK_F32), of_short_rows},
-    {"RoiAlign", LK_TYPE(LK_F32), of_few_channels},
+    {"MatMul", LK_TYPE(LK_F32) | LK_TYPE(LK_F64), of_short_rows},
+    {"RoiAlign", LK_TYPE(LK_F32), of_4_channels},
 };
 
 bool lk_ort_is_sooner(const lk_node *node, const lk_tensor *inputs) {

@@ -13,14 +13,17 @@ FLOAT, FLOAT16, DOUBLE, INT32 = (
 
 # Operator, type, shapes of its inputs, and whether the provider leaves it to ONNX Runtime.
 NODES = [
+    ("ConvTranspose", FLOAT, [(1, 8, 9, 9), (8, 2, 2, 2)], True),
+    ("ConvTranspose", FLOAT, [(1, 8, 9, 9), (8, 3, 2, 2)], False),
+    ("ConvTranspose", FLOAT, [(1, 9, 9, 9), (9, 2, 2, 2)], False),
     ("Hardmax", FLOAT16, [(500, 4)], True),
     ("Hardmax", FLOAT, [(500, 4)], False),
     ("MatMul", FLOAT, [(500, 8), (8, 1)], True),
     ("MatMul", FLOAT, [(500, 8), (8,)], True),
     ("MatMul", FLOAT, [("rows", 8), (8, 1)], False),  # it may be one row
     ("MatMul", FLOAT, [(500, 9), (9, 1)], False),
-    ("MatMul", FLOAT, [(500, 8), (8, 2)], False),
-    ("MatMul", DOUBLE, [(500, 8), (8, 1)], False),
+    ("MatMul", FLOAT, [(500, 8), (8, 4)], False),
+    ("MatMul", DOUBLE, [(500, 8), (8, 3)], True),
     ("MatMul", FLOAT, [(9, 500, 8), (9, 8, 1)], True),
     ("RoiAlign", FLOAT, [(1, 4, 9, 9), (2, 4), (2,)], True),
     ("RoiAlign", FLOAT, [(1, 5, 9, 9), (2, 4), (2,)], False),
