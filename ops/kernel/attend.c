@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/team/team.h"
+#include "base/team/look.h"
+#include "ops/kernel/dots.h"
 #include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
@@ -144,6 +145,12 @@ static void begin_row(const task *self, int64_t head, float *largest, float *sum
 
 #define LARGE_SCORE 0x1p20F /* floats are an eighth apart here */
 
+static void multiply_row(const lk_attend *self, float *y, float factor) {
+  for (int64_t i = 0; i < self->v_size && !(i > 0 && lk_team_is_stopped()); i += LK_LOOK_BYTES) {
+    self->loops->attend.multiply(y + i, lk_min(self->v_size - i, LK_LOOK_BYTES), factor);
+  }
+}
+
 /* Scores of the keys up to `end` become powers of e; what Y has is corrected, where it has any. */
 static void do_scores(const task *self, int64_t head, int64_t query, int64_t end, float *scores,
                       float *largest, float *sum, float *y) {
@@ -183,7 +190,7 @@ static void do_scores(const task *self, int64_t head, int64_t query, int64_t end
   const float powers = loops->powers(own, n, is_plain ? of->scale : 1, shift);
   const float correction = before == -INFINITY || before == shift ? 1 : expf(before - shift);
   *sum = *sum * correction + powers;
-  if (correction != 1 && y != NULL) loops->multiply(y, of->v_size, correction);
+  if (correction != 1 && y != NULL) multiply_row(of, y, correction);
 }
 
 /* All keys with the weight 0, which makes NaN of what is not finite in V. */
@@ -203,11 +210,24 @@ static void end_row(const task *self, float sum, float *y) {
   } else if (sum == 0) {
     for (int64_t i = 0; i < of->v_size; i++) y[i] = of->needs_score ? NAN : 0;
   } else {
-    of->loops->attend.multiply(y, of->v_size, 1 / sum);
+    multiply_row(of, y, 1 / sum);
   }
 }
 
 /* ---- few rows of all heads of a group ---- */
+
+/* Adds the block's rows of V, some columns of them after the others. */
+static void weigh(const task *self, int64_t rows, float *const *y) {
+  const lk_attend *of = self->self;
+  const float *v = self->v + self->key * of->v.row;
+  const int64_t keys = self->key_end - self->key;
+  for (int64_t i = 0; i < of->v_size && !(i > 0 && lk_team_is_stopped()); i += LK_LOOK_EACH) {
+    float *to[FEW_ROWS];
+    for (int64_t r = 0; r < rows; r++) to[r] = y[r] + i;
+    of->loops->attend.weigh(self->scores, of->score_row, rows, v + i, of->v.row, keys,
+                            lk_min(of->v_size - i, LK_LOOK_EACH), to);
+  }
+}
 
 static void do_few(task *self) {
   const lk_attend *of = self->self;
@@ -228,14 +248,13 @@ static void do_few(task *self) {
        self->key = self->key_end) {
     self->key_end = lk_min(self->key + of->key_block, end);
     const int64_t keys = self->key_end - self->key;
-    loops->dots(q, rows, self->k + self->key * of->k.row, of->k.row, keys, of->size, self->scores,
-                of->score_row);
+    lk_dots_run(loops, q, rows, self->k + self->key * of->k.row, of->k.row, keys, of->size,
+                self->scores, of->score_row);
     for (int64_t r = 0; r < rows; r++) {
       do_scores(self, head_of(self, r / queries), r % queries, self->key_end,
                 self->scores + r * of->score_row, &self->largest[r], &self->sums[r], y[r]);
     }
-    loops->weigh(self->scores, of->score_row, rows, self->v + self->key * of->v.row, of->v.row,
-                 keys, of->v_size, y);
+    weigh(self, rows, y);
   }
   for (int64_t r = 0; r < rows; r++) end_row(self, self->sums[r], y[r]);
 }
@@ -255,7 +274,7 @@ typedef struct product_call {
   bool adds;
 } product_call;
 
-static void run_product(const product_call *self) {
+static void run_part(const product_call *self) {
   const lk_product *product = self->product;
   const int64_t lanes = product->micro->lanes;
   lk_product_tiles tiles;
@@ -270,6 +289,7 @@ static void run_product(const product_call *self) {
                         .c_step = self->c_row,
                         .low = -INFINITY,
                         .high = INFINITY};
+  int64_t done = 0;
   for (int64_t row = 0; row < self->rows; row += tiles.rows * tiles.tiles) {
     lk_product_split(product, self->rows - row, &tiles);
     lk_product_set_rows(self->a + row * self->a_row, self->a_row, tiles.rows, tap.a);
@@ -279,11 +299,28 @@ static void run_product(const product_call *self) {
     for (int64_t n = 0; n < self->columns; n += product->panel, tap.b += self->b_panel) {
       const int64_t columns = lk_min(product->panel, self->columns - n);
       const int64_t vectors = lk_div_up(columns, lanes);
+      if (lk_look_more(&done, tiles.rows * tiles.tiles * self->k, LK_LOOK_EACH)) return;
       call.c = self->c + row * self->c_row + n;
       call.init = self->adds ? call.c : zeros;
       call.tail = columns - (vectors - 1) * lanes;
       product->micro->run[vectors][tiles.rows](&call);
     }
+  }
+}
+
+/* The same of any `k`, a part after the other. */
+static void run_product(const product_call *self) {
+  product_call part = *self;
+  if (self->k <= LK_LOOK_EACH) {
+    run_part(self);
+    return;
+  }
+  for (int64_t k = 0; k < self->k && !lk_team_is_stopped(); k += part.k) {
+    part.k = lk_min(self->k - k, LK_LOOK_EACH);
+    part.a = self->a + k;
+    part.b = self->b + k * self->b_step;
+    part.adds = self->adds || k > 0;
+    run_part(&part);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/team/look.h"
 #include "ops/kernel/conv.h"
 #include "ops/kernel/conv_phases.h"
 #include "ops/kernel/conv_rows.h"
@@ -98,6 +99,7 @@ static void move_tap(const lk_conv_transposed *self, const lk_product *product, 
   const int64_t all = lk_conv_positions(shape) * self->fold,
                 channels = shape->out_channels / self->fold;
   for (int64_t i = 0; i < shape->in_channels * product->panel; i++) {
+    if (lk_look_after(i, LK_LOOK_EACH)) return;
     const int64_t n = number * product->panel + i % product->panel;
     float *at = plain + (i / product->panel * channels + n % channels) * all + n / channels;
     if (packs) {
@@ -116,7 +118,8 @@ static void move_panel(const lk_conv_transposed *self, const lk_conv_phase *phas
   const int64_t taps = lk_conv_positions(&phase->shape);
   const int64_t tap = self->shape.in_channels * product->panel;
   float *to = packed + (phase->taps_before * product->panels + number * taps) * tap;
-  for (int64_t t = 0; t < taps; t++, to += tap) {
+  for (int64_t t = 0, done = 0; t < taps; t++, to += tap) {
+    if (lk_look_more(&done, tap, LK_LOOK_EACH)) return;
     const int64_t position = lk_conv_phase_position(&self->shape, phase, t) * self->fold;
     move_tap(self, product, number, plain + position, to, packs);
   }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/team/look.h"
 #include "base/tensor.h"
 #include "ops/kernel/sizes.h"
 
@@ -159,10 +160,14 @@ static void run_line(const lk_depthwise_integer *self, const lk_integer_window *
   const uint8_t *taps[LK_DEPTHWISE_INTEGER_TAPS + 1] = {NULL};
   const inside all = find_inside(&self->conv);
   const int64_t size = line->channels * (int64_t)lk_dtype_size(line->c_dtype);
+  const int64_t of_window = lk_max(1, line->taps * line->channels);
+  const int64_t most = lk_max(1, LK_LOOK_BYTES / of_window); /* windows between two looks */
   lk_integer_window call = *line;
+  int64_t done = 0;
   call.from = taps;
   for (int64_t i = 0; i < self->conv.out[2]; i += call.count) {
-    call.count = i == all.first && all.end > i ? all.end - i : 1;
+    call.count = i >= all.first && all.end > i ? lk_min(all.end - i, most) : 1;
+    if (lk_look_more(&done, call.count * of_window, LK_LOOK_BYTES)) return;
     call.c = (char *)line->c + i * size;
     find_taps(&self->conv, lines, i, outside, taps);
     self->loops->depthwise(&call);

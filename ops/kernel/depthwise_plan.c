@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/team/look.h"
 #include "ops/kernel/depthwise_sizes.h"
 
 /* What a turn reads for a line of the output is read again for the next one: at most so much of the
@@ -67,6 +68,7 @@ bool lk_depthwise_takes(const lk_conv_shape *shape, lk_isa isa) {
   const int64_t lanes = lk_depthwise_tiles_get(isa)->lanes;
   const int64_t most = lk_max(shape->in_channels, shape->out_channels);
   if (shape->groups == 1 || shape->out_channels == 0) return false;
+  if (lk_conv_positions(shape) > LK_LOOK_EACH) return false; /* tiles do not look within */
   if (shape->in_channels == 1) return true;
   return (lk_conv_positions(shape) == 1 ? 2 * most : most) <= lanes;
 }
@@ -75,13 +77,13 @@ static int64_t step_of(const lk_depthwise *self) {
   return self->is_transposed ? 1 : self->shape.stride[2];
 }
 
-/* Whether a turn has all channels. */
+/* Whether a turn has all channels. Not of large windows, of which a tile would take long. */
 static bool is_stream(const lk_depthwise *self) {
   const lk_conv_shape *shape = &self->shape;
   const int64_t in =
       shape->in[0] * shape->in[1] * shape->in[2] * shape->groups * shape->in_channels;
   const int64_t out = shape->out[0] * shape->out[1] * shape->out[2] * lk_depthwise_channels(self);
-  return (in + out) * ELEMENT > STREAM_BYTES;
+  return (in + out) * ELEMENT > STREAM_BYTES && lk_conv_positions(shape) <= LK_LOOK_FEW;
 }
 
 static int64_t most_channels(const lk_depthwise *self) {

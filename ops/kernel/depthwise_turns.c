@@ -1,6 +1,7 @@
 /* Convolutions with few channels in each group: their turns. */
 #include <math.h>
 
+#include "base/team/look.h"
 #include "ops/kernel/conv_phases.h"
 #include "ops/kernel/depthwise_sizes.h"
 #include "ops/kernel/product.h"
@@ -106,13 +107,16 @@ static void run_tiles(const phase_loop *self, lk_depthwise_call *call, int64_t c
   const lk_conv_shape *shape = &self->phase.shape;
   const int64_t image = shape->in[2], step = width * shape->stride[2];
   const int64_t span = lk_conv_span(shape, 2, width);
-  int64_t at = column * shape->stride[2] - shape->pad[2];
+  const int64_t of_tile = lk_max(1, lk_conv_positions(shape) * shape->in_channels * call->channels);
+  const int64_t most = lk_max(1, LK_LOOK_BYTES / of_tile); /* tiles between two looks */
+  int64_t at = column * shape->stride[2] - shape->pad[2], done = 0;
   call->in_tile = step * call->in_column;
   call->out_tile = width * call->out_column;
   call->width = width;
   while (count > 0) {
     const bool are_inside = at >= 0 && at + span <= image;
-    call->tiles = are_inside ? lk_min(count, (image - span - at) / step + 1) : 1;
+    call->tiles = are_inside ? lk_min(lk_min(count, most), (image - span - at) / step + 1) : 1;
+    if (lk_look_more(&done, call->tiles * of_tile, LK_LOOK_BYTES)) return;
     call->first = at;
     if (span > 0 && span <= 32) call->columns = columns_inside(at, span, image);
     if (are_inside && width == LK_DEPTHWISE_COLUMNS) {

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/team/look.h"
 #include "ops/kernel/conv_phases.h"
 #include "ops/kernel/depthwise_sizes.h"
 
@@ -42,6 +43,7 @@ static void move_lanes(const lk_depthwise *self, int64_t position, int64_t j, in
   const int64_t lanes = lk_depthwise_lanes_in(self), vectors = lk_depthwise_vectors(self);
   const int64_t of_output = self->is_transposed ? 1 : in, of_input = self->is_transposed ? out : 1;
   for (int64_t v = 0; v < vectors; v++, packed += step) {
+    if (lk_look_after(v, LK_LOOK_FEW)) return;
     const lk_depthwise_lanes of = lk_depthwise_lanes_of(self, v);
     for (int64_t i = 0; i < lanes; i++) {
       const int64_t group = (of.first + i) / out, n = (of.first + i) % out;
@@ -61,10 +63,13 @@ static void move_positions(const lk_depthwise *self, float *plain, float *packed
   const int64_t channels = shape->in_channels, step = channels * lk_depthwise_lanes_in(self);
   const int64_t of_vector = lk_conv_positions(shape) * step;
   const int64_t phases = self->is_transposed ? lk_conv_phases(shape) : 1;
+  const int64_t of_position = lk_depthwise_vectors(self) * step;
+  int64_t done = 0;
   for (int64_t p = 0; p < phases; p++) {
     const lk_conv_phase phase =
         self->is_transposed ? lk_conv_phase_find(shape, p) : (lk_conv_phase){.shape = *shape};
     for (int64_t t = 0; t < lk_conv_positions(&phase.shape); t++) {
+      if (lk_look_more(&done, of_position, LK_LOOK_EACH)) return;
       const int64_t position = self->is_transposed ? lk_conv_phase_position(shape, &phase, t) : t;
       float *to = packed + (phase.taps_before + t) * step;
       for (int64_t j = 0; j < channels; j++, to += lk_depthwise_lanes_in(self)) {

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team/look.h"
 #include "ops/kernel/sizes.h"
 
 enum { AXIS_TAPS = 4, TAPS = 64, CHUNK = 16, SHARED_TAPS = 16 * 1024 };
@@ -221,7 +222,8 @@ static void sample_chunk(const lk_grid_sample *self, void *const *pointers, int6
   int64_t image = 1;
   for (uint32_t d = 0; d < self->rank; d++) image *= self->dims[d];
   find_places(self, pointers[1], batch * self->places + first, count, &four, &rest);
-  for (int64_t c = batch * self->channels; c < (batch + 1) * self->channels; c++) {
+  for (int64_t c = batch * self->channels, done = 0; c < (batch + 1) * self->channels; c++) {
+    if (lk_look_more(&done, count, LK_LOOK_FEW)) return;
     const int64_t from = c * image, to = c * self->places + first;
     if (self->is_wide) {
       sum_f64(&rest, (const double *)pointers[0] + from, (double *)pointers[2] + to);

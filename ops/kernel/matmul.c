@@ -10,6 +10,7 @@
 #include "base/team/look.h"
 #include "base/team/team.h"
 #include "ops/kernel/bits_panels.h"
+#include "ops/kernel/dots.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/row_loops.h"
 #include "ops/kernel/sharing.h"
@@ -245,8 +246,8 @@ static void do_dots(const void *arg, int64_t begin, int64_t end) {
     const float *rows[FEW_DOTS] = {NULL};
     float sums[FEW_DOTS * LK_MICRO_COLUMNS];
     for (int64_t r = 0; r < self->rows; r++) rows[r] = read.a + at.a + r * self->a_row;
-    loops->dots(rows, self->rows, read.b + at.b + first * self->b_column, self->b_column, columns,
-                self->k, sums, width);
+    lk_dots_run(loops, rows, self->rows, read.b + at.b + first * self->b_column, self->b_column,
+                columns, self->k, sums, width);
     put_sums(self, &read, at.c + first, self->rows, columns, sums, width);
     end_sums(self, &read, i / panels, i % panels, self->rows);
   }

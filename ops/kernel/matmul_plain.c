@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/team/look.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/sizes.h"
 
@@ -73,7 +74,7 @@ static void copy_panel(const lk_matmul_plain *self, const char *from, int64_t k,
   }
 }
 
-/* A block of rows and panels. */
+/* A block of rows and panels, which looks as if a column were copied in the time of 8 products. */
 typedef struct block {
   const char *a, *b;
   char *c;
@@ -84,7 +85,9 @@ static void do_block(const lk_matmul_plain *self, const block *at) {
   const lk_matmul *of = &self->of;
   _Alignas(64) char copy[BLOCK_K * LK_PLAIN_PANEL];
   lk_plain_tile tile = {.a_row = of->a_row, .a_k = of->a_k, .c_row = of->c_row, .rows = at->rows};
-  for (int64_t k = 0; k < of->k; k += BLOCK_K) {
+  const int64_t columns = at->end_column - at->begin_column;
+  for (int64_t k = 0, done = 0; k < of->k; k += BLOCK_K) {
+    if (lk_look_more(&done, (at->rows + 8) * columns * BLOCK_K, 4 * LK_LOOK_EACH)) return;
     tile.k = lk_min(of->k - k, BLOCK_K);
     tile.a = at->a + k * of->a_k * self->size;
     tile.adds = k > 0;
@@ -117,7 +120,8 @@ static void do_columns(const lk_matmul_plain *self, const block *at) {
                         .a_row = of->a_row,
                         .b_k = MOST_K,
                         .c_row = of->c_row};
-  for (int64_t k = 0; k < of->k; k += tile.k) {
+  for (int64_t k = 0, done = 0; k < of->k; k += tile.k) {
+    if (lk_look_more(&done, (at->rows + 8) * of->columns * MOST_K, 4 * LK_LOOK_EACH)) return;
     tile.k = of->k - k < MOST_K ? of->k - k : COLUMNS_K;
     tile.a = at->a + k * self->size;
     tile.adds = k > 0;

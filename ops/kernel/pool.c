@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/team/look.h"
+#include "ops/kernel/pool_parts.h"
 #include "ops/kernel/pool_rolling.h"
 #include "ops/kernel/pool_staged.h"
 #include "ops/kernel/sizes.h"
@@ -65,14 +66,15 @@ typedef struct line {
 /* Windows that are too large for the first-level cache, some channels after the other: neighbours
  * overlap. */
 static void run_by_channels(const lk_pool *pool, const lk_pool_call *all) {
-  const int64_t block = CHANNELS;
+  const int64_t block = CHANNELS, taps = lk_pool_taps(all);
   lk_pool_call call = *all;
-  for (int64_t i = 0; i < all->length; i += block) {
+  for (int64_t i = 0, done = 0; i < all->length; i += block) {
+    if (lk_look_more(&done, taps * block, AT_ONCE)) return;
     call.from = (const char *)all->from + i * pool->size;
     call.to = (char *)all->to + i * pool->size;
     if (all->positions != NULL) call.positions = all->positions + i;
     call.length = all->length - i < block ? all->length - i : block;
-    pool->run(&call);
+    lk_pool_run(pool, &call);
   }
 }
 
@@ -103,9 +105,8 @@ static void pool_windows(line *self, int64_t first, int64_t end, int64_t tap, in
     call->length = call->to_next = g->inner;
     call->from_next = g->strides[2] * g->inner;
   }
-  const int64_t taps = call->taps[0] * call->taps[1] * call->taps[2];
-  if (call->runs == 1 || taps * call->length <= WINDOW) {
-    pool->run(call);
+  if (call->runs == 1 || lk_pool_taps(call) * call->length <= WINDOW) {
+    lk_pool_run(pool, call);
   } else {
     run_by_channels(pool, call);
   }

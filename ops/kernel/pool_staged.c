@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "base/team/look.h"
+#include "ops/kernel/pool_parts.h"
 #include "ops/kernel/sizes.h"
 
 /* Floats of the buffer, and behind it what a vector of every second one may read too much. */
@@ -120,7 +120,7 @@ static void run_lines(const block *self, lk_pool_call *call, int64_t lines, cons
   for (int64_t i = 0; i < (is_one || by_image ? 1 : self->images); i++) {
     call->from = from + i * by->from_image;
     call->to = to + i * by->to_image;
-    self->pool->run(call);
+    lk_pool_run(self->pool, call);
   }
 }
 
@@ -131,7 +131,7 @@ static void run_each_line(const block *self, lk_pool_call *call, int64_t lines, 
   for (int64_t i = 0; i < lines; i++) {
     call->from = from + i * by->from_line;
     call->to = to + i * by->to_line;
-    self->pool->run(call);
+    lk_pool_run(self->pool, call);
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/team/team.h"
+#include "base/team/look.h"
 #include "base/tensor.h"
 #include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
@@ -120,9 +120,19 @@ static int64_t element_bytes(const lk_product_integer *self) {
 static void take_strided(const lk_product_integer *self, const uint8_t *from, uint8_t *to) {
   uint8_t side_by_side[256];
   for (int64_t k = 0; k < self->k; k += (int64_t)sizeof side_by_side) {
+    if (lk_look_after(k, LK_LOOK_EACH)) return;
     const int64_t count = lk_min(self->k - k, (int64_t)sizeof side_by_side);
     for (int64_t i = 0; i < count; i++) side_by_side[i] = from[(k + i) * self->a_k];
     self->loops->widen(to + k * element_bytes(self), side_by_side, count, self->a_is_signed);
+  }
+}
+
+/* Elements side by side, of which there may be any number. */
+static void take_line_of(const lk_product_integer *self, const uint8_t *from, int64_t count,
+                         uint8_t *to) {
+  for (int64_t i = 0; i < count && !(i > 0 && lk_team_is_stopped()); i += LK_LOOK_BYTES) {
+    self->loops->widen(to + i * element_bytes(self), from + i, lk_min(count - i, LK_LOOK_BYTES),
+                       self->a_is_signed);
   }
 }
 
@@ -170,7 +180,7 @@ static void take_line(const lk_product_integer *self, const uint8_t *line, int64
   const uint8_t *from = line + inside.at * pixel;
   to += inside.first * channels * element_bytes(self);
   if (has_runs(conv)) {
-    loops->widen(to, from, count * channels, self->a_is_signed);
+    take_line_of(self, from, count * channels, to);
   } else {
     loops->widen_runs(to, channels, from, channels, count, conv->dilation[2] * pixel,
                       self->a_is_signed);
@@ -213,16 +223,20 @@ static void take_window(const lk_product_integer *self, const uint8_t *a, const 
   int64_t at[LK_CONV_DIMS];
   for (int d = 0; d < LK_CONV_DIMS; d++) at[d] = of->out[d] * conv->stride[d] - conv->pad[d];
   const uint8_t *image = a + of->image * conv->in[0] * conv->in[1] * conv->in[2] * pixel;
-  const bool is_whole = has_runs(conv) && at[2] >= 0 && at[2] + conv->kernel[2] <= conv->in[2];
-  for (int64_t i = 0; i < conv->kernel[0]; i++) {
+  const int64_t plane_bytes = conv->kernel[1] * conv->kernel[2] * conv->in_channels;
+  const bool is_whole = has_runs(conv) && plane_bytes <= LK_LOOK_BYTES && at[2] >= 0 &&
+                        at[2] + conv->kernel[2] <= conv->in[2];
+  for (int64_t i = 0, done = 0; i < conv->kernel[0]; i++) {
+    if (lk_look_more(&done, plane_bytes, LK_LOOK_BYTES)) return;
     const int64_t depth = at[0] + i * conv->dilation[0];
     if (is_whole && depth >= 0 && depth < conv->in[0]) {
       const uint8_t *plane = image + (depth * conv->in[1] * conv->in[2] + at[2]) * pixel;
       take_runs(self, plane, at[1], zero, to);
-      to += conv->kernel[1] * conv->kernel[2] * conv->in_channels * element_bytes(self);
+      to += plane_bytes * element_bytes(self);
       continue;
     }
     for (int64_t j = 0; j < conv->kernel[1]; j++) {
+      if (lk_look_more(&done, conv->kernel[2] * conv->in_channels, LK_LOOK_BYTES)) return;
       const uint8_t *line = line_of(conv, image, depth, at[1] + j * conv->dilation[1]);
       take_line(self, line, at[2], zero, to);
       to += conv->kernel[2] * conv->in_channels * element_bytes(self);
@@ -242,14 +256,22 @@ static bool is_pointwise(const lk_conv_shape *conv) {
 /* `a` is the first row. Behind each there are zeros, up to whole vectors. */
 static void take_rows(const lk_product_integer *self, const uint8_t *a, int64_t row_step,
                       int64_t count, int32_t *to) {
-  const int64_t step = self->a_step * self->loops->group;
-  if (self->k < step) memset(to, 0, (size_t)(count * self->a_step) * sizeof *to);
-  if (self->a_k == 1 || self->is_conv) {
+  const int64_t step = self->a_step * self->loops->group, whole = self->k / self->loops->group;
+  const bool has_zeros = self->k < step, is_line = self->a_k == 1 || self->is_conv;
+  for (int64_t i = 0; i < count && has_zeros; i++) {
+    memset(to + i * self->a_step + whole, 0, (size_t)(self->a_step - whole) * sizeof *to);
+  }
+  if (is_line && count * self->k <= LK_LOOK_BYTES) {
     self->loops->widen_runs(to, step, a, self->k, count, row_step, self->a_is_signed);
     return;
   }
-  for (int64_t i = 0; i < count; i++) {
-    take_strided(self, a + i * row_step, (uint8_t *)(to + i * self->a_step));
+  for (int64_t i = 0; i < count && !(i > 0 && lk_team_is_stopped()); i++) {
+    uint8_t *row = (uint8_t *)(to + i * self->a_step);
+    if (is_line) {
+      take_line_of(self, a + i * row_step, self->k, row);
+    } else {
+      take_strided(self, a + i * row_step, row);
+    }
   }
 }
 
@@ -257,7 +279,8 @@ static void take_windows(const lk_product_integer *self, const uint8_t *a, int64
                          int64_t count, const uint8_t *zero, int32_t *to) {
   const int64_t zeros = lk_max(0, self->groups - 1); /* the last group may not be whole */
   window at = find_window(&self->conv, first);
-  for (int64_t i = 0; i < count; i++, to += self->a_step) {
+  for (int64_t i = 0, done = 0; i < count; i++, to += self->a_step) {
+    if (lk_look_more(&done, self->k, LK_LOOK_BYTES)) return;
     memset(to + zeros, 0, (size_t)(self->a_step - zeros) * sizeof *to);
     take_window(self, a, &at, zero, (uint8_t *)to);
     next_window(&self->conv, &at);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/team/look.h"
 #include "base/tensor.h"
 #include "ops/kernel/sizes.h"
 
@@ -164,7 +165,8 @@ static span span_of(const lk_resize *self, const char *table, int64_t first, int
   const int64_t begin = first / self->inner, end = (first + count - 1) / self->inner + 1;
   const int32_t *indices = indices_of(table, x);
   int32_t low = INT32_MAX, high = 0;
-  for (int64_t t = 0; t < x->taps; t++) {
+  for (int64_t t = 0, done = 0; t < x->taps; t++) {
+    if (lk_look_more(&done, end - begin, LK_LOOK_EACH)) break;
     for (int64_t i = t * x->out + begin; i < t * x->out + end; i++) {
       low = indices[i] < low ? indices[i] : low;
       high = indices[i] > high ? indices[i] : high;
@@ -187,11 +189,12 @@ static void sum_pixels(const lines *all, const float *from, int64_t first, int64
   const float *weights = weights_of(all->table, x);
   const float *of[AT_ONCE];
   float each[AT_ONCE];
-  int64_t at = first / self->inner, c = first % self->inner;
+  int64_t at = first / self->inner, c = first % self->inner, done = 0;
   for (int64_t n; count > 0; count -= n, to += n, c = 0, at++) {
     int64_t taps = 0;
     n = lk_min(self->inner - c, count);
     for (int64_t t = 0; t < x->taps; t++) {
+      if (lk_look_more(&done, n, LK_LOOK_EACH)) return;
       if (taps == AT_ONCE) { /* what is summed already counts as one */
         self->loops->blend(of, each, taps, n, to);
         of[0] = to;
@@ -298,8 +301,9 @@ static void blend_f32(lines *all, int64_t y, float *to) {
   const float *weights = weights_of(all->table, side) + y;
   const float *of[LINES];
   float each[LINES];
-  int64_t taps = 0, first = 0;
+  int64_t taps = 0, first = 0, done = 0;
   for (int64_t t = 0; t < side->taps; t++) {
+    if (lk_look_more(&done, all->count, LK_LOOK_EACH)) return;
     const int64_t row = indices[t * side->out]; /* they ascend */
     if (taps == LINES || (taps > 0 && row >= first + LINES)) {
       /* what is summed already counts as one */
@@ -320,7 +324,8 @@ static void blend_f64(lines *all, int64_t y, double *to) {
   const lk_resize_side *side = &all->self->y;
   const int32_t *indices = indices_of(all->table, side) + y;
   const double *weights = (const double *)(const void *)(all->table + side->weights) + y;
-  for (int64_t t = 0; t < side->taps; t++) {
+  for (int64_t t = 0, done = 0; t < side->taps; t++) {
+    if (lk_look_more(&done, all->count, LK_LOOK_EACH)) return;
     const double *from = line_of(all, indices[t * side->out]);
     const double weight = weights[t * side->out];
     for (int64_t i = 0; i < all->count; i++) to[i] = (t > 0 ? to[i] : 0) + weight * from[i];

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/status.h"
+#include "base/team/look.h"
 
 enum { ALIGNMENT = 64, TURN = 256 /* positions */, SHARED = 4096 };
 
@@ -46,7 +47,8 @@ static void fill(const lk_resize_table *self, const lk_resize_axis *axis, char *
   int32_t *indices = (int32_t *)(void *)(table + axis->indices);
   char *weights = table + axis->weights;
   const int64_t size = self->wide ? 8 : 4;
-  for (int64_t x = begin; x < end; x++) {
+  for (int64_t x = begin, done = 0; x < end; x++) {
+    if (lk_look_more(&done, axis->taps, LK_LOOK_FEW)) return;
     const lk_resize_taps taps = {indices + x, weights + x * size, s->out, self->wide};
     if (rule->mode == LK_RESIZE_NEAREST) {
       indices[x] = (int32_t)lk_resize_nearest(rule, s, x);

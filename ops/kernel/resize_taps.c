@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "base/team/look.h"
+
 /* Where output position `x` lies in the input. */
 static double original(const lk_resize_rule *rule, const lk_stretch *s, int64_t x) {
   double in = (double)s->in, out = (double)s->out, at = (double)x;
@@ -109,7 +111,7 @@ static void put(const lk_resize_taps *to, int64_t tap, int64_t index, double wei
  * would make an infinite neighbour NaN. */
 static void put_rest(const lk_resize_taps *to, int64_t tap, int64_t capacity, int64_t index,
                      double weight) {
-  for (; tap + 1 < capacity; tap++) {
+  for (; tap + 1 < capacity && !lk_look_after(tap, LK_LOOK_EACH); tap++) {
     weight /= 2;
     put(to, tap, index, weight);
   }
@@ -143,7 +145,9 @@ static double weight_of(const window *w, int64_t position) {
 
 static double sum_of(const window *w) {
   double sum = 0;
-  for (int64_t i = w->low; i <= w->high; i++) sum += counts(w, i) ? weight_of(w, i) : 0;
+  for (int64_t i = w->low; i <= w->high && !lk_look_after(i - w->low, LK_LOOK_FEW); i++) {
+    sum += counts(w, i) ? weight_of(w, i) : 0;
+  }
   return sum != 0 ? sum : 1;
 }
 
@@ -167,6 +171,7 @@ void lk_resize_weigh(const lk_resize_rule *rule, const lk_stretch *s, int64_t ca
   int64_t taps = 0, index = hold((double)w.low, s->in);
   double weight = 0;
   for (int64_t position = w.low; position <= w.high; position++) {
+    if (lk_look_after(position - w.low, LK_LOOK_FEW)) return;
     const double more = counts(&w, position) ? weight_of(&w, position) : 0;
     const int64_t next = hold((double)position, s->in);
     if (more == 0) continue;

@@ -4,6 +4,7 @@
 #include <emmintrin.h>
 #include <stdbool.h>
 
+#include "base/team/look.h"
 #include "base/tensor.h"
 #include "ops/kernel/element_program.h"
 #include "ops/kernel/number.h"
@@ -71,6 +72,7 @@ uint32_t lk_resize_wide(uint32_t dtype) {
       for (int64_t t = 0; t < line->taps; t++) {                                                   \
         const int64_t tap = t * line->step + at;                                                   \
         sum += weights[tap] * number_##dtype(from, line->indices[tap] * line->inner + c);          \
+        if (lk_look_after(t + 1, LK_LOOK_FEW)) return;                                             \
       }                                                                                            \
       to[i] = sum;                                                                                 \
       if (++c < line->inner) continue;                                                             \

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/status.h"
+#include "base/team/look.h"
 #include "ops/kernel/sizes.h"
 
 enum { COLUMNS = 5, SHARED_BINS = 2048 };
@@ -40,8 +41,9 @@ static double largest(const lk_roi_pool *self, const void *images, int64_t from,
                       const int64_t rows[2], const int64_t columns[2]) {
   if (rows[0] >= rows[1] || columns[0] >= columns[1]) return 0;
   double value = -INFINITY;
-  for (int64_t i = rows[0]; i < rows[1]; i++) {
-    for (int64_t j = columns[0]; j < columns[1]; j++) {
+  for (int64_t i = rows[0], done = 0; i < rows[1]; i++) {
+    if (lk_look_more(&done, columns[1] - columns[0], LK_LOOK_EACH)) break;
+    for (int64_t j = columns[0]; j < columns[1] && !lk_look_after(j + 1, LK_LOOK_EACH); j++) {
       const double more = number(self, images, from + i * self->image[1] + j);
       if (more > value) value = more;
     }
@@ -57,7 +59,8 @@ static void pool_regions(const void *arg, int64_t begin, int64_t end) {
   for (int64_t turn = begin; turn < end; turn++) {
     const int64_t region = turn / self->channels, channel = turn % self->channels;
     const int64_t batch = (int64_t)number(self, regions, region * COLUMNS);
-    for (int64_t bin = 0; bin < bins; bin++) {
+    for (int64_t bin = 0, done = 0; bin < bins; bin++) {
+      if (lk_look_more(&done, 1, LK_LOOK_FEW)) return;
       int64_t rows[2], columns[2];
       cut(self, regions, region, 0, bin / self->bins[1], rows);
       cut(self, regions, region, 1, bin % self->bins[1], columns);

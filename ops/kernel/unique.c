@@ -97,19 +97,23 @@ static bool part(const slices *all, int64_t begin, int64_t end, int64_t at) {
     if (lk_team_is_stopped()) return false;
   }
   for (int64_t i = end - 1; differ != 0 && i > begin; i--) {
+    if (lk_look_after(end - i, LK_LOOK_EACH)) return false;
     if (keys[i] != keys[i - 1]) all->order[i] = ~all->order[i];
   }
   all->order[begin] = ~all->order[begin];
   return true;
 }
 
-/* Parts all of them by one element. False: it is stopped. */
-static bool part_all(const slices *all, int64_t at, bool *out_any) {
-  int64_t done = 0;
+/* Parts all of them by one element. `done`: as of lk_look_more. False: it is stopped. */
+static bool part_all(const slices *all, int64_t at, bool *out_any, int64_t *done) {
   *out_any = false;
   for (int64_t begin = 0, end; begin < all->count; begin = end) {
-    for (end = begin + 1; end < all->count && all->order[end] >= 0;) end++;
-    if (lk_look_more(&done, end - begin, LK_LOOK_FEW)) return false;
+    end = begin + 1;
+    while (end < all->count && all->order[end] >= 0) {
+      end++;
+      if (lk_look_after(end - begin, LK_LOOK_EACH)) return false;
+    }
+    if (lk_look_more(done, end - begin, LK_LOOK_FEW)) return false;
     if (end == begin + 1) continue;
     *out_any = true;
     if (!part(all, begin, end, at)) return false;
@@ -119,11 +123,13 @@ static bool part_all(const slices *all, int64_t at, bool *out_any) {
 
 static bool sort_all(const slices *all) {
   bool is_any = true; /* slices that were equal */
-  for (int64_t i = 0; i < all->count; i++) all->order[i] = i;
+  int64_t done = 0;
+  for (int64_t i = 0; i < all->count && !lk_look_after(i, LK_LOOK_EACH); i++) all->order[i] = i;
+  if (lk_team_is_stopped()) return false; /* not all are there */
   if (all->count > 0) all->order[0] = ~all->order[0];
   for (int64_t o = 0; o < all->outer && is_any; o++) {
     for (int64_t i = 0; i < all->inner && is_any; i++) {
-      if (!part_all(all, o * all->count * all->inner + i, &is_any)) return false;
+      if (!part_all(all, o * all->count * all->inner + i, &is_any, &done)) return false;
     }
   }
   return true;
@@ -176,7 +182,7 @@ lk_status lk_unique_kernel(const void *params, void *const *pointers, lk_error *
   if (lk_team_is_stopped()) return LK_OK; /* not all have a group */
   if (!self->sorted) number_by_place(all.count, first, inverse, counts, order);
   if (lk_team_is_stopped()) return LK_OK;
-  for (int64_t g = 0; g < groups; g++) counts[g] = 0;
+  for (int64_t g = 0; g < groups && !lk_look_after(g, LK_LOOK_EACH); g++) counts[g] = 0;
   for (int64_t i = 0; i < all.count && !lk_look_after(i, LK_LOOK_EACH); i++) counts[inverse[i]]++;
   memcpy(dims, self->dims, self->rank * sizeof dims[0]);
   dims[self->axis] = groups;

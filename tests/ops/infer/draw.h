@@ -33,6 +33,8 @@ struct Node {
   std::vector<Input> inputs;
   std::map<std::string, std::vector<int64_t>> ints;
   std::map<std::string, std::string> texts;
+  std::map<std::string, std::vector<float>> floats;
+  std::vector<lk_post_op> post_ops;
 };
 
 class Draw {

@@ -58,6 +58,9 @@ struct Described {
     for (const auto &[name, text] : node.texts) {
       attrs.push_back({name.c_str(), LK_ATTR_STRING, uint32_t(text.size()), text.data()});
     }
+    for (const auto &[name, values] : node.floats) {
+      attrs.push_back({name.c_str(), LK_ATTR_FLOATS, uint32_t(values.size()), values.data()});
+    }
     desc.struct_size = sizeof desc;
     desc.op_type = node.op.c_str();
     desc.domain = node.domain.c_str();
@@ -68,6 +71,8 @@ struct Described {
     desc.n_outputs = node.n_outputs;
     desc.n_attrs = uint32_t(attrs.size());
     desc.attrs = attrs.data();
+    desc.n_post_ops = uint32_t(node.post_ops.size());
+    desc.post_ops = node.post_ops.data();
   }
   Described(const Described &) = delete;
 
