@@ -1,28 +1,11 @@
-// Whether what computes for long looks again and again whether to stop.
-//
-// The most that it computes between two looks is less than the 50 ms that are promised, and not
-// most of the whole, which larger sizes would make longer. Nor is more computed after a look that
-// says that it is not wanted. Computing is counted in time of the processor, in which other programs
-// have no part; what is seen once must be seen three times to be a fault. A test that includes this
-// is linked with --wrap=lk_team_is_stopped, and is not built for sanitizers, which make any kernel
-// slow.
+// Nodes that are run while tests count how often they look whether to stop.
 #pragma once
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <functional>
 
-#include "tests/harness/wait.h"
+#include "tests/harness/looks.h"
 #include "tests/ops/infer/huge.h"
-
-extern "C" {
-#include "base/team/team.h"
-
-bool __real_lk_team_is_stopped(void);
-bool __wrap_lk_team_is_stopped(void);
-}
 
 namespace lk::bounded {
 
@@ -34,47 +17,8 @@ using infer::Node;
 using infer::row_name;
 using infer::rules;
 
-// What a thread has computed between two looks.
-struct Looks {
-  static constexpr uint64_t ENOUGH_NS = 800000000; // more of the same is no news
-  volatile int32_t cancel = 0;
-  uint64_t begin_ns = 0, last_ns = 0, most_ns = 0, end_ns = 0, stopped_ns = 0;
-  int count = 0, last = 0; // it is cancelled at that one; 0: none
-
-  void begin() {
-    most_ns = end_ns = stopped_ns = 0;
-    cancel = count = 0;
-    begin_ns = last_ns = lk::computed_ns(pthread_self());
-  }
-  void note() {
-    const uint64_t now = lk::computed_ns(pthread_self());
-    most_ns = std::max(most_ns, now - last_ns);
-    last_ns = now;
-  }
-  void forget() { last_ns = lk::computed_ns(pthread_self()); }
-  void look() {
-    note();
-    count++;
-    if (cancel == 0 && (count == last || last_ns - begin_ns > ENOUGH_NS)) {
-      cancel = 1;
-      stopped_ns = last_ns;
-    }
-  }
-  void end() {
-    note();
-    end_ns = last_ns;
-  }
-  uint64_t all_ns() const { return end_ns - begin_ns; }
-  uint64_t after_ns() const { return cancel == 0 ? 0 : end_ns - stopped_ns; }
-};
-inline Looks looks;
-
 // ---- nodes ----
 
-// A whole that takes less says nothing.
-constexpr uint64_t LEAST_NS = 15000000;
-// What may lie between two looks: what is promised, and this part of the whole.
-constexpr double MOST_NS = 50000000, MOST_PART = 0.45;
 // What one node may need, so that a test takes neither all memory nor all day.
 constexpr uint64_t MOST_BYTES = uint64_t{200} << 20;
 constexpr double MOST_FLOPS = 3e9;
@@ -212,48 +156,11 @@ private:
   bool is_right_ = false, is_of_data_ = false;
 };
 
-class BoundedBase : public ::testing::Test {
-protected:
-  // The most between two looks, and what is computed after one of them said to stop: in parts of
-  // what is allowed, least of some runs. `run` computes, and says false where it could not. True:
-  // it did.
-  bool check(const Node &node, const std::function<bool()> &run) {
-    SCOPED_TRACE(describe(node));
-    looks.last = 0;
-    uint64_t all = 0;
-    double least = 1e9;
-    for (int i = 0; i < 3 && least > 1; i++) {
-      if (!run()) return false;
-      if (looks.all_ns() < LEAST_NS) return true;
-      all = looks.all_ns();
-      least = std::min(least, double(looks.most_ns) / allowed(all));
-    }
-    n_long++;
-    if (std::getenv("LK_TEST_BOUNDED_SHOW") != nullptr) {
-      std::printf("  %8.1f ms %8.1f ms %6d  %s\n", double(all) / 1e6, double(looks.most_ns) / 1e6,
-                  looks.count, describe(node).c_str());
-      std::fflush(stdout);
-    }
-    EXPECT_LE(least, 1) << looks.most_ns / 1000 << " us of " << all / 1000 << " us between two of "
-                        << looks.count << " looks";
-    looks.last = std::max(looks.count / 3, 1);
-    least = 1e9;
-    for (int i = 0; i < 3 && least > 1 && run(); i++) {
-      least = std::min(least, double(looks.after_ns()) / allowed(all));
-    }
-    EXPECT_LE(least, 1) << looks.after_ns() / 1000 << " us of " << all / 1000 << " us after look "
-                        << looks.last << " of " << looks.count;
-    return true;
-  }
-  static double allowed(uint64_t all_ns) { return std::min(MOST_NS, MOST_PART * double(all_ns)); }
-  int n_long = 0;
-};
-
 class BoundedRun : public BoundedBase {
 protected:
   // False: the node is refused, or it fails, for an index that is out of range, or the like.
   bool check_run(const Node &node) {
-    return check(node, [&] {
+    return check(describe(node), [&] {
       lk_error error = {};
       const lk_status status = Subject(executor, node).run(&error);
       if (status != LK_OK && status != LK_CANCELLED) last_error = error.message;
@@ -266,8 +173,3 @@ protected:
 };
 
 } // namespace lk::bounded
-
-bool __wrap_lk_team_is_stopped(void) {
-  if (lk_team_is_watched()) lk::bounded::looks.look();
-  return __real_lk_team_is_stopped();
-}

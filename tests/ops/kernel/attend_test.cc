@@ -191,6 +191,14 @@ TEST(Attend, SharesOneHeadAmongThreads) {
   check({.queries = 1, .keys = 2000, .size = 128, .v_size = 128}, random);
 }
 
+// Long rows are multiplied in parts, by a few queries and by blocks of them.
+TEST(Attend, TakesLongRowsInParts) {
+  std::mt19937 random(7);
+  for (const int64_t queries : {2, 20}) {
+    check({.queries = queries, .keys = 5, .size = 70001, .v_size = 66000, .scale = 0.003F}, random);
+  }
+}
+
 // Minus infinity hides a key, NaN and infinity make NaN of their rows alone, and what nobody
 // attends is not read.
 TEST(Attend, KeepsNanAndInfinityInTheirRows) {

@@ -61,6 +61,21 @@ TEST(Lrn, TakesAnyChannelsAndWindows) {
 }
 
 // Both layouts have the same bits, however the work is shared.
+// The sum over a window has parts, from more channels than these on.
+TEST(Lrn, TakesWindowsInParts) {
+  for (int64_t inner : {1, 2}) {
+    const Case test = {1, 150000, inner, 140000};
+    Guarded x(test.elements());
+    for (size_t i = 0; i < x.size(); i++) x[i] = float(i % 7) / 7;
+    for (lk_isa isa : lk::instruction_sets()) {
+      const Guarded y = test.run(x, isa);
+      for (size_t i = 5; i < y.size(); i += 49999) {
+        EXPECT_NEAR(double(y[i]), test.expected(x, i), 1e-5) << inner << " places, isa " << isa;
+      }
+    }
+  }
+}
+
 TEST(Lrn, DependsOnNothingElseNorOnThreads) {
   std::mt19937 random(2);
   const Case columns = {3, 50, 600, 5}, rows = {1800, 50, 1, 5};

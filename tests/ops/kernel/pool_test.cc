@@ -223,6 +223,44 @@ TEST(Pool, TakesAllTypesAndFindsPositions) {
   }
 }
 
+// Windows of so many elements that they are computed in parts, whole lines and planes where these
+// are short. Elements are small whole numbers, whose sums are exact.
+TEST(Pool, TakesWindowsInParts) {
+  const struct {
+    int64_t inner, in[3], kernel[3], dilations[3];
+  } ways[] = {{1, {1, 1, 150000}, {1, 1, 140000}, {1, 1, 1}},
+              {1, {1, 1, 150000}, {1, 1, 70000}, {1, 1, 2}},
+              {1, {1, 260, 260}, {1, 259, 258}, {1, 1, 1}},
+              {1, {1, 70000, 3}, {1, 69998, 2}, {1, 1, 1}},
+              {1, {45, 41, 50}, {44, 40, 49}, {1, 1, 1}},
+              {70, {1, 260, 257}, {1, 260, 257}, {1, 1, 1}},
+              {3, {1, 1, 150000}, {1, 1, 75000}, {1, 1, 1}}};
+  std::mt19937 random(5);
+  for (const auto &way : ways) {
+    for (uint32_t kind : {LK_POOL_MAX, LK_POOL_MEAN}) {
+      Case test;
+      test.pool.kind = kind;
+      lk_pool_geometry &g = test.pool.geometry;
+      g = {};
+      g.outer = 1;
+      g.inner = way.inner;
+      g.begin[1] = 1;
+      for (int d = 0; d < 3; d++) g.strides[d] = d == 2 ? 5000 : 9;
+      std::copy_n(way.in, 3, g.in);
+      std::copy_n(way.kernel, 3, g.kernel);
+      std::copy_n(way.dilations, 3, g.dilations);
+      set_outputs(&g);
+      check_type<float>(test, LK_F32, false, random);
+      check_type<double>(test, LK_F64, false, random);
+      if (kind != LK_POOL_MAX) continue;
+      check_type<uint8_t>(test, LK_U8, false, random);
+      check_type<int8_t>(test, LK_I8, true, random);
+      check_type<float>(test, LK_F32, true, random);
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Blocks of staged windows, and lines longer than a block.
 TEST(Pool, TakesLongLines) {
   std::mt19937 random(3);

@@ -87,49 +87,63 @@ TEST(IntegerLoops, SmallBytesHaveTheirOwn) {
   EXPECT_FALSE(has_own(193, false));
 }
 
-// Zero points of each row and column; both operands in any order of memory.
-TEST(ProductInteger, IsExact) {
-  for (int seed = 0; seed < lk::repeats(300); seed++) {
-    Random random(seed);
-    const int64_t rows = random.between(1, 60), columns = random.between(1, 140);
-    const int64_t k = random.between(0, seed % 10 == 0 ? 3000 : 70);
-    const bool a_turned = random.between(0, 3) == 0, b_turned = random.between(0, 3) == 0;
-    const Bytes a = random.bytes(rows * k);
-    const Bytes a_zero = random.bytes(rows), b_zero = random.bytes(columns);
-    lk_product_integer product = {};
-    product.has = HAS;
-    product.a_is_signed = random.between(0, 1) != 0;
-    product.b_is_signed = random.between(0, 1) != 0;
-    const Bytes b = random.between(0, 1) != 0
-                        ? small_bytes(random, k * columns, product.b_is_signed)
-                        : random.bytes(k * columns);
-    product.c_dtype = LK_I32;
-    product.rows = rows, product.columns = columns, product.k = k;
-    product.a_row = a_turned ? 1 : k, product.a_k = a_turned ? rows : 1;
-    product.b_inner = k, product.b_matrices = 1;
-    product.b_step = b_turned ? 1 : columns, product.b_column = b_turned ? k : 1;
-    product.a_zero_step = product.b_zero_step = 1;
-    product.c_row = columns;
-    for (const lk_integer_loops *loops : loops_of(b, product.b_is_signed)) {
-      SCOPED_TRACE(std::to_string(loops->lanes) + " lanes, groups of " +
-                   std::to_string(loops->group) + ", seed " + std::to_string(seed));
-      product.loops = loops;
-      lk_product_integer_plan(&product);
-      const auto found = run(product, a, b, a_zero, b_zero, size_t(rows * columns));
-      for (int64_t r = 0; r < rows; r++) {
-        for (int64_t n = 0; n < columns; n++) {
-          int32_t sum = 0;
-          for (int64_t i = 0; i < k; i++) {
-            sum +=
-                (number(a[size_t(r * product.a_row + i * product.a_k)], product.a_is_signed) -
-                 number(a_zero[size_t(r)], product.a_is_signed)) *
-                (number(b[size_t(i * product.b_step + n * product.b_column)], product.b_is_signed) -
-                 number(b_zero[size_t(n)], product.b_is_signed));
-          }
-          ASSERT_EQ(found[size_t(r * columns + n)], sum) << "row " << r << ", column " << n;
+// Zero points of each row and column; both operands in any order of memory. Sums wrap around.
+void check_product(Random &random, int64_t rows, int64_t columns, int64_t k) {
+  const bool a_turned = random.between(0, 3) == 0, b_turned = random.between(0, 3) == 0;
+  const Bytes a = random.bytes(rows * k);
+  const Bytes a_zero = random.bytes(rows), b_zero = random.bytes(columns);
+  lk_product_integer product = {};
+  product.has = HAS;
+  product.a_is_signed = random.between(0, 1) != 0;
+  product.b_is_signed = random.between(0, 1) != 0;
+  const Bytes b = random.between(0, 1) != 0 ? small_bytes(random, k * columns, product.b_is_signed)
+                                            : random.bytes(k * columns);
+  product.c_dtype = LK_I32;
+  product.rows = rows, product.columns = columns, product.k = k;
+  product.a_row = a_turned ? 1 : k, product.a_k = a_turned ? rows : 1;
+  product.b_inner = k, product.b_matrices = 1;
+  product.b_step = b_turned ? 1 : columns, product.b_column = b_turned ? k : 1;
+  product.a_zero_step = product.b_zero_step = 1;
+  product.c_row = columns;
+  for (const lk_integer_loops *loops : loops_of(b, product.b_is_signed)) {
+    SCOPED_TRACE(std::to_string(loops->lanes) + " lanes, groups of " +
+                 std::to_string(loops->group) + ", k " + std::to_string(k));
+    product.loops = loops;
+    lk_product_integer_plan(&product);
+    const auto found = run(product, a, b, a_zero, b_zero, size_t(rows * columns));
+    for (int64_t r = 0; r < rows; r++) {
+      for (int64_t n = 0; n < columns; n++) {
+        uint32_t sum = 0;
+        for (int64_t i = 0; i < k; i++) {
+          sum += uint32_t(
+              (number(a[size_t(r * product.a_row + i * product.a_k)], product.a_is_signed) -
+               number(a_zero[size_t(r)], product.a_is_signed)) *
+              (number(b[size_t(i * product.b_step + n * product.b_column)], product.b_is_signed) -
+               number(b_zero[size_t(n)], product.b_is_signed)));
         }
+        ASSERT_EQ(found[size_t(r * columns + n)], int32_t(sum)) << "row " << r << ", column " << n;
       }
     }
+  }
+}
+
+TEST(ProductInteger, IsExact) {
+  for (int seed = 0; seed < lk::repeats(300); seed++) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const int64_t rows = random.between(1, 60), columns = random.between(1, 140);
+    check_product(random, rows, columns, random.between(0, seed % 10 == 0 ? 3000 : 70));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Long sums are made of parts.
+TEST(ProductInteger, IsExactInParts) {
+  for (int seed = 0; seed < 12; seed++) {
+    Random random(seed);
+    const int64_t rows = random.between(1, 20), columns = random.between(1, 70);
+    check_product(random, rows, columns, random.between(65530, seed % 4 == 0 ? 300000 : 65540));
+    if (HasFatalFailure()) return;
   }
 }
 
