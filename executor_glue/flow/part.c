@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/team/look.h"
 
 /* Of a value, in place of the only stage that reads it. */
 enum { READ_BY_NOBODY = -1, READ_BY_SEVERAL = -2 /* stages, or by the caller */ };
@@ -92,6 +93,7 @@ static void lend_constant(const lk_value *from, lk_value *to) {
 
 static lk_status add_value(const builder *b, int32_t value, int32_t *out) {
   const lk_value *from = &b->graph->values[value];
+  LK_RETURN_NOT_OK(lk_look_step("make stages", b->error));
   LK_RETURN_NOT_OK(lk_graph_add_value(b->part, from->name, strlen(from->name), out, b->error));
   b->parts->numbers[value] = *out;
   return LK_OK;

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/team/look.h"
 #include "executor_glue/graph/graph.h"
 
 static lk_status fail_node(lk_error *error, const lk_node *node, const char *rule,
@@ -30,6 +31,7 @@ static lk_status index_producers(lk_graph *graph, lk_error *error) {
   for (size_t i = 0; i < graph->n_values; i++) graph->values[i].producer = LK_NO_NODE;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *node = &graph->nodes[n];
+    LK_RETURN_NOT_OK(lk_look_step("link a graph", error));
     if (node->dead) continue;
     for (uint32_t i = 0; i < node->n_outputs; i++) {
       const int32_t output = node->outputs[i];
@@ -50,6 +52,7 @@ static lk_status index_uses(lk_graph *graph, lk_error *error) {
   for (size_t i = 0; i < graph->n_values; i++) graph->values[i].n_uses = 0;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *node = &graph->nodes[n];
+    LK_RETURN_NOT_OK(lk_look_step("link a graph", error));
     if (node->dead) continue;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
       const int32_t input = node->inputs[i];
@@ -91,6 +94,7 @@ static lk_status order_nodes(const lk_graph *graph, int32_t *order, visit *stack
                              size_t *out_count, lk_error *error) {
   size_t count = 0;
   for (size_t root = 0; root < graph->n_nodes; root++) {
+    LK_RETURN_NOT_OK(lk_look_step("link a graph", error));
     if (graph->nodes[root].dead || state[root] != WHITE) continue;
     size_t depth = 0;
     stack[depth++] = (visit){(int32_t)root, 0};

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/team/look.h"
 #include "executor_glue/onnx/attribute.h"
 #include "executor_glue/onnx/builder.h"
 #include "executor_glue/onnx/constant.h"
@@ -136,6 +137,7 @@ cleanup:
 static lk_status add_outputs(lk_onnx_builder *b, lk_onnx_scope *scope,
                              Onnx__NodeProto *const *nodes, size_t count) {
   for (size_t i = 0; i < count; i++) {
+    LK_RETURN_NOT_OK(lk_look_step("read nodes", b->error));
     for (size_t j = 0; j < nodes[i]->n_output; j++) {
       const char *name = nodes[i]->output[j];
       int32_t value = LK_NO_VALUE;
@@ -229,6 +231,9 @@ static lk_status add_node(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__
 lk_status lk_onnx_add_nodes(lk_onnx_builder *builder, lk_onnx_scope *scope,
                             Onnx__NodeProto *const *nodes, size_t count) {
   LK_RETURN_NOT_OK(add_outputs(builder, scope, nodes, count));
-  for (size_t i = 0; i < count; i++) LK_RETURN_NOT_OK(add_node(builder, scope, nodes[i]));
+  for (size_t i = 0; i < count; i++) {
+    LK_RETURN_NOT_OK(lk_look_step("read nodes", builder->error));
+    LK_RETURN_NOT_OK(add_node(builder, scope, nodes[i]));
+  }
   return LK_OK;
 }
