@@ -99,9 +99,13 @@ static bool grow_lent(lk_weights *weights) {
   return true;
 }
 
+/* By where the bytes are: a model may have any number of equal constants, each a lender. */
 static lk_lender *find_lender(const lk_content *content, const void *data) {
-  lk_lender *lender = content->lenders;
-  while (lender != NULL && lender->data != data) lender = lender->next;
+  const lk_weights *weights = content->weights;
+  lk_lender *lender = *lent_bucket(weights->lent, weights->n_lent_buckets, data);
+  while (lender != NULL && (lender->data != data || lender->content != content)) {
+    lender = lender->next_by_data;
+  }
   return lender;
 }
 
