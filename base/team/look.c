@@ -12,15 +12,6 @@ lk_status lk_look_check(const char *doing, lk_error *error) {
                  lk_wait_limit_text(why));
 }
 
-bool lk_look_step_is_stopped(void) {
-  static _Thread_local uint32_t steps;
-  return ++steps % LK_LOOK_STEPS == 0 && lk_team_is_stopped();
-}
-
-lk_status lk_look_step(const char *doing, lk_error *error) {
-  return lk_look_step_is_stopped() ? lk_look_check(doing, error) : LK_OK;
-}
-
 lk_status lk_look_copy(void *to, const void *from, size_t bytes, const char *doing,
                        lk_error *error) {
   for (size_t at = 0, more; at < bytes; at += more) {

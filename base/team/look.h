@@ -10,11 +10,9 @@
 #include "base/team/team.h"
 
 enum {
-  LK_LOOK_EACH = 1 << 16,  /* elements that take a nanosecond or two each: about 0.1 ms */
-  LK_LOOK_FEW = 1 << 12,   /* those that take ten times as long and more */
-  LK_LOOK_BYTES = 1 << 20, /* that are moved: as much */
-  LK_LOOK_STEPS =
-      64 /* of work that is not the same in each: a node of a graph, a field of a file */
+  LK_LOOK_EACH = 1 << 16, /* elements that take a nanosecond or two each: about 0.1 ms */
+  LK_LOOK_FEW = 1 << 12,  /* those that take ten times as long and more */
+  LK_LOOK_BYTES = 1 << 20 /* that are moved: as much */
 };
 
 /* The end of a part of a loop from `begin` to `end` that does not look within. */
@@ -31,10 +29,6 @@ static inline bool lk_look_after(int64_t done, int64_t each) {
 /* For what can fail: LK_CANCELLED or LK_DEADLINE where it is not wanted any more. `doing` is what
  * the thread does, "pack weights". */
 lk_status lk_look_check(const char *doing, lk_error *error);
-/* The same after each of many steps that take some microseconds at most, of whatever loops: only one
- * of LK_LOOK_STEPS looks. */
-bool lk_look_step_is_stopped(void);
-lk_status lk_look_step(const char *doing, lk_error *error);
 /* Copies any number of bytes, which may be 0. `doing`: as of lk_look_check, "copy weights". */
 lk_status lk_look_copy(void *to, const void *from, size_t bytes, const char *doing,
                        lk_error *error);

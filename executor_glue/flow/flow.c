@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "executor_glue/flow/iteration.h"
 #include "executor_glue/flow/lists.h"
 #include "executor_glue/flow/missing.h"
@@ -14,6 +13,7 @@
 #include "executor_glue/flow/scan.h"
 #include "executor_glue/flow/stages.h"
 #include "executor_glue/flow/state.h"
+#include "executor_glue/graph/step.h"
 
 /* A flow while it is made. */
 typedef struct builder {
@@ -283,7 +283,7 @@ static lk_status make_stages(const builder *b) {
   }
   for (size_t n = 0; n < graph->n_nodes; n++) {
     lk_stage *stage = &flow->stages[b->stages[n]];
-    LK_RETURN_NOT_OK(lk_look_step("make stages", b->error));
+    LK_RETURN_NOT_OK(lk_step(b->error));
     flow->node_stage[n] = b->stages[n];
     if (lk_flow_runs_alone(flow->api, graph, &graph->nodes[n])) {
       stage->node = &graph->nodes[n];

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
+#include "executor_glue/graph/step.h"
 
 /* Of a value, in place of the only stage that reads it. */
 enum { READ_BY_NOBODY = -1, READ_BY_SEVERAL = -2 /* stages, or by the caller */ };
@@ -55,12 +55,11 @@ static void find_readers(const lk_flow_parts *self, const int32_t *stages) {
 lk_status lk_flow_parts_create(const lk_graph *graph, const int32_t *stages, size_t n_stages,
                                lk_flow_parts *out, lk_error *error) {
   const lk_allocator *allocator = graph->allocator;
-  *out = (lk_flow_parts){
-      .graph = graph,
-      .nodes = lk_calloc(allocator, graph->n_nodes, sizeof *out->nodes),
-      .first = lk_calloc(allocator, n_stages + 1, sizeof *out->first),
-      .readers = lk_calloc(allocator, graph->n_values, sizeof *out->readers),
-      .numbers = lk_calloc(allocator, graph->n_values, sizeof *out->numbers)};
+  *out = (lk_flow_parts){.graph = graph,
+                         .nodes = lk_calloc(allocator, graph->n_nodes, sizeof *out->nodes),
+                         .first = lk_calloc(allocator, n_stages + 1, sizeof *out->first),
+                         .readers = lk_calloc(allocator, graph->n_values, sizeof *out->readers),
+                         .numbers = lk_calloc(allocator, graph->n_values, sizeof *out->numbers)};
   if (out->nodes == NULL || out->first == NULL || out->readers == NULL || out->numbers == NULL) {
     lk_flow_parts_destroy(out);
     return lk_fail_memory(error, "parts of a graph", graph->n_values * sizeof *out->numbers);
@@ -93,7 +92,7 @@ static void lend_constant(const lk_value *from, lk_value *to) {
 
 static lk_status add_value(const builder *b, int32_t value, int32_t *out) {
   const lk_value *from = &b->graph->values[value];
-  LK_RETURN_NOT_OK(lk_look_step("make stages", b->error));
+  LK_RETURN_NOT_OK(lk_step(b->error));
   LK_RETURN_NOT_OK(lk_graph_add_value(b->part, from->name, strlen(from->name), out, b->error));
   b->parts->numbers[value] = *out;
   return LK_OK;

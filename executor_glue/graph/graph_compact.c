@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "executor_glue/graph/graph.h"
+#include "executor_glue/graph/step.h"
 
 static bool is_kept(const lk_value *value) {
   return value->n_uses > 0 || value->producer != LK_NO_NODE || value->is_input || value->is_output;
@@ -56,7 +56,7 @@ static lk_status copy_values(const lk_graph *from, lk_graph *to, int32_t *number
                              lk_error *error) {
   for (size_t i = 0; i < from->n_values; i++) {
     const lk_value *old = &from->values[i];
-    LK_RETURN_NOT_OK(lk_look_step("copy a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     numbers[i] = LK_NO_VALUE;
     if (!is_kept(old)) continue;
     lk_value *value = &to->values[to->n_values];
@@ -121,7 +121,7 @@ static lk_status copy_model_info(const lk_model_info *from, lk_graph *to, lk_err
 
 static lk_status copy_metadata(const lk_graph *from, lk_graph *to, lk_error *error) {
   for (size_t i = 0; i < from->n_metadata; i++) {
-    LK_RETURN_NOT_OK(lk_look_step("copy a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     LK_RETURN_NOT_OK(copy_text(to, from->metadata[i].key, &to->metadata[i].key, error));
     LK_RETURN_NOT_OK(copy_text(to, from->metadata[i].value, &to->metadata[i].value, error));
     to->n_metadata++;
@@ -169,7 +169,7 @@ lk_status lk_graph_compact(lk_graph *graph, lk_error *error) {
   LK_TRY(reserve(graph, made, error));
   LK_TRY(copy_values(graph, made, numbers, error));
   for (size_t i = 0; i < graph->n_nodes; i++) {
-    LK_TRY(lk_look_step("copy a graph", error));
+    LK_TRY(lk_step(error));
     LK_TRY(copy_node(&graph->nodes[i], made, numbers, error));
   }
   LK_TRY(copy_text(made, graph->scope, &made->scope, error));

@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "executor_glue/graph/graph.h"
+#include "executor_glue/graph/step.h"
 
 static lk_status fail_node(lk_error *error, const lk_node *node, const char *rule,
                            const char *value) {
@@ -31,7 +31,7 @@ static lk_status index_producers(lk_graph *graph, lk_error *error) {
   for (size_t i = 0; i < graph->n_values; i++) graph->values[i].producer = LK_NO_NODE;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *node = &graph->nodes[n];
-    LK_RETURN_NOT_OK(lk_look_step("link a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     if (node->dead) continue;
     for (uint32_t i = 0; i < node->n_outputs; i++) {
       const int32_t output = node->outputs[i];
@@ -52,7 +52,7 @@ static lk_status index_uses(lk_graph *graph, lk_error *error) {
   for (size_t i = 0; i < graph->n_values; i++) graph->values[i].n_uses = 0;
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *node = &graph->nodes[n];
-    LK_RETURN_NOT_OK(lk_look_step("link a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     if (node->dead) continue;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
       const int32_t input = node->inputs[i];
@@ -94,7 +94,7 @@ static lk_status order_nodes(const lk_graph *graph, int32_t *order, visit *stack
                              size_t *out_count, lk_error *error) {
   size_t count = 0;
   for (size_t root = 0; root < graph->n_nodes; root++) {
-    LK_RETURN_NOT_OK(lk_look_step("link a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     if (graph->nodes[root].dead || state[root] != WHITE) continue;
     size_t depth = 0;
     stack[depth++] = (visit){(int32_t)root, 0};

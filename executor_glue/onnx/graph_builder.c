@@ -7,9 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "base/tensor.h"
 #include "executor_glue/graph/advice.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/onnx/builder.h"
 #include "executor_glue/onnx/constant.h"
 
@@ -100,7 +100,7 @@ static lk_status add_initializers(lk_onnx_builder *b, lk_onnx_scope *scope,
                                   const Onnx__GraphProto *graph) {
   LK_RETURN_NOT_OK(add_sparse(b, scope, graph));
   for (size_t i = 0; i < graph->n_initializer; i++) {
-    LK_RETURN_NOT_OK(lk_look_step("read initializers", b->error));
+    LK_RETURN_NOT_OK(lk_step(b->error));
     const Onnx__TensorProto *tensor = graph->initializer[i];
     int32_t value = LK_NO_VALUE;
     LK_RETURN_NOT_OK(lk_onnx_scope_add(scope, tensor->name, "an initializer", &value, b->error));
@@ -228,7 +228,7 @@ static lk_status add_default(lk_onnx_builder *b, lk_graph *graph, int32_t index,
 static lk_status add_inputs(lk_onnx_builder *b, lk_onnx_scope *scope,
                             const Onnx__GraphProto *graph) {
   for (size_t i = 0; i < graph->n_input; i++) {
-    LK_RETURN_NOT_OK(lk_look_step("read inputs", b->error));
+    LK_RETURN_NOT_OK(lk_step(b->error));
     const Onnx__ValueInfoProto *info = graph->input[i];
     int32_t value = find(scope, info->name);
     const lk_value *found = value != LK_NO_VALUE ? &scope->graph->values[value] : NULL;
@@ -269,7 +269,7 @@ static lk_status add_outputs(lk_onnx_builder *b, lk_onnx_scope *scope,
                              const Onnx__GraphProto *from) {
   lk_graph *graph = scope->graph;
   for (size_t i = 0; i < from->n_output; i++) {
-    LK_RETURN_NOT_OK(lk_look_step("read outputs", b->error));
+    LK_RETURN_NOT_OK(lk_step(b->error));
     const Onnx__ValueInfoProto *info = from->output[i];
     int32_t value = LK_NO_VALUE;
     if (lk_onnx_given(info->name)) {
@@ -324,7 +324,7 @@ static lk_status add_model_info(const lk_onnx_builder *b, lk_graph *graph) {
 
 static lk_status add_metadata(const lk_onnx_builder *b, lk_graph *graph) {
   for (size_t i = 0; i < b->model->n_metadata_props; i++) {
-    LK_RETURN_NOT_OK(lk_look_step("read metadata", b->error));
+    LK_RETURN_NOT_OK(lk_step(b->error));
     const Onnx__StringStringEntryProto *entry = b->model->metadata_props[i];
     lk_metadata metadata = {NULL, NULL};
     LK_RETURN_NOT_OK(copy_text(graph, entry->key, &metadata.key, b->error));

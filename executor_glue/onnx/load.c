@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/onnx/graph_builder.h"
 #include "executor_glue/onnx/map.h"
 #include "executor_glue/onnx/scan.h"
@@ -30,7 +30,7 @@ typedef struct hook {
 
 static void *hook_alloc(void *data, size_t size) {
   hook *h = data;
-  if (lk_look_step_is_stopped()) return NULL; /* nothing else of protobuf-c may fail */
+  if (lk_step(NULL) != LK_OK) return NULL; /* nothing else of protobuf-c may fail */
   void *pointer = lk_alloc(h->allocator, size);
   if (pointer == NULL) h->failed = size;
   return pointer;
@@ -56,7 +56,7 @@ static lk_status unpack(const lk_allocator *allocator, lk_onnx_source *source, l
   source->graph_budget = skeleton.graph_budget;
   if (*out_message != NULL) return LK_OK;
   /* protobuf-c does not say why it fails. */
-  LK_RETURN_NOT_OK(lk_look_check("unpack an ONNX file", error));
+  LK_RETURN_NOT_OK(lk_step_look(error));
   if (h.failed > 0) return lk_fail_memory(error, "an unpacked ONNX file", h.failed);
   return lk_fail(error, LK_MALFORMED, "failed to unpack a %s: protobuf does not accept it",
                  lk_onnx_schemas[root].name);

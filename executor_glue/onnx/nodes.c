@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/onnx/attribute.h"
 #include "executor_glue/onnx/builder.h"
 #include "executor_glue/onnx/constant.h"
@@ -137,7 +137,7 @@ cleanup:
 static lk_status add_outputs(lk_onnx_builder *b, lk_onnx_scope *scope,
                              Onnx__NodeProto *const *nodes, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    LK_RETURN_NOT_OK(lk_look_step("read nodes", b->error));
+    LK_RETURN_NOT_OK(lk_step(b->error));
     for (size_t j = 0; j < nodes[i]->n_output; j++) {
       const char *name = nodes[i]->output[j];
       int32_t value = LK_NO_VALUE;
@@ -232,7 +232,7 @@ lk_status lk_onnx_add_nodes(lk_onnx_builder *builder, lk_onnx_scope *scope,
                             Onnx__NodeProto *const *nodes, size_t count) {
   LK_RETURN_NOT_OK(add_outputs(builder, scope, nodes, count));
   for (size_t i = 0; i < count; i++) {
-    LK_RETURN_NOT_OK(lk_look_step("read nodes", builder->error));
+    LK_RETURN_NOT_OK(lk_step(builder->error));
     LK_RETURN_NOT_OK(add_node(builder, scope, nodes[i]));
   }
   return LK_OK;

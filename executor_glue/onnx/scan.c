@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/onnx/wire.h"
 
 /* Each allocation of the C library takes a header and is rounded up. */
@@ -164,7 +164,7 @@ static const char *check_content(lk_onnx_field_kind kind, const lk_wire_field *f
       uint64_t ignored = 0;
       for (count = 0; list.next < list.end; count++) {
         if (!lk_wire_varint(&list, &ignored)) return "a list of numbers that is cut off";
-        if (lk_look_after(count, LK_LOOK_EACH)) break; /* the next step says so */
+        if (lk_step(NULL) != LK_OK) break; /* the next one says so */
       }
     }
     *out_bytes = count * 2 * sizeof(int64_t);
@@ -243,7 +243,7 @@ static lk_status walk(scan *s, lk_onnx_message message, lk_wire wire, unsigned d
     if (found == 0) break;
     if (found < 0 && depth == 1 && field.missing > 0) return fail_cut(s, at, schema, &field);
     if (found < 0) return fail_damaged(s, at, schema, problem);
-    LK_RETURN_NOT_OK(lk_look_step("scan a file", s->error));
+    LK_RETURN_NOT_OK(lk_step(s->error));
 
     const lk_onnx_field *rule = schema->fields;
     while (rule->number != 0 && rule->number != field.number) rule++;

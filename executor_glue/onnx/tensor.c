@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "base/team/look.h"
 #include "base/tensor.h"
 #include "executor_glue/graph/advice.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/onnx/scan.h"
 #include "executor_glue/onnx/wire.h"
 
@@ -79,7 +79,7 @@ static bool count_elements(const lk_wire_field *field, size_t *out) {
   uint64_t ignored = 0;
   for (*out = 0; list.next < list.end; ++*out) {
     if (!lk_wire_varint(&list, &ignored)) return false;
-    if (lk_look_after((int64_t)*out + 1, LK_LOOK_EACH)) return false;
+    if (lk_step(NULL) != LK_OK) return false;
   }
   return true;
 }
@@ -135,7 +135,7 @@ static lk_status find_payload(lk_onnx_tensor *tensor, const char *name, lk_error
   return LK_OK;
 
 malformed:
-  LK_RETURN_NOT_OK(lk_look_check("read a tensor", error));
+  LK_RETURN_NOT_OK(lk_step_look(error));
   return lk_fail(error, LK_MALFORMED,
                  "failed to read tensor '%s': its data is not well-formed, or given in two fields; "
                  "one is allowed",
@@ -246,11 +246,11 @@ lk_status lk_onnx_tensor_copy(const lk_onnx_tensor *tensor, void *data, lk_error
   uint8_t *next = data;
   size_t left = tensor->n_elements;
   while (left > 0 && lk_wire_next(&wire, &field, &problem) > 0) {
-    LK_RETURN_NOT_OK(lk_look_step("read a tensor", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     if (field.number != tensor->field) continue;
     if (field.type != LK_WIRE_VARINT && element_wire_type(field.number) != LK_WIRE_VARINT) {
       size_t count = field.length / size < left ? field.length / size : left;
-      LK_RETURN_NOT_OK(lk_look_copy(next, field.data, count * size, "read a tensor", error));
+      memcpy(next, field.data, count * size);
       next += count * size;
       left -= count;
       continue;
@@ -268,7 +268,7 @@ lk_status lk_onnx_tensor_copy(const lk_onnx_tensor *tensor, void *data, lk_error
       }
       next += size;
       left--;
-      if (left % LK_LOOK_EACH == 0) LK_RETURN_NOT_OK(lk_look_check("read a tensor", error));
+      LK_RETURN_NOT_OK(lk_step(error));
       more = list.next < list.end;
     }
   }

@@ -5,7 +5,7 @@
 
 #include "base/names.h"
 #include "base/status.h"
-#include "base/team/look.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/passes/rewrite.h"
 
 typedef struct activation {
@@ -96,7 +96,7 @@ lk_status lk_pass_activation(const lk_pass_env *env, lk_graph *graph, uint64_t *
     activation act;
     const lk_node *node = &graph->nodes[n];
     lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
-    LK_RETURN_NOT_OK(lk_look_step("rewrite a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     if (!lk_node_is_plain(node) || node->n_outputs != 1) continue;
     const int32_t target = find_target(env, graph, node, &act, miss);
     if (target == LK_NO_NODE) lk_refusals_add(env->refusals, graph, (int32_t)n, miss);

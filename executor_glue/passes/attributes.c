@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/attrs.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "executor_glue/graph/own_ops.h"
+#include "executor_glue/graph/step.h"
 
 /* Backwards: a node comes behind those that make its inputs. */
 static void find_needed(const lk_graph *graph, bool *values, bool *nodes) {
@@ -74,7 +74,7 @@ lk_status lk_attributes_check(const lk_api *api, const lk_told_attributes *told,
   if (needed == NULL) return lk_fail_memory(error, "what is needed", graph->n_values);
   find_needed(graph, needed, needed + graph->n_values);
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_TRY(lk_look_step("check attributes", error));
+    LK_TRY(lk_step(error));
     if (!needed[graph->n_values + n]) continue;
     LK_TRY(check_node(api, told, graph, &graph->nodes[n], error));
   }

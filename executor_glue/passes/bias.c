@@ -1,7 +1,7 @@
 /* Fuses Add of a constant vector into a product: a post-op with the constant as its operand. */
 #include "base/status.h"
-#include "base/team/look.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/passes/rewrite.h"
 
 /* The constant does not enlarge the product: by what is certain of its shape, or, where the rank of
@@ -41,7 +41,7 @@ lk_status lk_pass_bias(const lk_pass_env *env, lk_graph *graph, uint64_t *out_ch
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *add = &graph->nodes[n];
     lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
-    LK_RETURN_NOT_OK(lk_look_step("rewrite a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     if (!lk_node_is_plain(add) || lk_node_arithmetic(env, add) != LK_POST_ADD) continue;
     const int32_t a = add->inputs[0], b = add->inputs[1];
     const bool into_a = can_fuse(env, graph, a, b, miss);

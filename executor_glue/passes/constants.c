@@ -7,9 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "base/tensor.h"
 #include "executor_glue/graph/look.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/passes/rewrite.h"
 
 /* A few bytes of a file can ask for any amount of memory (ConstantOfShape): one result, and what
@@ -199,7 +199,7 @@ lk_status lk_pass_constants(const lk_pass_env *env, lk_graph *graph, uint64_t *o
                  .work = limit == LK_UNLIMITED ? INFINITY : MAX_WORK};
   folding *f = NULL;
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_TRY(lk_look_step("rewrite a graph", error));
+    LK_TRY(lk_step(error));
     if (!is_foldable(env, graph, &graph->nodes[n])) continue;
     if (f == NULL) {
       f = lk_alloc(graph->allocator, sizeof *f);

@@ -2,7 +2,7 @@
  * Cast to the type that the input has, Sum of one input. */
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/passes/rewrite.h"
 
 /* Output 0 is an input, and the others are not wanted. */
@@ -52,7 +52,7 @@ lk_status lk_pass_identity(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
   }
   for (size_t i = 0; i < graph->n_values; i++) replacement[i] = (int32_t)i;
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_TRY(lk_look_step("rewrite a graph", error));
+    LK_TRY(lk_step(error));
     removed[n] = only_copies(graph, env->shapes, &graph->nodes[n]) &&
                  replace_output(graph, replacement, (int32_t)n);
   }
@@ -60,7 +60,7 @@ lk_status lk_pass_identity(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
   /* First the new uses, then the old ones away: a constant in between must not be freed. */
   lk_graph_replace_values(graph, replacement);
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_TRY(lk_look_step("rewrite a graph", error));
+    LK_TRY(lk_step(error));
     if (!removed[n]) continue;
     lk_graph_remove_node(graph, (int32_t)n);
     ++*out_changes;

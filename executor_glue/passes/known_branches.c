@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "base/tensor.h"
 #include "executor_glue/graph/graph_inline.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/passes/rewrite.h"
 
 /* The attribute's name of the body that is taken; NULL: that is not known. */
@@ -66,7 +66,7 @@ lk_status lk_pass_known_branches(const lk_pass_env *env, lk_graph *graph, uint64
   lk_value_names names = {0}; /* found when the first branch is taken */
   /* also those that come in meanwhile */
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_RETURN_NOT_OK(lk_look_step("rewrite a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     const char *name = branch_of(graph, &graph->nodes[n]);
     const int body = name != NULL ? find_body(&graph->nodes[n], name) : -1;
     if (body < 0) continue;

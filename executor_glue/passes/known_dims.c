@@ -2,8 +2,8 @@
  * by it: of If, whose condition is a constant then. */
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/passes/rewrite.h"
 
 /* The elements that the node's output always has; NULL: it is not known, or nothing that depends on
@@ -44,7 +44,7 @@ lk_status lk_pass_known_dims(const lk_pass_env *env, lk_graph *graph, uint64_t *
                              lk_error *error) {
   for (int32_t n = 0; (size_t)n < graph->n_nodes; n++) {
     lk_tensor_desc desc;
-    LK_RETURN_NOT_OK(lk_look_step("rewrite a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     if (graph->nodes[n].dead) continue;
     const int64_t *numbers = find_numbers(graph, env->shapes, &graph->nodes[n], &desc);
     if (numbers == NULL) continue;

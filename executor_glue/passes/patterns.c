@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "base/attrs.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/passes/pattern.h"
 #include "executor_glue/passes/rewrite.h"
 
@@ -231,7 +231,7 @@ static lk_status apply(const lk_pass_env *env, lk_graph *graph, const pattern_li
     replacement made;
     bool is_same = false;
     lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
-    LK_RETURN_NOT_OK(lk_look_step("rewrite a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     if (lk_pattern_match(env, graph, &pattern, (int32_t)n, &match, miss) &&
         describe(env, graph, &pattern.result, &match, &made)) {
       LK_RETURN_NOT_OK(compare(env, graph, list, &made, &is_same, miss, error));

@@ -6,7 +6,7 @@
  * can arise: the product is used by the Add alone, so whatever depends on it depends on the Add,
  * and the other side, which the Add needs, cannot. */
 #include "base/status.h"
-#include "base/team/look.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/passes/rewrite.h"
 
 static bool can_fuse(const lk_pass_env *env, const lk_graph *graph, const lk_node *add,
@@ -32,7 +32,7 @@ lk_status lk_pass_residual(const lk_pass_env *env, lk_graph *graph, uint64_t *ou
   for (size_t n = 0; n < graph->n_nodes; n++) {
     const lk_node *add = &graph->nodes[n];
     lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
-    LK_RETURN_NOT_OK(lk_look_step("rewrite a graph", error));
+    LK_RETURN_NOT_OK(lk_step(error));
     if (lk_node_arithmetic(env, add) != LK_POST_ADD || add->n_outputs != 1 ||
         add->outputs[0] == LK_NO_VALUE) {
       continue;

@@ -19,8 +19,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/passes/rewrite.h"
 
 typedef struct scale_shift {
@@ -414,7 +414,7 @@ lk_status lk_pass_scale_shift(const lk_pass_env *env, lk_graph *graph, uint64_t 
   }
   for (size_t n = 0; n < graph->n_nodes; n++) {
     lk_miss room, *miss = lk_refusals_listen(env->refusals, &room);
-    LK_TRY(lk_look_step("rewrite a graph", error));
+    LK_TRY(lk_step(error));
     LK_TRY(fold_chain(env, graph, users, (int32_t)n, out_changes, miss, error));
     note_left(env, graph, users, (int32_t)n, miss);
   }

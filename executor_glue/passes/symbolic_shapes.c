@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/team/look.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/step.h"
 
 void *lk_symbolic_value(const lk_value *value, int64_t memory[LK_MAX_LIST_VALUES]) {
   int64_t bytes = 0;
@@ -96,7 +96,7 @@ static lk_status infer_all(const lk_graph *graph, lk_symbolic_shapes *shapes, lk
   lk_question q = {0};
   LK_TRY(lk_question_create(graph, &q, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {
-    LK_TRY(lk_look_step("infer shapes", error));
+    LK_TRY(lk_step(error));
     if (graph->nodes[n].dead || graph->nodes[n].n_outputs == 0) continue;
     LK_TRY(infer(graph, shapes, &graph->nodes[n], &q, error));
   }
@@ -141,7 +141,7 @@ lk_status lk_symbolic_shapes_of_body(const lk_api *api, const lk_graph *graph,
   }
   for (size_t i = 0; i < graph->n_values; i++) {
     const lk_value *value = &graph->values[i];
-    LK_TRY(lk_look_step("infer shapes", error));
+    LK_TRY(lk_step(error));
     shapes->copies[i] = LK_NO_VALUE;
     for (uint32_t k = 0; k < LK_MAX_VALUES; k++) shapes->elements[i][k] = LK_DIM_UNKNOWN;
     shapes->descs[i].rank = LK_RANK_UNKNOWN;

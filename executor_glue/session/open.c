@@ -11,6 +11,7 @@
 #include "base/struct.h"
 #include "base/tensor.h"
 #include "executor_glue/graph/look.h"
+#include "executor_glue/graph/step.h"
 #include "executor_glue/passes/pass.h"
 #include "executor_glue/session/session.h"
 
@@ -196,7 +197,9 @@ static lk_status make_watched(lk_session *session, const lk_session_source *sour
                           .arg = options->should_stop_arg};
   lk_thread_watch room;
   LK_RETURN_NOT_OK(api->thread_watch(&room, &watch, error));
+  const lk_api *before = lk_steps_begin(api);
   const lk_status status = make(session, source, options, error);
+  lk_steps_end(before);
   api->thread_unwatch(&room);
   /* theirs no longer: a session, and its clones, outlive them */
   options->cancel = NULL;

@@ -97,7 +97,7 @@ const Many kinds[] = {
      }},
     {"ConstantNodes",
      [] {
-       return model(chain(30000,
+       return model(chain(12000,
                           [](Graph &g, auto from, auto to, int i) {
                             g.node(node("Constant", {}, {at("c", i)},
                                         {attribute("value_float", kFloat).flt(2, float(i))}));
