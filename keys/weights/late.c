@@ -109,7 +109,8 @@ lk_packed *lk_late_find_lent(const lk_content *content, const lk_lent *lent) {
     if (other->bytes != content->bytes) continue;
     for (lk_packed *copy = other->copies; copy != NULL; copy = copy->next) {
       if (!lk_owner_is_same_origin(&copy->owner, &lent->owner)) continue;
-      if (offset_of(copy->data, &copy->owner) == offset) return copy;
+      if (offset_of(copy->data, &copy->owner) != offset) continue;
+      return copy->source != NULL ? copy->source : copy;
     }
   }
   return NULL;

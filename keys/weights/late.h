@@ -17,8 +17,9 @@ lk_content *lk_late_intern(lk_weights *weights, const void *data, size_t bytes);
 /* The content that has the copies of `content`: itself unless it is late, and then it is read now
  * if nobody has yet, while somebody lends it. LK_IO: its bytes have changed, or are gone. */
 lk_status lk_late_settle(lk_content *content, lk_content **out_settled, lk_error *error);
-/* Of a late content: a lent copy that plans of another content of the same bytes of a file read;
- * NULL: none. The caller has the lock. */
+/* Of a late content: the lent copy whose bytes plans of another content of the same bytes of a file
+ * read; NULL: none. It has no source itself, so that copies of contents that come and go form no
+ * chain, each keeping the one before. The caller has the lock. */
 lk_packed *lk_late_find_lent(const lk_content *content, const lk_lent *lent);
 /* Gives a reference back. */
 void lk_late_release(lk_content *content);

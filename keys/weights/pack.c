@@ -119,7 +119,7 @@ static lk_packed *create_lent(lk_content *content, const lk_lent *lent, lk_packe
   copy->kind = LK_COPY_LENT;
   copy->bytes = content->bytes;
   copy->data = source != NULL ? source->data : lent->data;
-  copy->owner = lent->owner;
+  copy->owner = source != NULL ? source->owner : lent->owner;
   copy->source = source;
   if (source != NULL) source->refs++;
   lk_copy_link(content, copy);

@@ -151,6 +151,34 @@ TEST_F(LateWeights, OfOneFileAreReadFromOneMapping) {
   lk_content_release(contents[2], data[2]);
 }
 
+// A model that is opened again and again, each time before the last one is closed: all read the
+// first mapping, and of those between nothing is left.
+TEST_F(LateWeights, OfOneFileLeaveNothingOfMappingsThatAreGone) {
+  const Aligned first(large_bytes()), second(large_bytes());
+  const Aligned *const mappings[] = {&first, &second};
+  const Lender owners[] = {Lender(first.file.data, 1), Lender(second.file.data, 1)};
+  lk_content *contents[2] = {};
+  Packed plans[2];
+  size_t blocks = 0;
+  for (int turn = 0; turn < 20; turn++) {
+    const int i = turn % 2;
+    const char *data = mappings[i]->file.data;
+    LK_ASSERT_OK(lk_weights_intern(weights, data, kSize, false, &contents[i], LK_ERR));
+    plans[i] = plain(contents[i], owners[i]);
+    EXPECT_EQ(lk_packed_data(plans[i]), first.file.data) << turn;
+    if (turn > 0) {
+      plans[1 - i].reset();
+      lk_content_release(contents[1 - i], mappings[1 - i]->file.data);
+    }
+    if (turn == 3) blocks = allocator.live_blocks();
+    if (turn < 4) continue;
+    EXPECT_EQ(allocator.live_blocks(), blocks) << turn;
+  }
+  plans[1].reset();
+  lk_content_release(contents[1], second.file.data);
+  EXPECT_EQ(owners[0].held + owners[1].held, 0);
+}
+
 // A part of the file at another place is not the same constant.
 TEST_F(LateWeights, AtDifferentPlacesOfAFileAreDifferent) {
   Bytes twice = large_bytes();
