@@ -67,10 +67,11 @@ const char *lk_op_attr_type_text(const lk_op_attr *attr);
 
 /* LK_OK: a node of the row and opset may have this attribute, of this type and number of values.
  * Else LK_INVALID_ARGUMENT, or LK_UNSUPPORTED for a text that is none of the list's, and what is
- * wrong, without the node's name: "it has no attribute 'axes' at opset 13; since opset 13 input 1
- * has what it said". */
+ * wrong, without the node's name: "it has no attribute 'axes' at opset 13; since opset 13 that is
+ * input 1". */
 lk_status lk_op_attr_check(const lk_op_row *row, int32_t opset, const lk_attr *given,
                            lk_error *error);
-/* The same of all that a node has; and none is there twice, and none that is required lacks. */
+/* The same of all that a node has. Also, none may be there twice, and none that is required may be
+ * missing. */
 lk_status lk_op_attrs_check(const lk_op_row *row, int32_t opset, const lk_attr *given,
                             uint32_t n_given, lk_error *error);

@@ -308,10 +308,6 @@ lk_status lk_trace_save(lk_trace *trace, const char *path, lk_error *error) {
   LK_REQUIRE("trace_save", error, trace, path);
   lk_trace_copy copy;
   lk_whole_file file;
-  if (path == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to write a trace: its path is NULL, required");
-  }
   LK_RETURN_NOT_OK(lk_trace_copy_create(trace, &copy, error));
   lk_status status = lk_whole_file_begin(copy.allocator, "a trace", path, &file, error);
   if (status == LK_OK) {

@@ -1,5 +1,6 @@
 /* What the passes have left of a session's model: found by running them once more, on a graph that
  * is read again, since a session's own has no attributes any more. */
+#include "base/require.h"
 #include "base/status.h"
 #include "executor_glue/passes/pass.h"
 #include "executor_glue/session/session.h"
@@ -22,11 +23,7 @@ lk_status lk_session_visit_refusals(lk_session *session, lk_refusal_fn visit, vo
   lk_status status = LK_OK;
   lk_graph *graph = NULL;
   lk_refusals refusals;
-  if (session == NULL || visit == NULL) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to show what passes have left: %s is NULL, required",
-                   session == NULL ? "session" : "visit");
-  }
+  LK_REQUIRE("refusals_visit", error, session, visit);
   lk_refusals_begin(&refusals, session->allocator);
   LK_TRY(lk_onnx_model_read(session->model, &graph, error));
   LK_TRY(

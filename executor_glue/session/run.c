@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/require.h"
 #include "base/status.h"
 #include "base/stop.h"
 #include "base/struct.h"
@@ -211,10 +212,9 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
                          lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *given,
                          lk_error *error) {
   lk_run_options options = {.struct_size = sizeof options};
-  if (session == NULL || (inputs == NULL && n_inputs > 0) || (outputs == NULL && n_outputs > 0)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to run: the session, inputs or outputs are NULL, required");
-  }
+  LK_REQUIRE("run", error, session);
+  if (n_inputs > 0) LK_REQUIRE("run", error, inputs);
+  if (n_outputs > 0) LK_REQUIRE("run", error, outputs);
   if (given != NULL) {
     LK_RETURN_NOT_OK(lk_struct_read(&options, sizeof options, given, "lk_run_options", error));
     if (options.should_stop != NULL) lk_stop_delay();

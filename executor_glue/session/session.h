@@ -90,6 +90,8 @@ lk_status lk_session_open_memory(lk_context *context, const void *data, size_t s
                                  lk_error *error);
 lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error);
 void lk_session_close(lk_session *session);
+
+/* executor_options.c */
 lk_graph_executor_options lk_session_executor_options(const lk_api *api,
                                                       const lk_session_options *options);
 

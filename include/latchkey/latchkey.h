@@ -211,12 +211,13 @@ typedef struct lk_api {
 
   /* Finds the value of `key`, or builds it, once however many threads ask; then takes a reference.
    * `executor` NULL: the entry belongs to the context. `out_hit` may be NULL. All who wait for a
-   * build that fails get its status, and nothing of it is kept; who waits for a build that its own
-   * thread's cancel flag or deadline ends looks again, which is counted again. LK_CYCLE: the build would wait for
-   * itself. Where nothing is kept, with the cache off or a capacity of 0 (of the context or of
-   * `executor`), nobody waits: each call builds, at the same time as others if need be, counts a
-   * miss, and its caller alone has the value. In per-thread mode each thread builds once. A value
-   * that is larger than a limit is built once for those who ask meanwhile, and then not kept.
+   * build that fails get its status, and nothing of it is kept. Where the build was ended by what
+   * its thread watches (thread_watch), those who waited look for the key anew, which counts again.
+   * LK_CYCLE: the build would wait for itself. Where nothing is kept, with the cache off or a
+   * capacity of 0 (of the context or of `executor`), nobody waits: each call builds, at the same
+   * time as others if need be, counts a miss, and its caller alone has the value. In per-thread mode
+   * each thread builds once. A value that is larger than a limit is built once for those who ask
+   * meanwhile, and then not kept.
    * LK_INVALID_ARGUMENT: `build` is NULL (cache_find looks without building); a key of another
    * context, or one of the library's own: keys of kind user are the host's, and those of kind run
    * that key_create has made. */

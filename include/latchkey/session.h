@@ -278,9 +278,10 @@ typedef struct lk_session_api {
   uint32_t version;
   uint32_t reserved;
 
-  /* Opens an ONNX file. External data must lie below the model's folder, or that of
-   * a file to which the path leads by links. LK_NOT_FOUND, LK_IO,
-   * LK_MALFORMED (what and at which byte), LK_UNSUPPORTED (operator, node, opset). */
+  /* Opens an ONNX file. External data must lie below the model's folder, or below that of a file to
+   * which the path leads by links. LK_NOT_FOUND, LK_IO, LK_MALFORMED (what and at which byte),
+   * LK_UNSUPPORTED (operator, node, opset), LK_OUT_OF_RANGE (an option), LK_CANCELLED and
+   * LK_DEADLINE (as the options say), LK_OUT_OF_MEMORY. */
   lk_status (*open)(lk_context *context, const char *path, const lk_session_options *options,
                     lk_session **out_session, lk_error *error);
   /* The same from memory, which must stay valid until the session and all its clones are closed. No

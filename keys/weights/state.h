@@ -27,8 +27,9 @@ struct lk_packed {
   const void *data; /* NULL while it is being packed */
   uint64_t serial;  /* of all copies: never reused */
   lk_copy_kind kind;
-  /* Of a lent one, which is linked while it is used: who has the bytes. With a reference; or without
-   * one, and `source` is the lent copy of another content that has it, with a reference to that. */
+  /* Of a lent one, which is linked while it is used: who has the bytes, with a reference. Where
+   * `source` is set, that is the lent copy of another content, which has the reference to the
+   * owner, and this one has a reference to it. */
   lk_owner owner;
   lk_packed *source;
   /* Of a packed one; its params lie behind this struct. */
