@@ -10,7 +10,7 @@
 // Then each way with two threads, which both find everything, beside itself with one. At last, what
 // evicting one entry costs, and what a hit costs while another thread evicts. Nanoseconds mean
 // little from one machine to another: look at the ratios.
-#include <dnnl.h>
+#include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
 #include <atomic>

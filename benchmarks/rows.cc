@@ -195,7 +195,9 @@ std::vector<PoolSize> pools() {
 Case softmax_case(const Dims &dims, int axis) {
   Case work;
   auto step = std::make_shared<lk_softmax>();
-  *step = {lk_row_loops_get(lk_isa_get()), 1, dims[size_t(axis)], 1, false, false};
+  step->loops = lk_row_loops_get(lk_isa_get());
+  step->n = dims[size_t(axis)];
+  step->outer = step->inner = 1;
   for (size_t i = 0; i < dims.size(); i++) {
     if (int(i) < axis) step->outer *= dims[i];
     if (int(i) > axis) step->inner *= dims[i];

@@ -1,0 +1,4 @@
+// See dnnl.h.
+#pragma once
+
+#include <oneapi/dnnl/dnnl.h>
