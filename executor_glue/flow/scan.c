@@ -250,8 +250,8 @@ static lk_status iterate(scan *self, const lk_flow_value *scanned, int64_t itera
   }
   for (uint32_t i = 0; i < self->n_outputs; i++) {
     lk_flow_value *value = &self->outputs[self->n_states + i];
-    LK_RETURN_NOT_OK(
-        lk_flow_stack_push(self->flow->api, self->allocator, &self->stacks[i], value, self->length, error));
+    LK_RETURN_NOT_OK(lk_flow_stack_push(self->flow->api, self->allocator, &self->stacks[i], value,
+                                        self->length, error));
     lk_flow_value_release(self->allocator, value);
   }
   return LK_OK;
@@ -314,7 +314,8 @@ static lk_status run_element(lk_flow *flow, const lk_stage *stage, const lk_flow
   LK_RETURN_NOT_OK(run(flow, stage, call, frame, n_states, values, values + n_states,
                        lk_flow_captured(stage, 0, inputs - 1), results, error));
   for (uint32_t i = 0; i < n_outputs; i++) {
-    LK_RETURN_NOT_OK(lk_flow_stack_push(flow->api, flow->allocator, &stacks[i], &results[i], 0, error));
+    LK_RETURN_NOT_OK(
+        lk_flow_stack_push(flow->api, flow->allocator, &stacks[i], &results[i], 0, error));
   }
   for (uint32_t i = 0; i < n_values + n_outputs; i++) {
     lk_flow_value_release(flow->allocator, &values[i]);

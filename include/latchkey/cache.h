@@ -11,10 +11,10 @@ extern "C" {
 typedef struct lk_ref lk_ref; /* a counted reference to a cached value */
 
 /* What a build hands over: a value, the bytes that it is charged for, and how to destroy it.
- * `destroy` runs on any thread, as soon as nobody uses the value. Values may hold references to each
- * other, in chains of any length: where a `destroy` releases the last reference to another value,
- * that value may be destroyed only after this `destroy` has returned. An empty value (NULL) is an
- * error of the build. */
+ * `destroy` runs on any thread, as soon as nobody uses the value. Values may hold references to
+ * other values, in chains of any length: where a `destroy` releases the last reference to another
+ * value, that one may be destroyed only after this `destroy` has returned, within the same call. An
+ * empty value (NULL) is an error of the build. */
 typedef struct lk_built {
   void *value;
   uint64_t bytes;

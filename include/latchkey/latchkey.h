@@ -215,9 +215,9 @@ typedef struct lk_api {
    * its thread watches (thread_watch), those who waited look for the key anew, which counts again.
    * LK_CYCLE: the build would wait for itself. Where nothing is kept, with the cache off or a
    * capacity of 0 (of the context or of `executor`), nobody waits: each call builds, at the same
-   * time as others if need be, counts a miss, and its caller alone has the value. In per-thread mode
-   * each thread builds once. A value that is larger than a limit is built once for those who ask
-   * meanwhile, and then not kept.
+   * time as others if need be, counts a miss, and its caller alone has the value. In per-thread
+   * mode each thread builds once. A value that is larger than a limit is built once for those who
+   * ask meanwhile, and then not kept.
    * LK_INVALID_ARGUMENT: `build` is NULL (cache_find looks without building); a key of another
    * context, or one of the library's own: keys of kind user are the host's, and those of kind run
    * that key_create has made. */
