@@ -217,7 +217,6 @@ static lk_status open_source(lk_context *context, const lk_session_source *sourc
   uint64_t start = lk_now_ns();
   const lk_api *api = lk_get_api(LK_API_VERSION);
   const lk_allocator *allocator = api->context_allocator(context);
-  *out_session = NULL;
   lk_session *session = lk_calloc(allocator, 1, sizeof *session);
   if (session == NULL) return lk_fail_memory(error, "a session", sizeof *session);
   session->api = api;
@@ -246,8 +245,9 @@ cleanup:
 
 lk_status lk_session_open(lk_context *context, const char *path, const lk_session_options *options,
                           lk_session **out_session, lk_error *error) {
-  if (out_session != NULL) *out_session = NULL;
-  LK_REQUIRE("open", error, context, path, out_session);
+  LK_REQUIRE("open", error, out_session);
+  *out_session = NULL;
+  LK_REQUIRE("open", error, context, path);
   lk_session_source source = {.path = path};
   return open_source(context, &source, options, out_session, error);
 }
@@ -255,16 +255,18 @@ lk_status lk_session_open(lk_context *context, const char *path, const lk_sessio
 lk_status lk_session_open_memory(lk_context *context, const void *data, size_t size,
                                  const lk_session_options *options, lk_session **out_session,
                                  lk_error *error) {
-  if (out_session != NULL) *out_session = NULL;
-  LK_REQUIRE("open_memory", error, context, out_session);
+  LK_REQUIRE("open_memory", error, out_session);
+  *out_session = NULL;
+  LK_REQUIRE("open_memory", error, context);
   if (size > 0) LK_REQUIRE("open_memory", error, data);
   lk_session_source source = {.data = data, .size = size};
   return open_source(context, &source, options, out_session, error);
 }
 
 lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error) {
-  if (out_session != NULL) *out_session = NULL;
-  LK_REQUIRE("clone", error, session, out_session);
+  LK_REQUIRE("clone", error, out_session);
+  *out_session = NULL;
+  LK_REQUIRE("clone", error, session);
   const lk_session_source source = {.model = session->model};
   return open_source(session->context, &source, &session->options, out_session, error);
 }
