@@ -1,4 +1,0 @@
-// See dnnl.h.
-#pragma once
-
-#include <oneapi/dnnl/dnnl.h>
