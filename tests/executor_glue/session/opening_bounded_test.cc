@@ -1,7 +1,8 @@
 // What opening a model computes between two looks at what may stop it: models of many small things,
-// of each kind that a file may have many of. No part of it may take long without a look: not reading
-// the file, not linking the graph, no pass, not making operators and their plans. What is given back
-// in the end is not looked within: there are no more things than are given back in some milliseconds.
+// of each kind that a file may have many of. No part of it may take long without a look: not
+// reading the file, not linking the graph, no pass, not making operators and their plans. What is
+// given back in the end is not looked within: there are so few things that this takes
+// milliseconds.
 #include "tests/executor_glue/session/small_model.h"
 #include "tests/harness/looks.h"
 #include "tests/plugin/handles.h"
