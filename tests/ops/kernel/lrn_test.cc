@@ -63,15 +63,13 @@ TEST(Lrn, TakesAnyChannelsAndWindows) {
 // Both layouts have the same bits, however the work is shared.
 // The sum over a window has parts, from more channels than these on.
 TEST(Lrn, TakesWindowsInParts) {
-  for (int64_t inner : {1, 2}) {
-    const Case test = {1, 150000, inner, 140000};
-    Guarded x(test.elements());
-    for (size_t i = 0; i < x.size(); i++) x[i] = float(i % 7) / 7;
-    for (lk_isa isa : lk::instruction_sets()) {
-      const Guarded y = test.run(x, isa);
-      for (size_t i = 5; i < y.size(); i += 49999) {
-        EXPECT_NEAR(double(y[i]), test.expected(x, i), 1e-5) << inner << " places, isa " << isa;
-      }
+  const Case test = {1, 70000, 1, 139000};
+  Guarded x(test.elements());
+  for (size_t i = 0; i < x.size(); i++) x[i] = float(i % 7) / 7;
+  for (lk_isa isa : lk::instruction_sets()) {
+    const Guarded y = test.run(x, isa);
+    for (size_t i = 5; i < y.size(); i += 23333) {
+      EXPECT_NEAR(double(y[i]), test.expected(x, i), 1e-4) << "isa " << isa;
     }
   }
 }
