@@ -41,9 +41,11 @@ public:
     std::vector<lk_ort_support> support(n);
     for (size_t i = 0; i < n; i++) {
       const Mark &mark = marks_[static_cast<size_t>(get()->nodes[i].source)];
-      support[i] = {mark.kind != kUnsupported ? nullptr : "unsupported", mark.shape_inputs,
-                    mark.kind == kWorks || mark.kind == kWorksLightly,
-                    std::string(get()->nodes[i].op_type) == "Shape", mark.kind == kWorksLightly};
+      support[i].reason = mark.kind != kUnsupported ? nullptr : "unsupported";
+      support[i].shape_inputs = mark.shape_inputs;
+      support[i].works = mark.kind == kWorks || mark.kind == kWorksLightly;
+      support[i].shape_only = std::string(get()->nodes[i].op_type) == "Shape";
+      support[i].is_light = mark.kind == kWorksLightly;
     }
     Groups sorted(n, -7);
     *count = 0;
