@@ -1,7 +1,7 @@
 // The temporaries of plans, which frames lend them: at most some times what a node reads and
 // writes, and none where nothing is kept between steps. Nothing runs here: plans say what they
 // need.
-#include "tests/ops/infer/huge.h"
+#include "tests/ops/infer/huge_shares.h"
 
 namespace {
 
@@ -11,7 +11,7 @@ using lk::infer::bytes_of;
 using lk::infer::describe;
 using lk::infer::Described;
 using lk::infer::huge_node;
-using lk::infer::huge_nodes;
+using lk::infer::huge_shares;
 using lk::infer::Node;
 using lk::infer::row_name;
 using lk::infer::rules;
@@ -80,7 +80,7 @@ TEST_P(Temporaries, AreBoundedByWhatIsReadAndWritten) {
 class TemporariesOf : public TemporariesBase {};
 
 TEST_F(TemporariesOf, HugeNodes) {
-  for (const Node &node : huge_nodes()) EXPECT_TRUE(check(node)) << describe(node);
+  for (const Node &node : huge_shares()) EXPECT_TRUE(check(node)) << describe(node);
 }
 
 // As a product of matrices, a transposed convolution has a temporary of as many planes as its
