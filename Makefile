@@ -70,7 +70,7 @@ stress: development ## the stress test for 10 minutes; `make test` runs it for 2
 soak: development ## sessions at full load for an hour and a million requests; `make test` has half a minute
 	@ctest --preset soak --verbose
 
-test-nightly: development ## tests of which `make test` runs less: 2,000 orders in which processes end
+test-nightly: development ## tests of which `make test` runs less: orders in which processes end, huge shares of work
 	@ctest --preset nightly
 
 nightly: ## what is too long for each change, some hours: all of Spin's searches, stress, soak, orders of exit, fuzzing, Valgrind, coverage, mutants

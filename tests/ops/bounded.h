@@ -1,6 +1,7 @@
 // Nodes that are run while tests count how often they look whether to stop.
 #pragma once
 
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 
@@ -16,6 +17,15 @@ using infer::huge_node;
 using infer::Node;
 using infer::row_name;
 using infer::rules;
+
+// Which of many cases are tried: one of so many by `make test`, each by `make nightly`.
+inline size_t one_in() {
+  const char *text = std::getenv("LK_TEST_BOUNDED_ONE_IN");
+  return text != nullptr ? std::max<size_t>(1, std::strtoul(text, nullptr, 10)) : 12;
+}
+inline bool is_tried(size_t i) {
+  return i % one_in() == 0;
+}
 
 // ---- nodes ----
 

@@ -13,9 +13,17 @@ TEST_P(BoundedShare, LooksAgainAndAgain) {
   EXPECT_TRUE(check_run(GetParam())) << describe(GetParam()) << ": " << last_error;
 }
 
-INSTANTIATE_TEST_SUITE_P(Nodes, BoundedShare, ::testing::ValuesIn(lk::infer::huge_shares()),
-                         [](const auto &info) {
-                           return info.param.op + std::to_string(info.index);
-                         });
+std::vector<Node> tried() {
+  std::vector<Node> nodes;
+  const std::vector<Node> all = lk::infer::huge_shares();
+  for (size_t i = 0; i < all.size(); i++) {
+    if (is_tried(i)) nodes.push_back(all[i]);
+  }
+  return nodes;
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, BoundedShare, ::testing::ValuesIn(tried()), [](const auto &info) {
+  return info.param.op + std::to_string(info.index);
+});
 
 } // namespace
