@@ -57,8 +57,8 @@ TEST(Indices, OfSequencesAreNamed) {
   const auto reversed = [](const Value &lengths) {
     return OpTester("ReverseSequence", 10).input(iota<float>({3, 2})).input(lengths);
   };
-  reversed(ints({1, 4})).expect_run(LK_OUT_OF_RANGE, "index is 4, it must be 0 to 3");
-  reversed(ints({-1, 0})).expect_run(LK_OUT_OF_RANGE, "index is -1");
+  reversed(ints({1, 4})).expect_run(LK_OUT_OF_RANGE, "length is 4, it must be 0 to 3");
+  reversed(ints({-1, 0})).expect_run(LK_OUT_OF_RANGE, "length is -1");
   const auto written = [](const Value &places) {
     return OpTester("TensorScatter", 24)
         .input(iota<float>({2, 3, 1}))

@@ -17,8 +17,9 @@ using lk::infer::row_name;
 using lk::infer::rules;
 
 // Of what is read and written: elements of one byte may become several of f32 and more, and one or
-// two columns of a product are packed as a whole panel.
-constexpr uint64_t MOST_TIMES = 16;
+// two columns of a product are packed as a whole panel. The transform of a prime length takes
+// several lines of complex f64, each of two to four times the length.
+constexpr uint64_t MOST_TIMES = 20;
 // Besides, whatever the sizes: tables, and parts of each thread.
 constexpr uint64_t LEAST = uint64_t{4} << 20;
 
