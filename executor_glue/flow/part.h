@@ -7,10 +7,10 @@
  * once, so that many parts take no longer than few. */
 typedef struct lk_flow_parts {
   const lk_graph *graph;
-  int32_t *nodes;    /* [n_nodes]: those of one stage together, in their order */
-  int32_t *first;    /* [n_stages + 1]: where those of each begin */
-  int32_t *readers;  /* [n_values]: the only stage that reads it, or what part.c says */
-  int32_t *numbers;  /* [n_values]: in the part that is being made, or LK_NO_VALUE */
+  int32_t *nodes;   /* [n_nodes]: those of one stage together, in their order */
+  int32_t *first;   /* [n_stages + 1]: where those of each begin */
+  int32_t *readers; /* [n_values]: the only stage that reads it, or what part.c says */
+  int32_t *numbers; /* [n_values]: in the part that is being made, or LK_NO_VALUE */
 } lk_flow_parts;
 
 /* `stages` [n_nodes]: below `n_stages`. */

@@ -49,8 +49,7 @@ lk_status lk_flow_stack_push(const lk_api *api, const lk_allocator *allocator, l
   }
   if (room < self->bytes + bytes) room = self->bytes + bytes;
   LK_RETURN_NOT_OK(make_room(api, allocator, self, room, error));
-  LK_RETURN_NOT_OK(
-      lk_flow_copy_bytes(api, tensor->data, self->data + self->bytes, bytes, error));
+  LK_RETURN_NOT_OK(lk_flow_copy_bytes(api, tensor->data, self->data + self->bytes, bytes, error));
   self->bytes += bytes;
   self->count++;
   return LK_OK;

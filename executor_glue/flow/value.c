@@ -124,8 +124,7 @@ lk_status lk_flow_value_detach(const lk_api *api, const lk_allocator *allocator,
   const size_t bytes = lk_flow_value_bytes(&value->tensor.desc);
   out->data = lk_alloc_pages(allocator, bytes);
   if (out->data == NULL) return lk_fail_memory(error, "a copy of a value", bytes);
-  const lk_status status =
-      lk_flow_copy_bytes(api, value->tensor.data, out->data, bytes, error);
+  const lk_status status = lk_flow_copy_bytes(api, value->tensor.data, out->data, bytes, error);
   if (status != LK_OK) {
     lk_free(allocator, out->data);
     out->data = NULL;

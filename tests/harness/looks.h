@@ -2,10 +2,10 @@
 //
 // The most that it computes between two looks is less than the 50 ms that are promised, and not
 // most of the whole, which larger sizes would make longer. Nor is more computed after a look that
-// says that it is not wanted. Computing is counted in time of the processor, in which other programs
-// have no part; what is seen once must be seen three times to be a fault. A test that includes this
-// is linked with --wrap=lk_team_is_stopped, and is not built for sanitizers, which make any kernel
-// slow.
+// says that it is not wanted. Computing is counted in time of the processor, in which other
+// programs have no part; what is seen once must be seen three times to be a fault. A test that
+// includes this is linked with --wrap=lk_team_is_stopped, and is not built for sanitizers, which
+// make any kernel slow.
 #pragma once
 
 #include <algorithm>

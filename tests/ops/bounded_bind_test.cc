@@ -1,6 +1,7 @@
 // What making an operator and its plan computes between two looks at what may stop it, over every
-// row of the operator table: its huge inputs are constants, which are hashed, copied and packed. And
-// nothing half-made is kept: what is made once more after it was stopped computes the same bits.
+// row of the operator table: its huge inputs are constants, which are hashed, copied and packed.
+// And nothing half-made is kept: what is made once more after it was stopped computes the same
+// bits.
 #include "tests/ops/bounded.h"
 
 namespace {

@@ -1,5 +1,5 @@
-// What a run computes between two looks at what may stop it, of nodes with one share of work that is
-// huge.
+// What a run computes between two looks at what may stop it, of nodes with one share of work that
+// is huge.
 #include "tests/ops/bounded.h"
 #include "tests/ops/infer/huge_shares.h"
 

@@ -1,5 +1,5 @@
-// Nodes with one share of work that is huge, which rules seldom draw: one line, one window, one sum,
-// one list of indices, one sequence.
+// Nodes with one share of work that is huge, which rules seldom draw: one line, one window, one
+// sum, one list of indices, one sequence.
 #pragma once
 
 #include "tests/ops/infer/huge.h"
