@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "executor_glue/graph/look.h"
 
 enum {
   MOST_BYTES = 1 << 20, /* between two looks: about 0.1 ms */
@@ -10,10 +11,7 @@ enum {
 };
 
 lk_status lk_flow_look(const lk_api *api, lk_error *error) {
-  const lk_status status = api->thread_look(NULL);
-  if (status == LK_OK) return LK_OK;
-  return lk_fail(error, status, "failed to run the graph: %s",
-                 status == LK_DEADLINE ? "the deadline passed" : "cancelled");
+  return lk_graph_look(api, "run the graph", error);
 }
 
 lk_status lk_flow_look_after(const lk_api *api, size_t bytes, size_t *done, lk_error *error) {
