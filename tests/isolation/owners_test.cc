@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "tests/executor_glue/onnx/proto_writer.h"
+#include "tests/harness/environment.h"
 #include "tests/harness/folder.h"
 #include "tests/harness/owners.h"
 
@@ -34,11 +35,6 @@ constexpr int kHistories = 60;
 #else
 constexpr int kHistories = 400;
 #endif
-
-int number_of(const char *variable, int fallback) {
-  const char *text = getenv(variable);
-  return text != nullptr ? atoi(text) : fallback;
-}
 
 // ---- which history it was
 
@@ -448,8 +444,8 @@ private:
 };
 
 TEST(Owners, OfWhatIsReadAreThereInAnyHistory) {
-  const int first = number_of("LK_TEST_OWNERS_FIRST", 0);
-  const int count = number_of("LK_TEST_OWNERS_HISTORIES", kHistories);
+  const int first = int(lk::number_of_variable("LK_TEST_OWNERS_FIRST", 0));
+  const int count = int(lk::number_of_variable("LK_TEST_OWNERS_HISTORIES", kHistories));
   for (const int number : {SIGSEGV, SIGBUS}) (void)signal(number, say_which);
   std::vector<std::unique_ptr<ModelFile>> files;
   for (const int content : {0, 0, 1}) files.push_back(std::make_unique<ModelFile>(content));

@@ -1,10 +1,10 @@
 // Nodes that are run while tests count how often they look whether to stop.
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 
+#include "tests/harness/environment.h"
 #include "tests/harness/looks.h"
 #include "tests/ops/infer/huge.h"
 
@@ -19,12 +19,8 @@ using infer::row_name;
 using infer::rules;
 
 // Which of many cases are tried: one of so many by `make test`, each by `make nightly`.
-inline size_t one_in() {
-  const char *text = std::getenv("LK_TEST_BOUNDED_ONE_IN");
-  return text != nullptr ? std::max<size_t>(1, std::strtoul(text, nullptr, 10)) : 12;
-}
 inline bool is_tried(size_t i) {
-  return i % one_in() == 0;
+  return i % std::max<size_t>(1, size_t(number_of_variable("LK_TEST_BOUNDED_ONE_IN", 12))) == 0;
 }
 
 // ---- nodes ----

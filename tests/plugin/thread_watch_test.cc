@@ -30,11 +30,32 @@ protected:
     return lk::bind(op, {desc_of(LK_F32, {SIZE, SIZE}), desc_of(LK_F32, {SIZE, SIZE})}, &plan,
                     error, -1, LK_LAYOUT_PLAIN);
   }
-  lk_watch watch_of_flag() {
+  static lk_watch watch_of(volatile int32_t *cancel) {
     lk_watch watch = {};
     watch.struct_size = sizeof watch;
-    watch.cancel = &flag;
+    watch.cancel = cancel;
     return watch;
+  }
+  lk_watch watch_of_flag() { return watch_of(&flag); }
+
+  // A frame for the product, which watches a flag of its own.
+  struct WatchedFrame {
+    lk::Frame frame;
+    uint32_t slot = 0;
+    lk::Memory x{SIZE * SIZE * sizeof(float)}, y{SIZE * SIZE * sizeof(float)};
+  };
+  void make(WatchedFrame *out, volatile int32_t *cancel) {
+    const lk_watch watch = watch_of(cancel);
+    std::memset(out->x.data(), 0, out->x.bytes());
+    LK_ASSERT_OK(create(LK_ERR));
+    LK_ASSERT_OK(bind(LK_ERR));
+    LK_ASSERT_OK(api()->frame_create(executor, out->frame.out(), LK_ERR));
+    LK_ASSERT_OK(api()->frame_attach(out->frame, plan, &out->slot, LK_ERR));
+    LK_ASSERT_OK(api()->frame_watch(out->frame, &watch, LK_ERR));
+  }
+  lk_status run(WatchedFrame *of) {
+    void *in[] = {of->x.data(), nullptr}, *out[] = {of->y.data()};
+    return api()->op_run(of->frame, of->slot, in, out, LK_ERR);
   }
   static constexpr int64_t SIZE = 1500; // 9 MB: hashed in parts, when the op is made
   std::vector<float> weights = std::vector<float>(SIZE * SIZE, 1);
@@ -134,21 +155,10 @@ TEST_F(ThreadWatch, OuterOnesEndInnerOnes) {
 TEST_F(ThreadWatch, OutlivesWhatAFrameWatches) {
   const lk_watch watch = watch_of_flag();
   volatile int32_t never = 0;
-  lk_watch of_frame = {};
-  of_frame.struct_size = sizeof of_frame;
-  of_frame.cancel = &never;
-  lk::Frame frame;
-  uint32_t slot = 0;
-  LK_ASSERT_OK(create(LK_ERR));
-  LK_ASSERT_OK(bind(LK_ERR));
-  LK_ASSERT_OK(api()->frame_create(executor, frame.out(), LK_ERR));
-  LK_ASSERT_OK(api()->frame_attach(frame, plan, &slot, LK_ERR));
-  LK_ASSERT_OK(api()->frame_watch(frame, &of_frame, LK_ERR));
-  lk::Memory x(SIZE * SIZE * sizeof(float)), y(SIZE * SIZE * sizeof(float));
-  std::memset(x.data(), 0, x.bytes());
-  void *in[] = {x.data(), nullptr}, *out[] = {y.data()};
+  WatchedFrame frame;
+  ASSERT_NO_FATAL_FAILURE(make(&frame, &never));
   LK_ASSERT_OK(api()->thread_watch(&room, &watch, LK_ERR));
-  LK_EXPECT_OK(api()->op_run(frame, slot, in, out, LK_ERR));
+  LK_EXPECT_OK(run(&frame));
   flag = 1;
   LK_EXPECT_STATUS(LK_CANCELLED, api()->thread_look(LK_ERR));
   api()->thread_unwatch(&room);
@@ -159,32 +169,21 @@ TEST_F(ThreadWatch, OutlivesWhatAFrameWatches) {
 TEST_F(ThreadWatch, EndsOperatorsInFramesThatWatchForThemselves) {
   const lk_watch watch = watch_of_flag();
   volatile int32_t of_frame = 0;
-  lk_watch frame_watch = {};
-  frame_watch.struct_size = sizeof frame_watch;
-  frame_watch.cancel = &of_frame;
-  lk::Frame frame;
-  uint32_t slot = 0;
-  LK_ASSERT_OK(create(LK_ERR));
-  LK_ASSERT_OK(bind(LK_ERR));
-  LK_ASSERT_OK(api()->frame_create(executor, frame.out(), LK_ERR));
-  LK_ASSERT_OK(api()->frame_attach(frame, plan, &slot, LK_ERR));
-  lk::Memory x(SIZE * SIZE * sizeof(float)), y(SIZE * SIZE * sizeof(float));
-  std::memset(x.data(), 0, x.bytes());
-  void *in[] = {x.data(), nullptr}, *out[] = {y.data()};
-  LK_ASSERT_OK(api()->frame_watch(frame, &frame_watch, LK_ERR));
+  WatchedFrame frame;
+  ASSERT_NO_FATAL_FAILURE(make(&frame, &of_frame));
   for (int round = 0; round < 2; round++) {
     flag = of_frame = 0;
     LK_ASSERT_OK(api()->thread_watch(&room, &watch, LK_ERR));
-    LK_EXPECT_OK(api()->op_run(frame, slot, in, out, LK_ERR));
+    LK_EXPECT_OK(run(&frame));
     flag = 1;
-    LK_EXPECT_STATUS(LK_CANCELLED, api()->op_run(frame, slot, in, out, LK_ERR));
+    LK_EXPECT_STATUS(LK_CANCELLED, run(&frame));
     api()->thread_unwatch(&room);
-    LK_EXPECT_OK(api()->op_run(frame, slot, in, out, LK_ERR));
+    LK_EXPECT_OK(run(&frame));
   }
   of_frame = 1;
-  LK_EXPECT_STATUS(LK_CANCELLED, api()->op_run(frame, slot, in, out, LK_ERR));
-  LK_ASSERT_OK(api()->frame_watch(frame, nullptr, LK_ERR));
-  LK_EXPECT_OK(api()->op_run(frame, slot, in, out, LK_ERR));
+  LK_EXPECT_STATUS(LK_CANCELLED, run(&frame));
+  LK_ASSERT_OK(api()->frame_watch(frame.frame, nullptr, LK_ERR));
+  LK_EXPECT_OK(run(&frame));
 }
 
 } // namespace

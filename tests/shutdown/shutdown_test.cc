@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/executor_glue/ort/models.h"
+#include "tests/harness/environment.h"
 #include "tests/harness/folder.h"
 
 extern char **environ;
@@ -27,11 +28,6 @@ constexpr int kSeeds = 200, kOrtSeeds = 30; // `make nightly` has 2,000 of each
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kMostTime(90); // more than the program's own alarm
-
-int number_of(const char *variable, int fallback) {
-  const char *text = getenv(variable);
-  return text != nullptr ? atoi(text) : fallback;
-}
 
 struct Program {
   std::string path;
@@ -110,12 +106,14 @@ protected:
 TEST_F(Shutdown, OfManyOrders) {
   const std::string model = folder_.write("model.onnx", ort::classifier());
   run_all({LK_TEST_SHUTDOWN_PROGRAM, {LK_TEST_LIBRARY, model}},
-          number_of("LK_TEST_SHUTDOWN_FIRST", 1), number_of("LK_TEST_SHUTDOWN_SEEDS", kSeeds));
+          int(lk::number_of_variable("LK_TEST_SHUTDOWN_FIRST", 1)),
+          int(lk::number_of_variable("LK_TEST_SHUTDOWN_SEEDS", kSeeds)));
 }
 
 TEST_F(Shutdown, OfOnnxRuntime) {
-  run_all({LK_TEST_SHUTDOWN_ORT_PROGRAM, {"provider"}}, number_of("LK_TEST_SHUTDOWN_FIRST", 1),
-          number_of("LK_TEST_SHUTDOWN_SEEDS", kOrtSeeds));
+  run_all({LK_TEST_SHUTDOWN_ORT_PROGRAM, {"provider"}},
+          int(lk::number_of_variable("LK_TEST_SHUTDOWN_FIRST", 1)),
+          int(lk::number_of_variable("LK_TEST_SHUTDOWN_SEEDS", kOrtSeeds)));
 }
 
 } // namespace

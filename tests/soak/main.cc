@@ -8,6 +8,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "tests/harness/environment.h"
 #include "tests/soak/load.h"
 
 namespace soak {
@@ -102,18 +103,13 @@ int run(const Arguments &arguments) {
   return 0;
 }
 
-double number(const char *variable, double otherwise) {
-  const char *text = std::getenv(variable);
-  return text != nullptr && text[0] != '\0' ? std::atof(text) : otherwise;
-}
-
 } // namespace
 } // namespace soak
 
 int main(int argc, char **argv) {
   soak::Arguments arguments;
-  arguments.seconds = soak::number("LK_SOAK_SECONDS", arguments.seconds);
-  arguments.requests = static_cast<uint64_t>(soak::number("LK_SOAK_REQUESTS", 0));
+  arguments.seconds = lk::number_of_variable("LK_SOAK_SECONDS", arguments.seconds);
+  arguments.requests = static_cast<uint64_t>(lk::number_of_variable("LK_SOAK_REQUESTS", 0));
   const option names[] = {{"seconds", required_argument, nullptr, 's'},
                           {"requests", required_argument, nullptr, 'r'},
                           {"threads", required_argument, nullptr, 't'},

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "tests/harness/environment.h"
 #include "tests/stress/crew.h"
 
 namespace stress {
@@ -106,8 +107,7 @@ extern "C" bool stress_break_keys(const char *field) __attribute__((weak));
 
 int main(int argc, char **argv) {
   stress::Options options;
-  const char *seconds = std::getenv("LK_STRESS_SECONDS");
-  if (seconds != nullptr && seconds[0] != '\0') options.seconds = std::atof(seconds);
+  options.seconds = lk::number_of_variable("LK_STRESS_SECONDS", options.seconds);
   const option names[] = {
       {"seconds", required_argument, nullptr, 's'}, {"seed", required_argument, nullptr, 'e'},
       {"threads", required_argument, nullptr, 't'}, {"round", required_argument, nullptr, 'r'},

@@ -49,6 +49,15 @@ struct Builder {
 
 constexpr int64_t HUGE_LINE = 12000000;
 
+inline Builder resize(const std::vector<int64_t> &from, const std::vector<int64_t> &to,
+                      const char *mode) {
+  return Builder("Resize", 19)
+      .tensor(from)
+      .absent(2)
+      .values<int64_t>(to, LK_I64)
+      .text("mode", mode);
+}
+
 // One line, row or sum.
 inline void add_lines(std::vector<Node> *all) {
   const int64_t n = HUGE_LINE;
@@ -371,23 +380,12 @@ inline void add_sequences(std::vector<Node> *all) {
       if (mode[0] == 'c' && shape.size() == 5) continue;
       std::vector<int64_t> sizes = shape;
       for (int64_t &size : sizes) size = size > 1 ? 2 : 1;
-      all->push_back(Builder("Resize", 19)
-                         .tensor(shape)
-                         .absent(2)
-                         .values<int64_t>(sizes, LK_I64)
-                         .text("mode", mode)
-                         .ints("antialias", {1})
-                         .node);
+      all->push_back(resize(shape, sizes, mode).ints("antialias", {1}).node);
       for (int64_t &size : sizes) size = size > 1 ? (shape.size() == 1 ? n : 1500) : 1;
       if (shape.size() == 5) continue;
       std::vector<int64_t> from = shape;
       for (int64_t &size : from) size = size > 1 ? 2 : 1;
-      all->push_back(Builder("Resize", 19)
-                         .tensor(from)
-                         .absent(2)
-                         .values<int64_t>(sizes, LK_I64)
-                         .text("mode", mode)
-                         .node);
+      all->push_back(resize(from, sizes, mode).node);
     }
   }
   all->push_back(Builder("Resize", 19).tensor({2}).absent(2).values<int64_t>({n}, LK_I64).node);
