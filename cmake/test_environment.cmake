@@ -17,3 +17,15 @@ set(test_environment
     "LK_TEST_PYTHON=${python}"
     "LATCHKEY_COMMAND=$<TARGET_FILE:latchkey_cli>"
     "LATCHKEY_SITE_PACKAGES=${site_packages}")
+
+# The same for what is compiled (tests/harness/places.h).
+if(NOT TARGET latchkey_test_places)
+  add_library(latchkey_test_places STATIC ${PROJECT_SOURCE_DIR}/tests/harness/places.c)
+  target_include_directories(latchkey_test_places PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(latchkey_test_places PRIVATE
+                             LK_TEST_LIBRARY="$<TARGET_FILE:latchkey>"
+                             LK_TEST_ORT_LIBRARY="$<TARGET_FILE:latchkey_ort>"
+                             LK_TEST_SOURCE="${PROJECT_SOURCE_DIR}"
+                             LATCHKEY_SITE_PACKAGES="${site_packages}")
+  target_link_libraries(latchkey_test_places PRIVATE latchkey_flags)
+endif()

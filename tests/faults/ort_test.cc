@@ -10,6 +10,7 @@
 #include "tests/executor_glue/ort/session.h"
 #include "tests/faults/case.h"
 #include "tests/harness/folder.h"
+#include "tests/harness/places.h"
 
 namespace {
 
@@ -95,8 +96,8 @@ std::vector<ort::Outcome> without_provider() {
 TEST(OrtFaults, EveryCallFailsOnce) {
   // Its database is the user's: whether its files are open depends on other processes.
   setenv("ORT_DISABLE_TELEMETRY", "1", 1);
-  ASSERT_NE(dlopen(LK_TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
-  ASSERT_NE(dlopen(LK_TEST_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+  ASSERT_NE(dlopen(lk_test_library, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+  ASSERT_NE(dlopen(lk_test_ort_library, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
   const lk::Folder folder;
   const std::vector<ort::Outcome> wanted = without_provider();
   const Scenario scenario = [&](Case &at) { Life(folder.path(), wanted).live(at); };

@@ -15,6 +15,7 @@
 #include "tests/executor_glue/ort/models.h"
 #include "tests/harness/environment.h"
 #include "tests/harness/folder.h"
+#include "tests/harness/places.h"
 
 extern char **environ;
 
@@ -105,7 +106,7 @@ protected:
 
 TEST_F(Shutdown, OfManyOrders) {
   const std::string model = folder_.write("model.onnx", ort::classifier());
-  run_all({LK_TEST_SHUTDOWN_PROGRAM, {LK_TEST_LIBRARY, model}},
+  run_all({LK_TEST_SHUTDOWN_PROGRAM, {lk_test_library, model}},
           int(lk::number_of_variable("LK_TEST_SHUTDOWN_FIRST", 1)),
           int(lk::number_of_variable("LK_TEST_SHUTDOWN_SEEDS", kSeeds)));
 }

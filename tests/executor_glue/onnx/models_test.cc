@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tests/executor_glue/onnx/proto_writer.h"
+#include "tests/harness/places.h"
 
 extern "C" {
 #include "base/tensor.h"
@@ -15,18 +16,7 @@ using namespace proto;
 
 namespace {
 
-// Where the Python packages with the models are.
-std::string site_packages() {
-#ifdef LATCHKEY_SITE_PACKAGES
-  return LATCHKEY_SITE_PACKAGES;
-#else
-  const char *folder = getenv("LATCHKEY_SITE_PACKAGES");
-  return folder != nullptr ? folder : "";
-#endif
-}
-
-constexpr const char *kNoPackages =
-    "LATCHKEY_SITE_PACKAGES is not defined: it names the folder of the Python packages";
+const std::string kSitePackages = lk_test_site_packages;
 
 size_t file_size(const std::string &path) {
   struct stat info;
@@ -51,8 +41,7 @@ class OnnxOcrModel : public ::testing::TestWithParam<Expected> {};
 
 TEST_P(OnnxOcrModel, Loads) {
   const Expected &e = GetParam();
-  ASSERT_NE(site_packages(), "") << kNoPackages;
-  const std::string path = site_packages() + "/rapidocr_onnxruntime/models/" + e.file;
+  const std::string path = kSitePackages + "/rapidocr_onnxruntime/models/" + e.file;
   const size_t size = file_size(path);
   ASSERT_GT(size, 0u) << path;
   lk::FailingAllocator allocator;
@@ -136,10 +125,9 @@ void PrintTo(const Light &l, std::ostream *out) {
 class OnnxLightModel : public ::testing::TestWithParam<Light> {};
 
 TEST_P(OnnxLightModel, Loads) {
-  ASSERT_NE(site_packages(), "") << kNoPackages;
   Loaded m;
   const std::string name = GetParam().name;
-  LK_ASSERT_OK(m.file(site_packages() + "/onnx/backend/test/data/light/light_" + name + ".onnx"));
+  LK_ASSERT_OK(m.file(kSitePackages + "/onnx/backend/test/data/light/light_" + name + ".onnx"));
   EXPECT_EQ(m.graph->n_nodes, GetParam().nodes);
   EXPECT_EQ(m.graph->n_inputs, 1u) << "all others have initializers";
   EXPECT_EQ(static_cast<size_t>(std::count_if(
@@ -163,9 +151,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Test cases as the command reads them; what is expected of them was read with the onnx package.
 TEST(OnnxTestData, TensorFile) {
-  ASSERT_NE(site_packages(), "") << kNoPackages;
-  const std::string file = site_packages() + "/onnx/backend/test/data/pytorch-operator/"
-                                             "test_operator_maxpool/test_data_set_0/input_0.pb";
+  const std::string file = kSitePackages + "/onnx/backend/test/data/pytorch-operator/"
+                                           "test_operator_maxpool/test_data_set_0/input_0.pb";
   lk::FailingAllocator allocator;
   lk_tensor t;
   char *name = nullptr;
@@ -182,10 +169,9 @@ TEST(OnnxTestData, TensorFile) {
 // Every model and tensor file that comes with the onnx package is read, or refused by name: models
 // of opset 6, sequences, strings, and tensors and attributes that Latchkey has no use for.
 TEST(OnnxTestData, EveryFileIsReadOrRefused) {
-  ASSERT_NE(site_packages(), "") << kNoPackages;
   size_t models = 0, tensors = 0, refused_models = 0, refused_tensors = 0;
   lk::FailingAllocator allocator;
-  const std::string root = site_packages() + "/onnx/backend/test/data";
+  const std::string root = kSitePackages + "/onnx/backend/test/data";
   for (const auto &entry : std::filesystem::recursive_directory_iterator(root)) {
     const std::string path = entry.path().string();
     if (entry.path().extension() == ".onnx") {

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/harness/places.h"
+
 extern "C" {
 #include "executor_glue/ort/ort_abi.h"
 }
@@ -69,7 +71,7 @@ namespace ort {
 inline const OrtApiBase *base() {
   static const OrtApiBase *const found = [] {
     const char *given = getenv("LK_TEST_ONNXRUNTIME");
-    const std::string folder = given == nullptr ? LATCHKEY_SITE_PACKAGES : given;
+    const std::string folder = given == nullptr ? lk_test_site_packages : given;
     const std::string pattern = folder + "/onnxruntime/capi/libonnxruntime.so.*";
     glob_t files = {};
     const bool is_there = glob(pattern.c_str(), 0, nullptr, &files) == 0;

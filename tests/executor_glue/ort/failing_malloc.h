@@ -18,6 +18,7 @@
 #include <unordered_set>
 
 #include "tests/faults/ours.h"
+#include "tests/harness/places.h"
 
 namespace ort {
 
@@ -25,7 +26,7 @@ class FailingMalloc {
 public:
   // Before the provider is loaded, which takes this library then.
   static void load() {
-    ASSERT_NE(dlopen(LK_TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+    ASSERT_NE(dlopen(lk_test_library, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
   }
   // From now on blocks are counted: the libraries are loaded, and stay.
   static void begin() { ASSERT_TRUE(ours_find()) << "the libraries are not loaded"; }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/executor_glue/ort/api.h"
+#include "tests/harness/places.h"
 
 namespace ort {
 
@@ -32,7 +33,7 @@ public:
 
   std::string register_library() {
     const std::string error =
-        text(ort_RegisterExecutionProviderLibrary(api())(env_, kName, LK_TEST_ORT_LIBRARY));
+        text(ort_RegisterExecutionProviderLibrary(api())(env_, kName, lk_test_ort_library));
     registered_ = error.empty();
     return error;
   }

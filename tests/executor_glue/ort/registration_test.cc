@@ -7,6 +7,7 @@
 
 #include "tests/executor_glue/ort/models.h"
 #include "tests/executor_glue/ort/session.h"
+#include "tests/harness/places.h"
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -130,7 +131,7 @@ const OrtApiBase kOldRuntime = {old_table, [] { return "1.22.1"; }};
 using CreateFactories = decltype(&CreateEpFactories);
 
 CreateFactories entry_point() {
-  void *library = dlopen(LK_TEST_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  void *library = dlopen(lk_test_ort_library, RTLD_NOW | RTLD_LOCAL);
   EXPECT_NE(library, nullptr) << dlerror();
   if (library == nullptr) return nullptr;
   const auto found = reinterpret_cast<CreateFactories>(dlsym(library, "CreateEpFactories"));
@@ -186,7 +187,7 @@ std::vector<std::string> warnings(const std::vector<std::pair<size_t, ort_functi
   const auto logger = reinterpret_cast<const OrtLogger *>(&lines);
   EXPECT_EQ(text(entry_point()("latchkey", &kChanged, logger, factories, 1, &count)), "");
   EXPECT_EQ(count, 1u);
-  void *library = dlopen(LK_TEST_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  void *library = dlopen(lk_test_ort_library, RTLD_NOW | RTLD_LOCAL);
   const auto release =
       reinterpret_cast<decltype(&ReleaseEpFactory)>(dlsym(library, "ReleaseEpFactory"));
   EXPECT_EQ(release(factories[0]), nullptr);

@@ -1,5 +1,6 @@
 // The driver of the passes.
 #include "tests/executor_glue/graph/builder.h"
+#include "tests/harness/places.h"
 
 #include <fstream>
 #include <regex>
@@ -80,7 +81,7 @@ std::vector<Row> all_rows() {
 }
 
 std::string text_of(const std::string &file) {
-  std::ifstream in(std::string(LK_TEST_SOURCE) + "/" + file);
+  std::ifstream in(std::string(lk_test_source) + "/" + file);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 

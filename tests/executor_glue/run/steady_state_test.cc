@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "tests/executor_glue/run/model_chain.h"
+#include "tests/harness/places.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LK_TEST_OWN_MALLOC 0 // the sanitizers have theirs; the context's own counter remains
@@ -77,7 +78,7 @@ struct Library {
   const lk_session_api *sessions = nullptr;
 
   Library() {
-    void *handle = dlopen(LK_TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(lk_test_library, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       ADD_FAILURE() << dlerror();
       return;
