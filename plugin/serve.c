@@ -79,7 +79,8 @@ static char *make_statistics(size_t *out_length) {
   return NULL;
 }
 
-static void accept_client(endpoint *self) {
+/* False: nobody waits, or none could be accepted. */
+static bool accept_client(endpoint *self) {
   static const struct timespec rest = {.tv_nsec = REST_MS * MS_NS};
   const int client = accept4(self->place.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (client >= 0 && may_ask(client)) {
@@ -89,16 +90,17 @@ static void accept_client(endpoint *self) {
   } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
     (void)nanosleep(&rest, NULL);
   }
+  return client >= 0;
 }
 
-/* Where nothing is at the path any more, somebody has tidied up: a socket is made there anew. Who
- * waits at the old one is taken in first. Another's file stays, and is looked at again. False: the
+/* Where nothing is at the path any more, somebody has tidied up: a socket is made there anew. Those
+ * who wait at the old one are taken in first, as many as there is room for. Another's file stays, and is looked at again. False: the
  * file is not there. */
 static bool keep_place(endpoint *self) {
   lk_serve_place made;
   const lk_serve_owner owner = lk_serve_place_owner(&self->place);
   if (owner != LK_SERVE_NOBODYS) return owner == LK_SERVE_OWN;
-  accept_client(self);
+  for (int i = 0; i < LK_SERVE_CLIENTS && accept_client(self);) i++;
   pthread_mutex_lock(&mutex);
   const bool is_made =
       serving == self && lk_serve_place_open(&self->place.address, &made, NULL) == LK_OK;
@@ -136,7 +138,7 @@ static void *work(void *arg) {
     if (n_ready < 0) continue;
     if (fds[WAKE].revents != 0) break;
     lk_serve_clients_work(&self->clients, fds + FIRST_CLIENT, make_statistics);
-    if (fds[LISTENER].revents != 0) accept_client(self);
+    if (fds[LISTENER].revents != 0) (void)accept_client(self);
     if (is_left) continue;
     if (fds[WATCH].revents != 0 || n_ready == 0 || !is_there) is_there = keep_place(self);
   }

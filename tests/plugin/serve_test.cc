@@ -348,6 +348,36 @@ TEST_F(Serve, AFileThatIsGoneIsMadeAgain) {
   EXPECT_THAT(ask(path), HasSubstr("latchkey-process-1"));
 }
 
+// All who wait at the old socket while a report is made are answered, when its file is gone.
+TEST_F(Serve, WhoWaitsAtAFileThatIsGoneIsAnswered) {
+  Context context;
+  LK_ASSERT_OK(create(&context, path));
+  struct Slow {
+    std::atomic<bool> is_asked{false}, may_go_on{false};
+  } slow;
+  lk_reporter reporter = {};
+  reporter.context = context;
+  reporter.object = &slow;
+  reporter.make = [](void *of) {
+    auto *self = static_cast<Slow *>(of);
+    self->is_asked = true;
+    lk::wait_until([&] { return self->may_go_on.load(); });
+    return strdup("{}");
+  };
+  reporter.release = [](void *, char *text) { free(text); };
+  api()->reporter_enter(&reporter);
+  std::vector<int> peers;
+  for (int i = 0; i < 6; i++) {
+    peers.push_back(connect_to(path));
+    EXPECT_EQ(send(peers.back(), "statistics 1\n", 13, MSG_NOSIGNAL), 13);
+    lk::wait_until([&] { return slow.is_asked.load(); });
+  }
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  slow.may_go_on = true;
+  for (const int peer : peers) EXPECT_THAT(read_all(peer), HasSubstr("latchkey-process-1"));
+  api()->reporter_leave(&reporter);
+}
+
 TEST_F(Serve, AFileOfAnotherIsLeftToIt) {
   Context context;
   LK_ASSERT_OK(create(&context, path));
