@@ -54,7 +54,8 @@ lk_status lk_entry_create(lk_cache *cache, lk_quota *quota, const lk_key *key,
  * deepest to be done. */
 typedef struct lk_ending {
   uint32_t depth;
-  lk_ref *later; /* entries' own handles, linked by garbage_next */
+  lk_ref *later;           /* entries' own handles, linked by garbage_next */
+  struct lk_ending *outer; /* within whose ends this one is; NULL: none */
 } lk_ending;
 enum { MOST_NESTED = 64 };
 static _Thread_local lk_ending ending;
@@ -82,6 +83,30 @@ static void entry_destroy(lk_entry *entry) {
     end_entry(next);
   }
   ending.depth--;
+}
+
+/* Takes one that is of the cache, and of the quota unless that is NULL. NULL: there is none. */
+static lk_entry *take_waiting(lk_ending *of, const lk_cache *cache, const lk_quota *quota) {
+  for (lk_ref **at = &of->later; *at != NULL; at = &(*at)->garbage_next) {
+    lk_entry *entry = (*at)->entry;
+    if (entry->cache != cache || (quota != NULL && entry->quota != quota)) continue;
+    *at = (*at)->garbage_next;
+    return entry;
+  }
+  return NULL;
+}
+
+void lk_entries_end_waiting(const lk_cache *cache, const lk_quota *quota) {
+  lk_ending *of = &ending;
+  while (of != NULL) {
+    lk_entry *entry = take_waiting(of, cache, quota);
+    if (entry == NULL) {
+      of = of->outer;
+      continue;
+    }
+    end_entry(entry);
+    of = &ending; /* what it referred to waits there */
+  }
 }
 
 bool lk_entry_link(lk_entry *entry, lk_table *table, uint64_t tick) {
@@ -298,8 +323,8 @@ void lk_garbage_take(lk_garbage *garbage, lk_ref *ref) {
 /* All that ends by this has ended when it returns, also within the end of a value: an executor, or
  * a whole context, may be what ends there. */
 void lk_garbage_release(lk_garbage *garbage) {
-  const lk_ending outer = ending;
-  ending = (lk_ending){0};
+  lk_ending outer = ending;
+  ending = (lk_ending){.outer = &outer};
   while (garbage->first != NULL) {
     lk_ref *ref = garbage->first;
     garbage->first = ref->garbage_next;

@@ -9,6 +9,9 @@ lk_status lk_entry_create(lk_cache *cache, lk_quota *quota, const lk_key *key,
                           const lk_built *built, lk_entry **out_entry, lk_error *error);
 /* What an entry is charged: its value, its key and itself. */
 uint64_t lk_entry_charge_of(const lk_key *key, uint64_t value_bytes);
+/* Before its cache, or the owner of the quota (NULL: all quotas), ends within the end of a value:
+ * ends those of it that this thread has put off, since values were nested too deep. */
+void lk_entries_end_waiting(const lk_cache *cache, const lk_quota *quota);
 /* Puts a new entry into the table of its place, which is locked. False: it does not fit now, make
  * room and try again. True, and it is not linked: there was no memory, so it stays the callers'
  * alone. */

@@ -169,4 +169,5 @@ void lk_drop_all(lk_cache *cache, const lk_quota *quota, bool eviction) {
   pthread_mutex_unlock(&cache->tables_lock);
   lk_garbage_release(&handles);
   lk_garbage_release(&of.garbage);
+  lk_entries_end_waiting(cache, quota);
 }

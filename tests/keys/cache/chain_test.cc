@@ -118,4 +118,25 @@ TEST_P(ChainTest, WhatEndsWithinAnEndIsGoneAtOnce) {
   EXPECT_EQ(inner_made, 110u);
 }
 
+// A value of another cache that was put off, since ends were nested too deep, ends before its cache
+// does.
+TEST_P(ChainTest, WhatIsPutOffEndsBeforeItsCache) {
+  make();
+  uint64_t ended = 0, inner_ended = 0, inner_made = 0;
+  std::function<void()> at_end = [&] {
+    Cache inner;
+    LK_ASSERT_OK(lk_cache_create(allocator.get(), GetParam(), LK_UNLIMITED, LK_UNLIMITED,
+                                 inner.out(), LK_ERR));
+    lk_ref_release(chain(inner, 200, &inner_ended));
+    inner_made += 200;
+    inner.reset();
+    EXPECT_EQ(inner_ended, inner_made);
+  };
+  on_a_small_stack([&] {
+    lk_ref_release(chain(cache, 1000, &ended, &at_end));
+    EXPECT_EQ(ended, 1000u);
+    EXPECT_EQ(inner_made, 2000u);
+  });
+}
+
 } // namespace
