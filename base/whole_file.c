@@ -108,15 +108,24 @@ static bool sync_file(const lk_whole_file *file) {
   return fflush(file->stream) == 0 && (file->folder < 0 || fsync(fileno(file->stream)) == 0);
 }
 
+/* Why a write before was lost: what the stream has kept of it fails the same way once more. Where it
+ * has kept nothing, errno may be of another call since, or of none. */
+static int reason_of_loss(FILE *stream, int last_failed) {
+  if (fflush(stream) != 0) return errno;
+  return last_failed != 0 ? last_failed : EIO;
+}
+
 lk_status lk_whole_file_end(lk_whole_file *file, lk_error *error) {
-  const bool lost = ferror(file->stream) != 0;
-  int reason = errno; /* of the write that was lost: each one after it fails the same way */
-  const bool synced = !lost && sync_file(file);
-  if (!lost && !synced) reason = errno;
-  const bool closed = fclose(file->stream) == 0;
+  const int last_failed = errno;
+  int reason = 0;
+  if (ferror(file->stream) != 0) {
+    reason = reason_of_loss(file->stream, last_failed);
+  } else if (!sync_file(file)) {
+    reason = errno;
+  }
+  if (fclose(file->stream) != 0 && reason == 0) reason = errno;
   file->stream = NULL;
-  if (synced && closed) return LK_OK;
-  return fail(file, synced ? errno : reason, error);
+  return reason == 0 ? LK_OK : fail(file, reason, error);
 }
 
 lk_status lk_whole_file_commit(lk_whole_file *file, lk_error *error) {

@@ -250,6 +250,19 @@ TEST_F(WholeFile, LeavesNothingWhenItFails) {
   });
 }
 
+// The write that fails may be followed by calls that succeed, or that fail in another way.
+TEST_F(WholeFile, SaysWhyWhateverCameBetween) {
+  for (const int between : {0, ENOENT}) {
+    lk_whole_file file;
+    LK_ASSERT_OK(lk_whole_file_begin(allocator.get(), "a text", "/dev/full", &file, LK_ERR));
+    for (int i = 0; i < 5000; i++) (void)fputc('x', file.stream);
+    errno = between;
+    LK_EXPECT_STATUS(LK_IO, lk_whole_file_end(&file, LK_ERR));
+    EXPECT_EQ(LK_MESSAGE, "failed to write a text to '/dev/full': No space left on device");
+    lk_whole_file_discard(&file);
+  }
+}
+
 TEST_F(WholeFile, AFolderThatTakesNoFilesIsASentence) {
   ASSERT_EQ(mkdir(in("shut").c_str(), 0500), 0);
   ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
