@@ -122,6 +122,7 @@ static lk_status build(lk_session *session, const bool *covers, lk_session_varia
   LK_TRY(lk_passes_run(&env, made->graph, options->disabled_passes, options->n_disabled_passes,
                        NULL, error));
   LK_TRY(lk_onnx_model_refuse_unread(session->model, made->graph, error));
+  if (lk_session_has_lendable(made->graph)) atomic_store(&session->has_lendable, true);
   LK_TRY(lk_flow_create(session->api, session->context, made->executor, made->graph, &how,
                         &made->flow, error));
   lk_onnx_model_drop_pages(session->model);

@@ -30,14 +30,13 @@ static bool is_lendable(const lk_value *value) {
          (uint64_t)bytes >= LK_LENT_LEAST_BYTES;
 }
 
-/* Whether operators may read constants of the graph or its bodies where they lie in the file. */
-static bool has_lendable(const lk_graph *graph) {
+bool lk_session_has_lendable(const lk_graph *graph) {
   for (size_t i = 0; i < graph->n_values; i++) {
     if (is_lendable(&graph->values[i])) return true;
   }
   for (size_t n = 0; n < graph->n_nodes; n++) {
     for (uint32_t b = 0; b < graph->nodes[n].n_bodies; b++) {
-      if (has_lendable(graph->nodes[n].bodies[b].graph)) return true;
+      if (lk_session_has_lendable(graph->nodes[n].bodies[b].graph)) return true;
     }
   }
   return false;
@@ -179,7 +178,7 @@ static lk_status make(lk_session *session, const lk_session_source *source,
   LK_RETURN_NOT_OK(run_passes(session, options, error));
   LK_RETURN_NOT_OK(lk_onnx_model_refuse_unread(session->model, session->graph, error));
   count_constants(session);
-  session->has_lendable = has_lendable(session->graph);
+  session->has_lendable = lk_session_has_lendable(session->graph);
   const lk_graph_executor_options how = lk_session_executor_options(api, options);
   LK_RETURN_NOT_OK(lk_flow_create(api, session->context, session->executor, session->graph, &how,
                                   &session->flow, error));

@@ -129,12 +129,12 @@ static lk_status hand_over(lk_session *session, const lk_session_call *call,
 /* A run that builds its run plan packs weights, which reads pages of the model that are not needed
  * again, and may be the first that reads others in each run. Where no run plans are kept, any run
  * may be. */
-static void look_at_mapping(lk_session *session, const lk_flow *flow) {
+static void look_at_mapping(lk_session *session, const lk_flow *flow,
+                            _Atomic uint64_t *builds_seen) {
   const uint64_t builds = lk_flow_builds(flow) + 1;
-  const bool has_built =
-      atomic_load_explicit(&session->builds_seen, memory_order_relaxed) != builds;
+  const bool has_built = atomic_load_explicit(builds_seen, memory_order_relaxed) != builds;
   if (!has_built && (session->options.run_plans >= 0 || !session->has_lendable)) return;
-  atomic_store(&session->builds_seen, builds);
+  atomic_store(builds_seen, builds);
   lk_stats stats = {.struct_size = sizeof stats};
   if (session->api->cache_stats(session->context, NULL, &stats, NULL) != LK_OK) return;
   atomic_store(&session->reads_mapping, session->has_lendable && stats.weights_lent_bytes > 0);
@@ -166,7 +166,7 @@ static lk_status check_files(lk_session *session, lk_error *error) {
 
 /* By the session's own graph, or that of a variant. */
 static lk_status run_graph(lk_session *session, const lk_graph *graph, lk_flow *flow,
-                           const lk_named_tensor *inputs, uint32_t n_inputs,
+                           _Atomic uint64_t *builds_seen, const lk_named_tensor *inputs, uint32_t n_inputs,
                            lk_named_tensor *outputs, uint32_t n_outputs,
                            const lk_run_options *options, lk_error *error) {
   lk_status status = LK_OK;
@@ -183,7 +183,7 @@ static lk_status run_graph(lk_session *session, const lk_graph *graph, lk_flow *
       lk_reclaim_idle(session->api, session->context, options->trace)) {
     status = lk_flow_run(flow, &what, error);
   }
-  look_at_mapping(session, flow);
+  look_at_mapping(session, flow, builds_seen);
   LK_TRY(name_file(session, status, error));
   status = hand_over(session, &call, outputs, n_outputs, error);
   if (status != LK_OK) lk_session_outputs_release(session, outputs, n_outputs);
@@ -197,12 +197,12 @@ static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_
                      lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *options,
                      lk_error *error) {
   lk_session_variant *variant = NULL;
-  lk_status status = run_graph(session, session->graph, session->flow, inputs, n_inputs, outputs,
+  lk_status status = run_graph(session, session->graph, session->flow, &session->builds_seen, inputs, n_inputs, outputs,
                                n_outputs, options, error);
   /* A name that the graph does not have: so nothing has been run. */
   if (status != LK_NOT_FOUND || !lk_session_gives_default(session, inputs, n_inputs)) return status;
   LK_RETURN_NOT_OK(lk_session_variant_enter(session, inputs, n_inputs, options, &variant, error));
-  status = run_graph(session, variant->graph, variant->flow, inputs, n_inputs, outputs, n_outputs,
+  status = run_graph(session, variant->graph, variant->flow, &variant->builds_seen, inputs, n_inputs, outputs, n_outputs,
                      options, error);
   lk_session_variant_leave(session, variant);
   return status;

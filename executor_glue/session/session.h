@@ -43,6 +43,7 @@ typedef struct lk_session_variant {
   lk_graph *graph;
   lk_executor *executor;
   lk_flow *flow;
+  _Atomic uint64_t builds_seen; /* as the session's, of this flow */
 } lk_session_variant;
 
 typedef struct lk_session_defaults {
@@ -70,11 +71,11 @@ struct lk_session {
   lk_session_options options;   /* with that list, and the next one */
   lk_fixed_dim *fixed_dims;     /* [n_fixed_dims], with copies of the names */
   uint64_t n_constants, constant_bytes, load_ns;
-  bool has_lendable;         /* constants that operators may read where they lie in the file */
+  atomic_bool has_lendable;    /* the graph, or that of a variant, lk_session_has_lendable */
   atomic_bool reads_mapping; /* and when a run plan was last built, plans of the context did */
   atomic_uint_least64_t look_again_ns; /* when to look next whether the files are whole */
-  /* When pages of the model were last given back: run plan builds, and the context's packings of
-   * weights; each + 1, 0: never. */
+  /* When a run last looked at what reads the model's pages: run plan builds of `flow`, and the
+   * context's packings of weights; each + 1, 0: never. */
   _Atomic uint64_t builds_seen, packings_seen;
   lk_session_outputs outputs;
   lk_session_defaults defaults;
@@ -90,6 +91,8 @@ lk_status lk_session_open_memory(lk_context *context, const void *data, size_t s
                                  lk_error *error);
 lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error);
 void lk_session_close(lk_session *session);
+/* Whether operators may read constants of the graph or its bodies where they lie in the file. */
+bool lk_session_has_lendable(const lk_graph *graph);
 
 /* executor_options.c */
 lk_graph_executor_options lk_session_executor_options(const lk_api *api,
