@@ -29,6 +29,7 @@ lk_status lk_onnx_constant_from_tensor(const lk_onnx_source *source, lk_graph *g
     const lk_status status = lk_onnx_tensor_copy(&tensor, data, error);
     if (status != LK_OK) {
       lk_free(graph->allocator, data);
+      lk_onnx_source_give_back(source, tensor.n_bytes);
       return lk_error_prefix(error, status, "tensor '%s'", target->name);
     }
     lk_value_set_constant(graph, value, &tensor.desc, data);

@@ -42,6 +42,10 @@ lk_status lk_onnx_source_charge(const lk_onnx_source *source, uint64_t bytes, co
   return LK_OK;
 }
 
+void lk_onnx_source_give_back(const lk_onnx_source *source, uint64_t bytes) {
+  if (source->copies_left != NULL) *source->copies_left += bytes;
+}
+
 /* The field that holds elements of a type when raw_data does not. */
 static uint32_t typed_field(uint32_t dtype) {
   switch (dtype) {

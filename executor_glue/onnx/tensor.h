@@ -29,6 +29,8 @@ typedef struct lk_onnx_source {
 /* Notes a copy of `bytes`, for `what`. LK_OUT_OF_RANGE: they are more than are left. */
 lk_status lk_onnx_source_charge(const lk_onnx_source *source, uint64_t bytes, const char *what,
                                 lk_error *error);
+/* Of a copy that was charged, and is not kept. */
+void lk_onnx_source_give_back(const lk_onnx_source *source, uint64_t bytes);
 
 /* `status`, that of reading a part of the file; or LK_OK where it is LK_UNSUPPORTED and the source
  * is lenient: then the part is left out, and `error`, which holds the sentence, has been told. */

@@ -276,6 +276,22 @@ TEST(OnnxHostile, DecodedElementsHaveALimit) {
   }
 }
 
+// A tensor that cannot be decoded, and that nothing reads, takes nothing of it.
+TEST(OnnxHostile, ElementsThatAreNotKeptDoNotCountForIt) {
+  Graph g;
+  constexpr int64_t kBad = 10 << 20, kGood = 8 << 20;
+  std::string bad(kBad - 1, 1);
+  bad += varint(1 << 16); // no i16
+  g.in("x").out("y").node(node("Add", {"x", "w"}, {"y"}));
+  g.init(tensor("bad", LK_I16, {kBad}, kInt32Data, bad));
+  g.init(tensor("w", LK_I64, {kGood}, kInt64Data, std::string(kGood, 1)));
+  lk::FailingAllocator allocator;
+  {
+    Loaded m; // of 64 MiB and the 18 of the file, w takes 64, and `bad` would take 20
+    LK_EXPECT_OK(m.memory(model(g).bytes, allocator.get()));
+  }
+}
+
 // Attributes are copied: each one what it finds in another file, each call of a function those of
 // its nodes.
 TEST(OnnxHostile, CopiedAttributesHaveALimit) {
