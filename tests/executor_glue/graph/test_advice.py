@@ -1,19 +1,12 @@
-"""Sentences say that ONNX Runtime may run a model where it has the operator, and only there."""
+"""Sentences say that ONNX Runtime may run a model where it has operators of the domain, or the type."""
 
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnxruntime.capi import onnxruntime_pybind11_state as onnxruntime
 
 import latchkey
 
 HINT = "ONNX Runtime may run the model"
-DOMAINS = ("", "ai.onnx.ml", "com.microsoft")
-INNER = {"MemcpyFromHost", "MemcpyToHost"}  # it puts them into graphs; no model has them
-KERNELS = {(kernel.domain, kernel.op_name) for kernel in onnxruntime.get_all_opkernel_def()
-           if kernel.provider == "CPUExecutionProvider" and kernel.op_name not in INNER}
-SCHEMAS = {(schema.domain, schema.name) for schema in onnxruntime.get_all_operator_schema()}
-SCHEMAS |= {(schema.domain, schema.name) for schema in onnx.defs.get_all_schemas_with_history()}
 
 
 def sentence(domain, op_type, opset):
@@ -31,25 +24,12 @@ def sentence(domain, op_type, opset):
     return ""
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_operators_that_latchkey_lacks(domain):
-    lacking = 0
-    for name in sorted(name for place, name in SCHEMAS | KERNELS if place == domain):
-        said = sentence(domain, name, 21 if domain == "" else 1)
-        if "it is not in the operator table" not in said:
-            continue
-        lacking += 1
-        assert (HINT in said) == ((domain, name) in KERNELS), said
-    assert lacking > 5
-
-
-@pytest.mark.parametrize("domain, name, opset", [
-    ("", "NoSuchThing", 21), ("ai.onnx.ml", "NoSuchThing", 3), ("com.microsoft", "NoSuchThing", 1),
-    ("com.example", "Relu", 1), ("", "Concat3", 21), ("", " Affine", 21),
-    ("", "ffine", 21), ("", "Gelu", 17)])
-def test_operators_that_nobody_has(domain, name, opset):
+@pytest.mark.parametrize("domain, name, opset, has_it", [
+    ("", "StringSplit", 21, True), ("ai.onnx.ml", "Scaler", 3, True),
+    ("com.microsoft", "MoE", 1, True), ("com.example", "Relu", 1, False)])
+def test_operators_that_latchkey_lacks(domain, name, opset, has_it):
     said = sentence(domain, name, opset)
-    assert "failed to find operator" in said and HINT not in said
+    assert "failed to find operator" in said and (HINT in said) == has_it
 
 
 @pytest.mark.parametrize("dtype, has_it", [
