@@ -68,7 +68,8 @@ lk_status lk_content_check(const lk_content *content, const void *bytes, lk_erro
   return lk_fail_changed(content->bytes, error);
 }
 
-/* The same, whatever the thread is told: what others need does not depend on it. */
+/* The same of a copy that others need, which reads and hashes to its end whatever this thread is
+ * told: without it, their weights are lost. */
 static bool is_unchanged(const lk_content *content, const void *bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes, content->bytes);
   return hash.low64 == content->hash_low && hash.high64 == content->hash_high;
