@@ -321,33 +321,36 @@ static bool is_wanted(const lk_graph_run *run, size_t output) {
   return run->wanted == NULL || run->wanted[output];
 }
 
+/* Whether memory of the caller's is waiting for it. */
+static bool has_room(const lk_graph_run *run, size_t output) {
+  return run->place == NULL && is_wanted(run, output) && run->outputs[output].data != NULL;
+}
+
 /* All of them, before anything is written to the caller's memory. */
 static lk_status check_outputs(const lk_flow *flow, const lk_graph_run *run,
                                const lk_flow_value *outputs, lk_error *error) {
-  lk_status status = LK_OK;
   const lk_graph *graph = flow->graph;
-  lk_tensor_desc *made = lk_calloc(flow->allocator, graph->n_outputs, sizeof *made);
-  if (made == NULL) return lk_fail_memory(error, "outputs", graph->n_outputs * sizeof *made);
+  bool is_any = false;
   for (size_t i = 0; i < graph->n_outputs; i++) {
-    if (!is_wanted(run, i)) continue;
-    made[i] = outputs[i].tensor.desc;
-    if (outputs[i].tensor.data != NULL) continue;
-    LK_TRY(lk_fail(error, LK_UNSUPPORTED,
+    is_any = is_any || has_room(run, i);
+    if (!is_wanted(run, i) || outputs[i].tensor.data != NULL) continue;
+    return lk_fail(error, LK_UNSUPPORTED,
                    "failed to give output '%s': it is %s, a tensor is required; let the model give "
                    "the tensors themselves",
                    graph->values[graph->outputs[i]].name,
-                   outputs[i].list != NULL ? "a sequence" : "an optional value that is absent"));
+                   outputs[i].list != NULL ? "a sequence" : "an optional value that is absent");
   }
-  if (run->place == NULL) {
-    LK_TRY(
-        lk_check_outputs(graph, made, run->inputs, run->outputs, run->wanted, run->options, error));
-  }
-cleanup:
+  if (!is_any) return LK_OK;
+  lk_tensor_desc *made = lk_calloc(flow->allocator, graph->n_outputs, sizeof *made);
+  if (made == NULL) return lk_fail_memory(error, "outputs", graph->n_outputs * sizeof *made);
+  for (size_t i = 0; i < graph->n_outputs; i++) made[i] = outputs[i].tensor.desc;
+  const lk_status status =
+      lk_check_outputs(graph, made, run->inputs, run->outputs, run->wanted, run->options, error);
   lk_free(flow->allocator, made);
   return status;
 }
 
-/* Memory of the caller's gets a copy; else the memory itself is handed over. */
+/* Memory of the caller's gets a copy; else the memory itself is handed over, and `value` zeroed. */
 static lk_status hand_over_one(const lk_flow *flow, const lk_graph_run *run, uint32_t output,
                                lk_flow_value *value, lk_error *error) {
   const lk_tensor *made = &value->tensor;
@@ -366,22 +369,17 @@ static lk_status hand_over_one(const lk_flow *flow, const lk_graph_run *run, uin
 static lk_status hand_over(const lk_flow *flow, const lk_graph_run *run, lk_flow_value *outputs,
                            lk_error *error) {
   lk_status status = LK_OK;
-  const size_t n_outputs = flow->graph->n_outputs;
+  uint32_t n_done = 0;
   LK_RETURN_NOT_OK(check_outputs(flow, run, outputs, error));
-  bool *is_given = lk_calloc(flow->allocator, n_outputs, sizeof *is_given);
-  if (is_given == NULL) return lk_fail_memory(error, "outputs", n_outputs);
-  for (uint32_t i = 0; i < n_outputs; i++) {
-    if (!is_wanted(run, i)) continue;
-    is_given[i] = run->place == NULL && run->outputs[i].data == NULL;
-    LK_TRY(hand_over_one(flow, run, i, &outputs[i], error));
+  for (; status == LK_OK && n_done < flow->graph->n_outputs; n_done++) {
+    if (!is_wanted(run, n_done)) continue;
+    status = hand_over_one(flow, run, n_done, &outputs[n_done], error);
   }
-cleanup:
-  for (uint32_t i = 0; status != LK_OK && i < n_outputs; i++) {
-    if (!is_given[i]) continue;
+  for (uint32_t i = 0; status != LK_OK && i < n_done; i++) {
+    if (!is_wanted(run, i) || outputs[i].tensor.data != NULL) continue; /* not handed over */
     lk_free(flow->allocator, run->outputs[i].data);
     run->outputs[i].data = NULL;
   }
-  lk_free(flow->allocator, is_given);
   return status;
 }
 

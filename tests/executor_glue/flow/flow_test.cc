@@ -89,6 +89,28 @@ TEST_F(Flow, WritesToTheCallersMemory) {
   for (size_t i = 8; i < 12; i++) EXPECT_EQ(larger[i], 9) << i;
 }
 
+// A run into memory of the caller's needs a list to check it; one that hands over what was made
+// needs a note of that instead, and nothing else.
+TEST_F(Flow, HandsOverWithoutAllocating) {
+  load(choice());
+  open();
+  Floats x = lk::small::numbers(2, 1), y(8);
+  uint8_t yes = 1;
+  size_t allocations[2] = {};
+  for (int round = 0; round < 2; round++) { // the first one builds
+    for (const bool into_own : {false, true}) {
+      std::vector<lk_named_tensor> outputs = {{"y", {}}};
+      if (into_own) outputs = {named("y", {2, 4}, y.data())};
+      std::vector<lk_named_tensor> inputs = {x_of(x), named("c", {}, &yes, LK_BOOL)};
+      const size_t before = allocator.allocations();
+      LK_ASSERT_OK(run(std::move(inputs), outputs));
+      allocations[into_own] = allocator.allocations() - before;
+      level2()->outputs_release(session, outputs.data(), 1);
+    }
+  }
+  EXPECT_EQ(allocations[false], allocations[true]);
+}
+
 // Each condition is what the branch before it gave; the last is of a branch within a loop, which
 // captured it.
 TEST_F(Flow, DecidesWhatItCanWhenItIsLoaded) {
