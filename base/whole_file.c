@@ -108,8 +108,8 @@ static bool sync_file(const lk_whole_file *file) {
   return fflush(file->stream) == 0 && (file->folder < 0 || fsync(fileno(file->stream)) == 0);
 }
 
-/* Why a write before was lost: what the stream has kept of it fails the same way once more. Where it
- * has kept nothing, errno may be of another call since, or of none. */
+/* Why a write before was lost: what the stream has kept of it fails the same way once more. Where
+ * it has kept nothing, errno may be of another call since, or of none. */
 static int reason_of_loss(FILE *stream, int last_failed) {
   if (fflush(stream) != 0) return errno;
   return last_failed != 0 ? last_failed : EIO;

@@ -166,8 +166,8 @@ static lk_status check_files(lk_session *session, lk_error *error) {
 
 /* By the session's own graph, or that of a variant. */
 static lk_status run_graph(lk_session *session, const lk_graph *graph, lk_flow *flow,
-                           _Atomic uint64_t *builds_seen, const lk_named_tensor *inputs, uint32_t n_inputs,
-                           lk_named_tensor *outputs, uint32_t n_outputs,
+                           _Atomic uint64_t *builds_seen, const lk_named_tensor *inputs,
+                           uint32_t n_inputs, lk_named_tensor *outputs, uint32_t n_outputs,
                            const lk_run_options *options, lk_error *error) {
   lk_status status = LK_OK;
   lk_session_call call;
@@ -197,13 +197,13 @@ static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_
                      lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *options,
                      lk_error *error) {
   lk_session_variant *variant = NULL;
-  lk_status status = run_graph(session, session->graph, session->flow, &session->builds_seen, inputs, n_inputs, outputs,
-                               n_outputs, options, error);
+  lk_status status = run_graph(session, session->graph, session->flow, &session->builds_seen,
+                               inputs, n_inputs, outputs, n_outputs, options, error);
   /* A name that the graph does not have: so nothing has been run. */
   if (status != LK_NOT_FOUND || !lk_session_gives_default(session, inputs, n_inputs)) return status;
   LK_RETURN_NOT_OK(lk_session_variant_enter(session, inputs, n_inputs, options, &variant, error));
-  status = run_graph(session, variant->graph, variant->flow, &variant->builds_seen, inputs, n_inputs, outputs, n_outputs,
-                     options, error);
+  status = run_graph(session, variant->graph, variant->flow, &variant->builds_seen, inputs,
+                     n_inputs, outputs, n_outputs, options, error);
   lk_session_variant_leave(session, variant);
   return status;
 }

@@ -71,7 +71,7 @@ struct lk_session {
   lk_session_options options;   /* with that list, and the next one */
   lk_fixed_dim *fixed_dims;     /* [n_fixed_dims], with copies of the names */
   uint64_t n_constants, constant_bytes, load_ns;
-  atomic_bool has_lendable;    /* the graph, or that of a variant, lk_session_has_lendable */
+  atomic_bool has_lendable;  /* the graph, or that of a variant, lk_session_has_lendable */
   atomic_bool reads_mapping; /* and when a run plan was last built, plans of the context did */
   atomic_uint_least64_t look_again_ns; /* when to look next whether the files are whole */
   /* When a run last looked at what reads the model's pages: run plan builds of `flow`, and the

@@ -171,7 +171,8 @@ TEST_F(CutFiles, AmongMany) {
 // Where the model as it was opened reads nothing of the file, a run that gives a default may.
 TEST_F(CutFiles, OfWhichOnlyAVariantReads) {
   proto::Graph g, none, some;
-  none.node(proto::node("Cast", {"i"}, {"v"}, {proto::attribute("to", proto::kInt).num(3, LK_F32)}));
+  none.node(
+      proto::node("Cast", {"i"}, {"v"}, {proto::attribute("to", proto::kInt).num(3, LK_F32)}));
   none.out("v");
   some.node(proto::node("Gather", {"table", "i"}, {"v"})).out("v");
   g.in("i", LK_I64, {"N"}).in("plain", LK_BOOL, {}).out("y", LK_F32, {});
