@@ -77,18 +77,26 @@ lk_status lk_value_names_add(lk_value_names *names, lk_graph *graph, const char 
   return lk_value_names_put(names, graph->values[*out_value].name, *out_value, error);
 }
 
-lk_status lk_value_names_add_free(lk_value_names *names, lk_graph *graph, const char *name,
-                                  int32_t *out_value, lk_error *error) {
+lk_status lk_value_names_number(lk_value_names *names, const char *name, char **out_numbered,
+                                lk_error *error) {
   const size_t bytes = strlen(name) + sizeof "_" + 20;
-  if (lk_value_names_find(names, name) == LK_NO_VALUE) {
-    return lk_value_names_add(names, graph, name, out_value, error);
-  }
-  char *numbered = lk_alloc(graph->allocator, bytes);
+  *out_numbered = NULL;
+  if (lk_value_names_find(names, name) == LK_NO_VALUE) return LK_OK;
+  char *numbered = lk_alloc(names->allocator, bytes);
   if (numbered == NULL) return lk_fail_memory(error, "the name of a value", bytes);
   do {
     (void)snprintf(numbered, bytes, "%s_%zu", name, ++names->n_tried + 1);
   } while (lk_value_names_find(names, numbered) != LK_NO_VALUE);
-  const lk_status status = lk_value_names_add(names, graph, numbered, out_value, error);
-  lk_free(graph->allocator, numbered);
+  *out_numbered = numbered;
+  return LK_OK;
+}
+
+lk_status lk_value_names_add_free(lk_value_names *names, lk_graph *graph, const char *name,
+                                  int32_t *out_value, lk_error *error) {
+  char *numbered = NULL;
+  LK_RETURN_NOT_OK(lk_value_names_number(names, name, &numbered, error));
+  const lk_status status =
+      lk_value_names_add(names, graph, numbered != NULL ? numbered : name, out_value, error);
+  lk_free(names->allocator, numbered);
   return status;
 }

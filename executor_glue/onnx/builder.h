@@ -14,6 +14,7 @@ struct lk_onnx_builder {
                          Onnx__NodeProto *const *nodes, size_t count);
   lk_value_names functions; /* the last function of the model of each name, by its number */
   int32_t *same_name;       /* [n functions]: the one before it of the same name, or LK_NO_VALUE */
+  lk_value_names scopes;    /* of the bodies so far, if there are any */
   uint32_t calls;           /* of functions, each within the one before */
   size_t n_inlined;         /* nodes that calls of functions have added */
   lk_error *error;

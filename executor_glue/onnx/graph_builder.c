@@ -251,11 +251,10 @@ static lk_status add_inputs(lk_onnx_builder *b, lk_onnx_scope *scope,
 }
 
 /* A second output of the same value has a value of its own, which a node copies. */
-static lk_status copy_output(const lk_onnx_builder *b, lk_graph *graph, int32_t *inout_value) {
+static lk_status copy_output(const lk_onnx_builder *b, lk_onnx_scope *scope, int32_t *inout_value) {
   int32_t node = LK_NO_NODE, copy = LK_NO_VALUE;
-  char name[32];
-  const int length = snprintf(name, sizeof name, "copy:%zu", graph->n_outputs);
-  LK_RETURN_NOT_OK(lk_graph_add_value(graph, name, (size_t)length, &copy, b->error));
+  lk_graph *graph = scope->graph;
+  LK_RETURN_NOT_OK(lk_value_names_add_free(&scope->names, graph, "copy", &copy, b->error));
   LK_RETURN_NOT_OK(lk_graph_add_node(graph, 1, 1, 0, &node, b->error));
   graph->nodes[node].op_type = "Identity";
   graph->nodes[node].opset = LK_MAX_OPSET;
@@ -283,7 +282,7 @@ static lk_status add_outputs(lk_onnx_builder *b, lk_onnx_scope *scope,
                      lk_onnx_given(info->name) ? info->name : "");
     }
     if (is_twice && scope->around == NULL) continue; /* a run asks for it by its name */
-    if (is_twice) LK_RETURN_NOT_OK(copy_output(b, graph, &value));
+    if (is_twice) LK_RETURN_NOT_OK(copy_output(b, scope, &value));
     /* An output that is an input too has said its type as an input. */
     if (!graph->values[value].is_input) {
       LK_RETURN_NOT_OK(declare(graph, value, info, b->error));
@@ -375,6 +374,7 @@ lk_status lk_onnx_graph_build(const lk_allocator *allocator, const lk_onnx_sourc
 
 cleanup:
   lk_onnx_functions_end(&b, allocator);
+  lk_value_names_destroy(&b.scopes);
   if (scope.graph != NULL) lk_onnx_scope_destroy(&scope);
   if (status != LK_OK) lk_graph_destroy(graph);
   if (!limit.is_passed) return status;

@@ -47,15 +47,26 @@ static lk_status join(lk_graph *graph, const char *first, const char *second, co
 
 /* ---- bodies ---- */
 
-/* "scope/node.attribute": no other body of the model has it. */
-static lk_status name_body(const lk_graph *around, const char *label, const char *attribute,
-                           lk_graph *body, lk_error *error) {
+/* "scope/node.attribute", with a number behind it where another body of the model has it: nodes may
+ * have equal names, and a function may be called twice. The run plans of a body are found by it. */
+static lk_status name_body(lk_onnx_builder *b, const lk_graph *around, const char *label,
+                           const char *attribute, lk_graph *body) {
   const size_t bytes = strlen(around->scope) + strlen(label) + strlen(attribute) + 3;
-  char *scope = lk_graph_alloc(body, bytes);
-  if (scope == NULL) return lk_fail_memory(error, "the scope of a body", bytes);
-  (void)snprintf(scope, bytes, "%s/%s.%s", around->scope, label, attribute);
+  char *whole = lk_graph_alloc(body, bytes), *numbered = NULL;
+  const char *scope = whole;
+  if (whole == NULL) return lk_fail_memory(b->error, "the scope of a body", bytes);
+  (void)snprintf(whole, bytes, "%s/%s.%s", around->scope, label, attribute);
+  if (b->scopes.slots == NULL) {
+    LK_RETURN_NOT_OK(lk_value_names_create(body, 0, &b->scopes, b->error));
+  }
+  LK_RETURN_NOT_OK(lk_value_names_number(&b->scopes, scope, &numbered, b->error));
+  if (numbered != NULL) {
+    scope = lk_graph_strndup(body, numbered, strlen(numbered));
+    lk_free(b->scopes.allocator, numbered);
+    if (scope == NULL) return lk_fail_memory(b->error, "the scope of a body", bytes);
+  }
   body->scope = scope;
-  return LK_OK;
+  return lk_value_names_put(&b->scopes, scope, 0, b->error);
 }
 
 /* A body, and in `out_scope`, which the caller destroys, what it has captured. */
@@ -69,7 +80,7 @@ static lk_status read_body(lk_onnx_builder *b, lk_onnx_scope *around, const char
   if (!lk_graph_charge(graph, LK_GRAPH_BYTES)) {
     LK_TRY(lk_fail_memory(error, "a body", LK_GRAPH_BYTES));
   }
-  LK_TRY(name_body(around->graph, label, a->name, graph, error));
+  LK_TRY(name_body(b, around->graph, label, a->name, graph));
   LK_TRY(lk_onnx_scope_of_graph(graph, around, lk_onnx_count_names(a->g), out_scope, error));
   LK_TRY(b->fill(b, out_scope, a->g));
   LK_TRY(lk_graph_link(graph, error));

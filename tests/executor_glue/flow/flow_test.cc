@@ -111,6 +111,73 @@ TEST_F(Flow, HandsOverWithoutAllocating) {
   EXPECT_EQ(allocations[false], allocations[true]);
 }
 
+// A branch of one node: v of x.
+Graph branch(const std::string &op_type, const std::vector<std::string> &inputs,
+             const std::vector<Message> &attributes = {}) {
+  Graph g;
+  g.node(node(op_type, inputs, {"v"}, attributes)).out("v");
+  return g;
+}
+
+// y = c ? |x| : -x and z = c ? x + x : x x, of nodes with these names.
+Graph two_choices(const std::string &first, const std::string &second) {
+  Graph g;
+  g.in("x").in("c", LK_BOOL, {}).out("y").out("z");
+  g.node(
+      node("If", {"c"}, {"y"},
+           {body("then_branch", branch("Abs", {"x"})), body("else_branch", branch("Neg", {"x"}))},
+           first));
+  g.node(node("If", {"c"}, {"z"},
+              {body("then_branch", branch("Add", {"x", "x"})),
+               body("else_branch", branch("Mul", {"x", "x"}))},
+              second));
+  return g;
+}
+
+// ONNX requires names of values to differ, and not those of nodes.
+TEST_F(Flow, TellsBranchesOfEqualNamesApart) {
+  Floats x = {1, -2, 3, -4};
+  uint8_t yes = 1, no = 0;
+  for (const auto &[first, second] : {std::pair{"n", "n"}, {"z", ""}, {"n", "n.then_branch/n"}}) {
+    load(two_choices(first, second));
+    open();
+    for (int round = 0; round < 2; round++) {
+      const std::vector<lk_named_tensor> then = {x_of(x), named("c", {}, &yes, LK_BOOL)};
+      const std::vector<lk_named_tensor> other = {x_of(x), named("c", {}, &no, LK_BOOL)};
+      EXPECT_EQ(result(then, "y"), (Floats{1, 2, 3, 4})) << first;
+      EXPECT_EQ(result(then, "z"), (Floats{2, -4, 6, -8})) << first;
+      EXPECT_EQ(result(other, "y"), (Floats{-1, 2, -3, 4})) << first;
+      EXPECT_EQ(result(other, "z"), (Floats{1, 4, 9, 16})) << first;
+    }
+    level2()->close(session);
+    session = nullptr;
+  }
+}
+
+// y = F(x, c) by 2, z = F(x, c) by 10, with F = c ? max(x, 0) + by min(x, 0) : x.
+TEST_F(Flow, TellsBranchesOfTwoCallsApart) {
+  const auto call = [](const std::string &output, float by) {
+    return node("F", {"x", "c"}, {output}, {attribute("by", kFloat).flt(2, by)}).text(7, "own");
+  };
+  Message function =
+      Message().text(1, "F").text(4, "x").text(4, "c").text(5, "v").text(6, "by").text(10, "own");
+  function.add(9, Message().num(2, 16));
+  function.add(7, node("If", {"c"}, {"v"},
+                       {body("then_branch", branch("LeakyRelu", {"x"},
+                                                   {attribute("alpha", kFloat).text(21, "by")})),
+                        body("else_branch", branch("Identity", {"x"}))}));
+  Graph g;
+  g.in("x").in("c", LK_BOOL, {}).out("y").out("z").node(call("y", 2)).node(call("z", 10));
+  bytes = model(g).add(8, Message().text(1, "own").num(2, 1)).add(25, function).bytes;
+  open();
+  Floats x = {1, -2, 3, -4};
+  uint8_t yes = 1;
+  for (int round = 0; round < 2; round++) {
+    EXPECT_EQ(result({x_of(x), named("c", {}, &yes, LK_BOOL)}, "y"), (Floats{1, -4, 3, -8}));
+    EXPECT_EQ(result({x_of(x), named("c", {}, &yes, LK_BOOL)}, "z"), (Floats{1, -20, 3, -40}));
+  }
+}
+
 // Each condition is what the branch before it gave; the last is of a branch within a loop, which
 // captured it.
 TEST_F(Flow, DecidesWhatItCanWhenItIsLoaded) {
