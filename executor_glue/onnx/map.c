@@ -124,8 +124,9 @@ lk_status lk_onnx_map_file(const lk_allocator *allocator, int file, const char *
   } else if (!S_ISREG(info.st_mode)) {
     status = lk_fail(error, LK_IO, "failed to open '%s': it is not a regular file", path);
   } else if (info.st_size == 0) {
-    status = lk_fail(error, LK_MALFORMED,
-                     "failed to read '%s': the file is empty, an ONNX model is required", path);
+    status =
+        lk_fail(error, LK_MALFORMED,
+                "failed to read '%s': the file is empty: a download or a copy was cut off", path);
   } else {
     status = make_mapping(allocator, path, file, &info, copies, out, error);
   }

@@ -96,6 +96,17 @@ TEST(OnnxExternal, CopiesStayWhenTheFileGoes) {
   m.reset();
 }
 
+TEST(OnnxExternal, AnEmptyFileIsASentenceAboutData) {
+  lk::Folder folder;
+  folder.write("w.bin", "");
+  Loaded m;
+  LK_EXPECT_STATUS(LK_MALFORMED,
+                   m.file(folder.write("m.onnx", external_model({{"location", "w.bin"}}))));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("'w.bin': the file is empty: a download or a copy was "
+                                          "cut off"),
+                                Not(HasSubstr("ONNX"))));
+}
+
 TEST(OnnxExternal, FoldersBelowTheModelAndRelativePaths) {
   lk::Folder folder;
   ASSERT_EQ(mkdir((folder.path() + "/data").c_str(), 0700), 0);
