@@ -201,6 +201,13 @@ static lk_status find_inputs(lk_onnx_builder *b, lk_onnx_scope *scope, const Onn
   return LK_OK;
 }
 
+static bool has_output(const Onnx__NodeProto *node) {
+  for (size_t i = 0; i < node->n_output; i++) {
+    if (lk_onnx_given(node->output[i])) return true;
+  }
+  return false;
+}
+
 static lk_status add_node(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__NodeProto *proto) {
   int32_t index = LK_NO_NODE, opset = 0;
   lk_graph *graph = scope->graph;
@@ -215,6 +222,7 @@ static lk_status add_node(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__
   if (strcmp(proto->op_type, "Constant") == 0 && lk_onnx_domain(proto->domain)[0] == '\0') {
     return add_constant(b, scope, proto, opset);
   }
+  if (!has_output(proto)) return LK_OK; /* nothing can read what it computes */
   /* The scan has bounded the three counts. */
   LK_RETURN_NOT_OK(lk_graph_add_node(graph, (uint32_t)proto->n_input, (uint32_t)proto->n_output,
                                      (uint32_t)proto->n_attribute, &index, b->error));

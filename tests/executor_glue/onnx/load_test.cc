@@ -96,6 +96,16 @@ TEST(OnnxLoad, AttributesOfEveryKind) {
   EXPECT_EQ(n->attrs[5].count, 0u);
 }
 
+TEST(OnnxLoad, NodesWithoutANamedOutputAreLeftOut) {
+  Graph g;
+  g.in("x").out("y").node(node("Neg", {"x"}, {""})).node(node("NoSuchThing", {"x"}, {}));
+  g.node(node("Relu", {"x"}, {"y"}));
+  Loaded m;
+  LK_ASSERT_OK(m.memory(model(g).bytes));
+  ASSERT_EQ(m.graph->n_nodes, 1u);
+  EXPECT_STREQ(m.graph->nodes[0].op_type, "Relu");
+}
+
 TEST(OnnxLoad, ConstantNodesOfEveryKind) {
   Graph g;
   g.out("i").out("is").out("fs");
