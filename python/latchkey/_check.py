@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy
 
 from ._native import lib
-from ._text import escape
+from ._text import escape, text_fault
 
 _MOST_SHOWN = 60  # characters of a value
 _MOST_BITS = 64  # of a number that is shown
@@ -165,11 +165,11 @@ def flag(do: str, name: str, value: Any) -> bool:
 
 
 def text(do: str, name: str, value: Any, wanted: str = "a text") -> str:
-    """A text without a NUL, at which the library would cut it."""
+    """A text that the library reads to its end."""
     if not isinstance(value, str):
         raise wrong_kind(do, name, value, wanted)
-    if "\0" in value:
-        raise wrong_value(do, name, value, f"{wanted} without a NUL")
+    if (fault := text_fault(value)) is not None:
+        raise wrong_value(do, name, value, f"{wanted} without {fault}")
     return value
 
 
@@ -195,8 +195,8 @@ def names(do: str, name: str, found: Iterable[Any]) -> None:
     for one in found:
         if not isinstance(one, str):
             raise TypeError(f"failed to {do}: '{name}' names {shown(one)}, a text is needed")
-        if "\0" in one:
-            raise ValueError(f"failed to {do}: '{name}' names {shown(one)}, a text without a NUL "
+        if (fault := text_fault(one)) is not None:
+            raise ValueError(f"failed to {do}: '{name}' names {shown(one)}, a text without {fault} "
                              "is needed")
 
 

@@ -19,28 +19,41 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-
 def escape(text: str) -> str:
     r"""One line that can be shown: each byte of a control character, and each byte that is not
     part of UTF-8, becomes ``\xNN``, as in the library's own sentences."""
-    return _CONTROL.sub(lambda found: "".join(
-        f"\\x{byte:02x}" for byte in found[0].encode("utf-8", "surrogateescape")), text)
+    return _CONTROL.sub(lambda found: "".join(f"\\x{byte:02x}" for byte in _bytes(found[0])), text)
+
+
+def _bytes(character: str) -> bytes:
+    is_byte = "\udc80" <= character <= "\udcff"  # PEP 383
+    return character.encode("utf-8", "surrogateescape" if is_byte else "surrogatepass")
 
 
 def encode(text: str) -> bytes:
     """A text as the library gets it. Each text that goes to C goes through here or
-    :func:`encode_path`: C ends it at the first NUL, and would take it for another one.
+    :func:`encode_path`.
 
-    :raises InvalidArgumentError: there is a NUL in it.
+    :raises InvalidArgumentError: there is a :func:`text_fault` in it.
     """
-    return _whole(text.encode("utf-8", "surrogateescape"))
+    return _whole(text).encode("utf-8", "surrogateescape")
 
 
 def encode_path(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bytes:
     """The same of a path."""
-    return _whole(os.fsencode(path))
+    found = os.fspath(path)
+    return os.fsencode(_whole(found if isinstance(found, str) else os.fsdecode(found)))
 
 
-def _whole(text: bytes) -> bytes:
-    if b"\0" in text:
-        raise InvalidArgumentError(f"failed to read '{escape(os.fsdecode(text))}': there is a NUL "
-                                   "in it, which no name and no path may have")
+def text_fault(text: str) -> str | None:
+    """What a text must be without to reach the library as it is; ``None``: nothing. C would end it
+    at a NUL; a surrogate that stands for no byte (PEP 383) has no bytes in UTF-8."""
+    if "\0" in text:
+        return "a NUL"
+    return None if text.isascii() or _is_encoded(text, "surrogateescape") else "a lone surrogate"
+
+
+def _whole(text: str) -> str:
+    if (fault := text_fault(text)) is not None:
+        raise InvalidArgumentError(f"failed to read '{escape(text)}': there is {fault} in it, "
+                                   "which no name and no path may have")
     return text
 
 
@@ -66,15 +79,15 @@ def json_text(value: Any, indent: int | None = 2) -> str:
 
 def _valid(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.isascii() or _is_utf8(value) else escape(value)
+        return value if value.isascii() or _is_encoded(value, "strict") else escape(value)
     if isinstance(value, dict):
         return {_valid(key): _valid(one) for key, one in value.items()}
     return [_valid(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-def _is_utf8(text: str) -> bool:
+def _is_encoded(text: str, errors: str) -> bool:
     try:
-        text.encode()
+        text.encode("utf-8", errors)
     except UnicodeEncodeError:
         return False
     return True
