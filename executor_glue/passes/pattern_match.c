@@ -118,13 +118,18 @@ static bool add_part(matcher *self, int32_t value, bool inverse, parts *out) {
   return true;
 }
 
-static void add_number(parts *out, double number, bool inverse) {
+/* False: the graph would not compute the same by one number. A product that leaves the range of
+ * normal f32 rounds what it is of to 0 or infinity where the nodes do not, and a second summand may
+ * be what rounded the first sum. */
+static bool add_number(parts *out, double number, bool inverse) {
   if (out->is_product) {
     out->number = inverse ? out->number / number : out->number * number;
   } else {
     out->number = inverse ? out->number - number : out->number + number;
   }
+  const bool is_second = out->has_number;
   out->has_number = true;
+  return out->is_product ? out->number == 0 || isnormal((float)out->number) : !is_second;
 }
 
 /* False: the node is neither a sum nor a product, as wanted. */
@@ -137,8 +142,8 @@ static bool take_apart(matcher *self, int32_t node, bool inverse, parts *out) {
                                     : kind == LK_POST_ADD || kind == LK_POST_SUB;
   if (!fits || !lk_node_is_plain(n) || !add_node(self, node)) return false;
   if (lk_node_number_step(self->env, self->graph, n, &step)) {
-    add_number(out, (double)step.number, inverse != (inverts && !step.number_first));
-    return add_part(self, step.operand, inverse != (inverts && step.number_first), out);
+    return add_number(out, (double)step.number, inverse != (inverts && !step.number_first)) &&
+           add_part(self, step.operand, inverse != (inverts && step.number_first), out);
   }
   return n->inputs[0] != LK_NO_VALUE && n->inputs[1] != LK_NO_VALUE &&
          add_part(self, n->inputs[0], inverse, out) &&
@@ -198,6 +203,15 @@ static bool match_activation(matcher *self, const lk_tree_item *item, const lk_n
   return match_item(self, item->args[0], node->inputs[0]);
 }
 
+/* A number beside a value may have any rank, and must not raise that of what is made. Rules look at
+ * that themselves, or their trees have results of several inputs, whose shapes are compared. */
+static bool keeps_rank(const matcher *self, const lk_tree_item *item, const lk_node *node,
+                       uint32_t index) {
+  if (index == 0 || item->rule.length > 0 || !is_number(item->args[index])) return true;
+  return lk_symbolic_shape_takes(self->env->shapes, node->inputs[0],
+                                 &self->graph->values[node->inputs[index]].constant.desc);
+}
+
 static bool match_inputs(matcher *self, const lk_tree_item *item, const lk_node *node) {
   const bool has_rule = item->rule.length > 0;
   if (node->n_inputs > item->n_args && !has_rule) return false;
@@ -209,6 +223,7 @@ static bool match_inputs(matcher *self, const lk_tree_item *item, const lk_node 
   for (uint32_t i = 0; i < item->n_args; i++) {
     const int32_t value = i < node->n_inputs ? node->inputs[i] : LK_NO_VALUE;
     if (!match_item(self, item->args[i], value)) return false;
+    if (value != LK_NO_VALUE && !keeps_rank(self, item, node, i)) return false;
   }
   return true;
 }

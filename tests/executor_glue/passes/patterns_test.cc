@@ -209,6 +209,23 @@ TEST(PatternsSwish, WhatIsNotIt) {
   }
 }
 
+// Two steps by numbers are one by their product, unless f32 does not have it: 0 times it is no
+// number then.
+TEST(PatternsSwish, FactorsWhoseProductIsBeyondTheRangeAreNotIt) {
+  const auto count = [](float first, float second) {
+    GraphBuilder g;
+    const int32_t x = g.input("x", {4});
+    const int32_t once = g.node("Mul", {x, g.scalar(first)});
+    const int32_t scaled = g.node("Mul", {once, g.scalar(second)});
+    g.output(g.node("Mul", {x, g.node("Sigmoid", {scaled})}));
+    return changes_of(g, "patterns");
+  };
+  EXPECT_EQ(count(2, 3), 1u);
+  EXPECT_EQ(count(1e30f, 1e-30f), 1u);
+  EXPECT_EQ(count(1e30f, 1e30f), 0u);
+  EXPECT_EQ(count(1e-30f, 1e-30f), 0u);
+}
+
 TEST(PatternsSwish, SqueezeAndExciteIsNotIt) {
   GraphBuilder g;
   const int32_t x = g.input("x", {1, 4, 8, 8});
@@ -283,6 +300,24 @@ TEST(PatternsGelu, ByTanh) {
     EXPECT_EQ(changes_of(g, "patterns"), 1u) << spelling;
     EXPECT_STREQ(g.producer(y)->op_type, "GeluTanh") << spelling;
   }
+}
+
+TEST(PatternsGelu, AnExponentThatRaisesTheRankIsNotIt) {
+  const auto count = [](const std::vector<int64_t> &x_dims, const std::vector<int64_t> &dims) {
+    GraphBuilder g;
+    const int32_t x = g.input("x", x_dims);
+    const int32_t cube = g.node("Pow", {x, g.floats(dims, {3})});
+    const int32_t inner = g.node("Add", {x, g.node("Mul", {g.scalar(0.044715f), cube})});
+    const int32_t tanh = g.node("Tanh", {g.node("Mul", {inner, g.scalar(0.797884583f)})});
+    const int32_t gate = g.node("Add", {tanh, g.scalar(1)});
+    g.output(g.node("Mul", {g.node("Mul", {x, g.scalar(0.5f)}), gate}));
+    return changes_of(g, "patterns");
+  };
+  EXPECT_EQ(count({-1, 4}, {}), 1u);
+  EXPECT_EQ(count({-1, 4}, {1}), 1u);
+  EXPECT_EQ(count({-1, 4}, {1, 1}), 1u);
+  EXPECT_EQ(count({-1, 4}, {1, 1, 1}), 0u);
+  EXPECT_EQ(count({}, {1}), 0u);
 }
 
 TEST(PatternsGelu, AsOneNode) {
