@@ -4,10 +4,20 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <latchkey/latchkey.h>
+
+/* Of later opsets, as its sentence says: what helps is to convert the model. */
+static bool is_too_new(const lk_node *node) {
+  const lk_api *api = lk_get_api(LK_API_VERSION);
+  return api->op_find(node->op_type, node->domain, node->opset) == NULL &&
+         api->op_find(node->op_type, node->domain, LK_MAX_OPSET) != NULL;
+}
+
 const char *lk_advice_on_node(const lk_node *node) {
   static const char *const domains[] = {"", "ai.onnx.ml", "com.microsoft"};
   for (size_t i = 0; i < sizeof domains / sizeof domains[0]; i++) {
-    if (strcmp(node->domain, domains[i]) == 0) return LK_ADVICE_PROVIDER;
+    if (strcmp(node->domain, domains[i]) != 0) continue;
+    return is_too_new(node) ? "" : LK_ADVICE_PROVIDER;
   }
   return "";
 }

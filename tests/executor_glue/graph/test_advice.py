@@ -26,7 +26,8 @@ def sentence(domain, op_type, opset):
 
 @pytest.mark.parametrize("domain, name, opset, has_it", [
     ("", "StringSplit", 21, True), ("ai.onnx.ml", "Scaler", 3, True),
-    ("com.microsoft", "MoE", 1, True), ("com.example", "Relu", 1, False)])
+    ("com.microsoft", "MoE", 1, True), ("com.example", "Relu", 1, False),
+    ("", "Gelu", 17, False)])
 def test_operators_that_latchkey_lacks(domain, name, opset, has_it):
     said = sentence(domain, name, opset)
     assert "failed to find operator" in said and (HINT in said) == has_it
