@@ -94,8 +94,8 @@ static bool accept_client(endpoint *self) {
 }
 
 /* Where nothing is at the path any more, somebody has tidied up: a socket is made there anew. Those
- * who wait at the old one are taken in first, as many as there is room for. Another's file stays, and is looked at again. False: the
- * file is not there. */
+ * who wait at the old one are taken in first, as many as there is room for. Another's file stays,
+ * and is looked at again. False: the file is not there. */
 static bool keep_place(endpoint *self) {
   lk_serve_place made;
   const lk_serve_owner owner = lk_serve_place_owner(&self->place);

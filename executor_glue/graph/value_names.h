@@ -27,9 +27,9 @@ lk_status lk_value_names_put(lk_value_names *names, const char *name, int32_t va
 /* Adds a value to the graph under a name that is not there yet. */
 lk_status lk_value_names_add(lk_value_names *names, lk_graph *graph, const char *name,
                              int32_t *out_value, lk_error *error);
-/* `*out_numbered`: NULL where nothing has the name yet; else it with a number behind it that nothing
- * has, which the caller frees by the allocator of the names. No number is tried twice: a thousand
- * equal names take as long as a thousand others. */
+/* `*out_numbered`: NULL where nothing has the name yet; else it with a number behind it that no
+ * other has, which the caller frees by the allocator of the names. No number is tried twice: a
+ * thousand equal names take as long as a thousand others. */
 lk_status lk_value_names_number(lk_value_names *names, const char *name, char **out_numbered,
                                 lk_error *error);
 /* lk_value_names_add, with a number behind the name where another value has it. */

@@ -1,4 +1,4 @@
-"""Sentences say that ONNX Runtime may run a model where it has operators of the domain, or the type."""
+"""Sentences say that ONNX Runtime may run a model where it has such operators, or such types."""
 
 import onnx
 import pytest
