@@ -23,25 +23,6 @@ typedef struct lk_session_source {
   lk_onnx_model *model;
 } lk_session_source;
 
-static bool is_lendable(const lk_value *value) {
-  int64_t bytes = 0;
-  return value->constant_kind == LK_CONSTANT_MAPPED &&
-         lk_tensor_size(&value->constant.desc, "a constant", NULL, &bytes, NULL) == LK_OK &&
-         (uint64_t)bytes >= LK_LENT_LEAST_BYTES;
-}
-
-bool lk_session_has_lendable(const lk_graph *graph) {
-  for (size_t i = 0; i < graph->n_values; i++) {
-    if (is_lendable(&graph->values[i])) return true;
-  }
-  for (size_t n = 0; n < graph->n_nodes; n++) {
-    for (uint32_t b = 0; b < graph->nodes[n].n_bodies; b++) {
-      if (lk_session_has_lendable(graph->nodes[n].bodies[b].graph)) return true;
-    }
-  }
-  return false;
-}
-
 /* Counts the constants that the passes left, before the executor hands them over. */
 static void count_constants(lk_session *session) {
   for (size_t i = 0; i < session->graph->n_values; i++) {

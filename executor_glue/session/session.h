@@ -91,6 +91,8 @@ lk_status lk_session_open_memory(lk_context *context, const void *data, size_t s
                                  lk_error *error);
 lk_status lk_session_clone(lk_session *session, lk_session **out_session, lk_error *error);
 void lk_session_close(lk_session *session);
+
+/* lendable.c */
 /* Whether operators may read constants of the graph or its bodies where they lie in the file. */
 bool lk_session_has_lendable(const lk_graph *graph);
 
