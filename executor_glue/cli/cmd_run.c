@@ -167,8 +167,8 @@ static lk_status run(void *arguments, lk_error *error) {
   LK_TRY(cli_model_run(&model, inputs, (uint32_t)n_inputs, error));
   uint64_t elapsed = lk_now_ns() - begin;
   LK_TRY(output_names_create(allocator, model.outputs, model.n_outputs, &names, error));
+  LK_TRY(cli_trace_save(&common->model, &model, error)); /* before there are outputs */
   LK_TRY(write_outputs(&model, args->folder, names, error));
-  LK_TRY(cli_trace_save(&common->model, &model, error));
   progress_end(&bar);
   LK_TRY(report(args, &model, names, elapsed, error));
 

@@ -33,6 +33,13 @@ def test_outputs_are_files(tmp_path, classifier):
     assert result.err == ""
 
 
+def test_a_trace_that_cannot_be_written_leaves_no_outputs(tmp_path, classifier):
+    x, out = save_input(tmp_path, numpy.zeros((2, 4), numpy.float32)), tmp_path / "out"
+    latchkey("run", classifier, "-i", f"x={x}", "-o", out, "--trace", "/dev/full").fails(
+        1, "failed to write a trace to '/dev/full': No space left on device")
+    assert not out.exists()
+
+
 def test_json(tmp_path, classifier):
     x = save_input(tmp_path, numpy.zeros((2, 4), numpy.float32))
     report = latchkey("run", classifier, "-i", f"x={x}", "-o", tmp_path / "o", "--json").json()
