@@ -296,8 +296,10 @@ static void note_left(const lk_pass_env *env, const lk_graph *graph, const int32
   const int32_t last = producer->n_outputs > 0 ? producer->outputs[0] : LK_NO_VALUE;
   if (noted == NULL || last == LK_NO_VALUE) return;
   if (!lk_node_is(producer, "Conv") && !lk_node_is(producer, "ConvTranspose")) return;
-  const lk_node *next = &graph->nodes[users[last]];
-  if (!lk_node_is(next, "BatchNormalization") || next->inputs[0] != last) return;
+  const lk_node *next = &graph->nodes[users[last]]; /* the first one, where nothing uses it */
+  if (!lk_node_is(next, "BatchNormalization") || next->n_inputs == 0 || next->inputs[0] != last) {
+    return;
+  }
   tell_batch_norm(graph, producer, next, noted);
   lk_refusals_add(env->refusals, graph, users[last], noted);
 }
