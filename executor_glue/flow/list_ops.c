@@ -73,8 +73,10 @@ static lk_status insert(const list_call *c, lk_flow_value *out, lk_error *error)
   LK_RETURN_NOT_OK(read_position(c, 2, end, 0, end, &at, error));
   LK_RETURN_NOT_OK(lk_flow_list_create(c->allocator, from->count + 1, out, error));
   out->list->dtype = from->dtype;
+  size_t done = 0;
   for (size_t i = 0; i < from->count; i++) {
     out->list->values[i + (i >= (size_t)at)] = lk_flow_value_retain(&from->values[i]);
+    LK_RETURN_NOT_OK(lk_flow_look_after(c->api, sizeof *from->values, &done, error));
   }
   return put(out->list, (size_t)at, &c->inputs[1], error);
 }
@@ -86,8 +88,10 @@ static lk_status erase(const list_call *c, lk_flow_value *out, lk_error *error) 
   LK_RETURN_NOT_OK(read_position(c, 1, end - 1, 0, end - 1, &at, error));
   LK_RETURN_NOT_OK(lk_flow_list_create(c->allocator, from->count - 1, out, error));
   out->list->dtype = from->dtype;
+  size_t done = 0;
   for (size_t i = 0; i < out->list->count; i++) {
     out->list->values[i] = lk_flow_value_retain(&from->values[i + (i >= (size_t)at)]);
+    LK_RETURN_NOT_OK(lk_flow_look_after(c->api, sizeof *from->values, &done, error));
   }
   return LK_OK;
 }
@@ -151,8 +155,10 @@ static lk_tensor_desc widened(const lk_tensor_desc *desc, bool new_axis, uint32_
 static lk_status find_whole(const list_call *c, const lk_flow_list *list, uint32_t axis,
                             lk_tensor_desc *out, lk_error *error) {
   const bool new_axis = c->attributes.new_axis;
+  size_t done = 0;
   *out = widened(&list->values[0].tensor.desc, new_axis, axis);
   for (size_t i = 1; i < list->count; i++) {
+    LK_RETURN_NOT_OK(lk_flow_look_after(c->api, sizeof *list->values, &done, error));
     lk_tensor_desc each = widened(&list->values[i].tensor.desc, new_axis, axis);
     const int64_t size = each.rank > axis ? each.dims[axis] : 0;
     if (each.rank == out->rank) each.dims[axis] = out->dims[axis];
@@ -189,12 +195,14 @@ static lk_status concatenate(const list_call *c, lk_flow_value *out, lk_error *e
   LK_RETURN_NOT_OK(find_whole(c, list, axis, &whole, error));
   LK_RETURN_NOT_OK(lk_flow_value_create(c->allocator, &whole, out, error));
   const size_t outer = outer_of(&whole, axis), inner = inner_of(&whole, axis);
+  size_t done = 0;
   unsigned char *to = out->tensor.data;
   for (size_t i = 0; i < list->count; i++) {
     const lk_tensor *from = &list->values[i].tensor;
     const size_t size = c->attributes.new_axis ? 1 : (size_t)from->desc.dims[axis];
     const lk_flow_pieces pieces = slices(size, (size_t)whole.dims[axis], size, outer, inner);
     LK_RETURN_NOT_OK(lk_flow_copy(c->api, from->data, to, &pieces, error));
+    LK_RETURN_NOT_OK(lk_flow_look_after(c->api, pieces.bytes * outer, &done, error));
     to += size * inner;
   }
   return LK_OK;
@@ -219,7 +227,8 @@ static int64_t size_at(const sizes *self, size_t i) {
                                           : ((const int64_t *)self->list->data)[i];
 }
 
-static lk_status read_sizes(const lk_tensor *split, int64_t total, sizes *out, lk_error *error) {
+static lk_status read_sizes(const lk_api *api, const lk_tensor *split, int64_t total, sizes *out,
+                            lk_error *error) {
   *out = (sizes){.each = 1, .total = total, .count = (size_t)total};
   if (split == NULL) return LK_OK;
   const bool is_index = split->desc.dtype == LK_I64 || split->desc.dtype == LK_I32;
@@ -241,6 +250,7 @@ static lk_status read_sizes(const lk_tensor *split, int64_t total, sizes *out, l
                    ", it must be at least 1",
                    out->each);
   }
+  size_t done = 0;
   int64_t left = total;
   out->count = (size_t)split->desc.dims[0];
   for (size_t i = 0; i < out->count; i++) {
@@ -248,6 +258,7 @@ static lk_status read_sizes(const lk_tensor *split, int64_t total, sizes *out, l
     if (size < 0 || size > left) left = -1;
     if (left < 0) break;
     left -= size;
+    LK_RETURN_NOT_OK(lk_flow_look_after(api, 0, &done, error));
   }
   if (left == 0) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -263,8 +274,8 @@ static lk_status split(const list_call *c, lk_flow_value *out, lk_error *error) 
   uint32_t axis = 0;
   sizes pieces;
   LK_RETURN_NOT_OK(find_axis(c->attributes.axis, whole->desc.rank, &axis, error));
-  LK_RETURN_NOT_OK(
-      read_sizes(has_sizes ? &c->inputs[1].tensor : NULL, whole->desc.dims[axis], &pieces, error));
+  LK_RETURN_NOT_OK(read_sizes(c->api, has_sizes ? &c->inputs[1].tensor : NULL,
+                              whole->desc.dims[axis], &pieces, error));
   LK_RETURN_NOT_OK(lk_flow_list_create(c->allocator, pieces.count, out, error));
   const size_t outer = outer_of(&whole->desc, axis), inner = inner_of(&whole->desc, axis);
   const unsigned char *from = whole->data;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/graph/look.h"
 
 /* A block to be placed; `bytes` is rounded up. */
 typedef struct lk_arena_item {
@@ -46,13 +47,22 @@ static bool interfere(const lk_interference *interference, const lk_arena_item *
   return a->first <= b->last && b->first <= a->last;
 }
 
+/* Pairs between two looks, where each may have to walk over all steps that touch a block. */
+enum { PAIRS = 64 };
+
+static lk_status look(const lk_api *api, lk_error *error) {
+  return lk_graph_look(api, "plan the run's memory", error);
+}
+
 /* The start of the smallest gap that holds `item` among `placed`, which is sorted by offset. Each
  * item looks at all that are placed, so there is a loop of its own without `interference`. */
-static inline uint64_t find_gap(const lk_interference *interference, const lk_arena_item *item,
-                                const lk_arena_item *placed, size_t n_placed) {
+static inline lk_status find_gap(const lk_api *api, const lk_interference *interference,
+                                 lk_arena_item *item, const lk_arena_item *placed, size_t n_placed,
+                                 lk_error *error) {
   uint64_t end = 0; /* of what has been seen and interferes with the item */
   uint64_t best = UINT64_MAX, best_size = UINT64_MAX;
   for (size_t i = 0; i < n_placed; i++) {
+    if (interference != NULL && i % PAIRS == 0) LK_RETURN_NOT_OK(look(api, error));
     if (!interfere(interference, item, &placed[i])) continue;
     if (placed[i].offset > end) {
       uint64_t size = placed[i].offset - end;
@@ -64,12 +74,13 @@ static inline uint64_t find_gap(const lk_interference *interference, const lk_ar
     uint64_t placed_end = placed[i].offset + placed[i].bytes;
     if (placed_end > end) end = placed_end;
   }
-  return best != UINT64_MAX ? best : end;
+  item->offset = best != UINT64_MAX ? best : end;
+  return LK_OK;
 }
 
-lk_status lk_arena_plan(const lk_allocator *allocator, const lk_interference *interference,
-                        lk_arena_block *blocks, size_t n_blocks, uint64_t *out_bytes,
-                        lk_error *error) {
+lk_status lk_arena_plan(const lk_api *api, const lk_allocator *allocator,
+                        const lk_interference *interference, lk_arena_block *blocks,
+                        size_t n_blocks, uint64_t *out_bytes, lk_error *error) {
   lk_status status = LK_OK;
   lk_arena_item *items = NULL, *placed = NULL;
   size_t n_items = 0;
@@ -79,12 +90,12 @@ lk_status lk_arena_plan(const lk_allocator *allocator, const lk_interference *in
   items = lk_calloc(allocator, n_blocks, sizeof *items);
   placed = lk_calloc(allocator, n_blocks, sizeof *placed);
   if (items == NULL || placed == NULL) {
-    status = lk_fail_memory(error, "a memory plan", n_blocks * sizeof *items);
-    goto cleanup;
+    LK_TRY(lk_fail_memory(error, "a memory plan", n_blocks * sizeof *items));
   }
   for (size_t i = 0; i < n_blocks; i++) {
     blocks[i].offset = 0;
     if (blocks[i].bytes == 0) continue;
+    LK_TRY(look(api, error)); /* many items may make room for this one */
     /* Every offset and end is at most this sum, so nothing below can overflow. */
     uint64_t bytes = 0;
     if (__builtin_add_overflow(blocks[i].bytes, LK_DATA_ALIGNMENT - 1, &bytes) ||
@@ -104,8 +115,9 @@ lk_status lk_arena_plan(const lk_allocator *allocator, const lk_interference *in
 
   for (size_t i = 0; i < n_items; i++) {
     lk_arena_item *item = &items[i];
-    item->offset = interference != NULL ? find_gap(interference, item, placed, i)
-                                        : find_gap(NULL, item, placed, i);
+    LK_TRY(look(api, error));
+    LK_TRY(interference != NULL ? find_gap(api, interference, item, placed, i, error)
+                                : find_gap(api, NULL, item, placed, i, error));
     insert_sorted(lies_before, placed, i, item);
     blocks[item->block].offset = item->offset;
     if (item->offset + item->bytes > total) total = item->offset + item->bytes;

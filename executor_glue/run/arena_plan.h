@@ -1,7 +1,7 @@
 /* Places blocks of memory with known lifetimes in one arena. */
 #pragma once
 
-#include <latchkey/base.h>
+#include <latchkey/latchkey.h>
 #include <stdbool.h>
 
 typedef struct lk_arena_block {
@@ -21,7 +21,8 @@ typedef struct lk_interference {
  * gap that holds it (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
  * Inference", 2020, section 4.3). `*out_bytes` is between the largest sum of blocks alive at one
  * step and the sum of all (of sizes rounded up to LK_DATA_ALIGNMENT). LK_OUT_OF_RANGE when a sum
- * overflows. */
-lk_status lk_arena_plan(const lk_allocator *allocator, const lk_interference *interference,
-                        lk_arena_block *blocks, size_t n_blocks, uint64_t *out_bytes,
-                        lk_error *error);
+ * overflows. Each block is compared with all before it, so it looks by `api` whether it has to
+ * end. */
+lk_status lk_arena_plan(const lk_api *api, const lk_allocator *allocator,
+                        const lk_interference *interference, lk_arena_block *blocks,
+                        size_t n_blocks, uint64_t *out_bytes, lk_error *error);

@@ -148,10 +148,10 @@ static lk_status choose_schedule(lk_plan_builder *builder, const lk_dependencies
   double *costs = lk_calloc(allocator, n_steps, sizeof *costs);
   if (costs == NULL) return lk_fail_memory(error, "the costs of steps", n_steps * sizeof *costs);
   LK_TRY(find_costs(builder, costs, &in_order, error));
-  LK_TRY(lk_schedule_create(allocator, dependencies->predecessors, dependencies->n_words, costs,
-                            n_steps, &schedule, error));
-  LK_TRY(lk_schedule_makespan(allocator, schedule, costs, builder->desc->workers, &in_parallel,
-                              error));
+  LK_TRY(lk_schedule_create(builder->program->api, allocator, dependencies->predecessors,
+                            dependencies->n_words, costs, n_steps, &schedule, error));
+  LK_TRY(lk_schedule_makespan(builder->program->api, allocator, schedule, costs,
+                              builder->desc->workers, &in_parallel, error));
   if (in_parallel * LEAST_GAIN < in_order) {
     builder->plan->schedule = schedule;
     builder->plan->workers = builder->desc->workers;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/graph/look.h"
 
 static uint64_t *row(const lk_dependencies *self, uint64_t *bits, uint32_t step) {
   return bits + (size_t)step * self->n_words;
@@ -59,9 +60,11 @@ static void reduce(lk_dependencies *self, uint32_t s) {
   }
 }
 
-static void find_predecessors(lk_dependencies *self) {
+static lk_status find_predecessors(lk_dependencies *self, lk_error *error) {
+  const lk_api *api = self->builder->program->api;
   for (uint32_t s = 0; s < self->builder->plan->n_steps; s++) {
     const lk_run_step *step = &self->builder->plan->steps[s];
+    LK_RETURN_NOT_OK(lk_graph_look(api, "plan what runs in parallel", error));
     for (uint32_t i = step->first_operand; i < lk_run_step_end(step); i++) {
       const int32_t storage = self->builder->operands[i].storage;
       if (storage == LK_NO_STORAGE) continue;
@@ -70,6 +73,7 @@ static void find_predecessors(lk_dependencies *self) {
     add_touches(self, s); /* after all its operands: a step does not depend on itself */
     reduce(self, s);
   }
+  return LK_OK;
 }
 
 lk_status lk_dependencies_create(const lk_plan_builder *builder, lk_dependencies **out_dependencies,
@@ -87,8 +91,7 @@ lk_status lk_dependencies_create(const lk_plan_builder *builder, lk_dependencies
   made->last_touch = (uint32_t *)(made->predecessors + n_bits);
   made->previous_touch = made->last_touch + builder->n_storages;
   made->step_of = made->previous_touch + builder->n_operands;
-  find_predecessors(made);
-  return LK_OK;
+  return find_predecessors(made, error);
 }
 
 void lk_dependencies_destroy(lk_dependencies *dependencies) {

@@ -77,8 +77,9 @@ static lk_status place_storages(lk_plan_builder *builder, const lk_dependencies 
     blocks[i] = (lk_arena_block){
         .bytes = storage->bytes, .first = storage->first_step, .last = storage->last_step};
   }
-  LK_TRY(lk_arena_plan(builder->allocator, dependencies != NULL ? &interference : NULL, blocks,
-                       builder->n_storages, &builder->plan->arena_bytes, error));
+  LK_TRY(lk_arena_plan(builder->program->api, builder->allocator,
+                       dependencies != NULL ? &interference : NULL, blocks, builder->n_storages,
+                       &builder->plan->arena_bytes, error));
   for (size_t i = 0; i < builder->n_storages; i++) {
     lk_storage *storage = &builder->storages[i];
     if (storage->buffer != LK_BUFFER_ARENA) continue;

@@ -5,19 +5,37 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/graph/look.h"
 
-static bool depends_on(const uint64_t *predecessors, uint32_t n_words, uint32_t step,
-                       uint32_t other) {
-  return (predecessors[(size_t)step * n_words + other / 64] >> other % 64 & 1) != 0;
+static lk_status look(const lk_api *api, lk_error *error) {
+  return lk_graph_look(api, "plan what runs in parallel", error);
 }
 
-/* Insertion by falling priority; stable, so that equal ones keep the order of the graph. */
+/* Equal ones have the order of the graph. */
+static bool comes_before(const double *priority, uint32_t a, uint32_t b) {
+  return priority[a] != priority[b] ? priority[a] > priority[b] : a < b;
+}
+
+/* Moves the first of a heap, in which a parent comes behind its children, to its place. */
+static void sift(uint32_t *heap, uint32_t at, uint32_t count, const double *priority) {
+  const uint32_t step = heap[at];
+  for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+    if (child + 1 < count && comes_before(priority, heap[child], heap[child + 1])) child++;
+    if (!comes_before(priority, step, heap[child])) break;
+    heap[at] = heap[child];
+    at = child;
+  }
+  heap[at] = step;
+}
+
+/* By falling priority. Many steps may wait for one, so a heap it is. */
 static void sort_by_priority(uint32_t *steps, uint32_t count, const double *priority) {
-  for (uint32_t i = 1; i < count; i++) {
-    const uint32_t step = steps[i];
-    uint32_t at = i;
-    for (; at > 0 && priority[steps[at - 1]] < priority[step]; at--) steps[at] = steps[at - 1];
-    steps[at] = step;
+  for (uint32_t i = count / 2; i-- > 0;) sift(steps, i, count, priority);
+  for (uint32_t end = count; end-- > 1;) {
+    const uint32_t last = steps[0];
+    steps[0] = steps[end];
+    steps[end] = last;
+    sift(steps, 0, end, priority);
   }
 }
 
@@ -34,8 +52,10 @@ static void count_edges(const uint64_t *predecessors, uint32_t n_words, uint32_t
 }
 
 /* How many edges each step has, and where its part of `successors` begins. */
-static void divide_edges(lk_schedule *schedule, const uint64_t *predecessors, uint32_t n_words) {
+static lk_status divide_edges(const lk_api *api, lk_schedule *schedule,
+                              const uint64_t *predecessors, uint32_t n_words, lk_error *error) {
   for (uint32_t s = 0; s < schedule->n_steps; s++) {
+    LK_RETURN_NOT_OK(look(api, error));
     for (uint32_t w = 0; w < n_words; w++) {
       for (uint64_t bits = predecessors[(size_t)s * n_words + w]; bits != 0; bits &= bits - 1) {
         schedule->first_successor[w * 64 + (uint32_t)__builtin_ctzll(bits) + 1]++;
@@ -46,19 +66,36 @@ static void divide_edges(lk_schedule *schedule, const uint64_t *predecessors, ui
   for (uint32_t s = 0; s < schedule->n_steps; s++) {
     schedule->first_successor[s + 1] += schedule->first_successor[s];
   }
+  return LK_OK;
+}
+
+/* Where the part of each step ends goes down to where it begins, as the part is filled. */
+static lk_status fill_edges(const lk_api *api, lk_schedule *schedule, const uint64_t *predecessors,
+                            uint32_t n_words, lk_error *error) {
+  for (uint32_t s = 0; s < schedule->n_steps; s++) {
+    LK_RETURN_NOT_OK(look(api, error));
+    for (uint32_t w = 0; w < n_words; w++) {
+      for (uint64_t bits = predecessors[(size_t)s * n_words + w]; bits != 0; bits &= bits - 1) {
+        const uint32_t p = w * 64 + (uint32_t)__builtin_ctzll(bits);
+        schedule->successors[--schedule->first_successor[p + 1]] = s;
+      }
+    }
+  }
+  for (uint32_t s = 0; s < schedule->n_steps; s++) {
+    schedule->first_successor[s] = schedule->first_successor[s + 1];
+  }
+  schedule->first_successor[schedule->n_steps] = schedule->n_edges;
+  return LK_OK;
 }
 
 /* `priority` [n_steps] is filled from the last step on: successors have a higher number. */
-static void fill_edges(lk_schedule *schedule, const uint64_t *predecessors, uint32_t n_words,
-                       const double *costs, double *priority) {
+static lk_status sort_edges(const lk_api *api, lk_schedule *schedule, const double *costs,
+                            double *priority, lk_error *error) {
   uint32_t n_roots = 0;
   for (uint32_t s = schedule->n_steps; s-- > 0;) {
     uint32_t *successors = schedule->successors + schedule->first_successor[s];
-    uint32_t n = 0;
-    const uint32_t n_successors = schedule->first_successor[s + 1] - schedule->first_successor[s];
-    for (uint32_t t = s + 1; n < n_successors; t++) {
-      if (depends_on(predecessors, n_words, t, s)) successors[n++] = t;
-    }
+    const uint32_t n = schedule->first_successor[s + 1] - schedule->first_successor[s];
+    LK_RETURN_NOT_OK(look(api, error));
     sort_by_priority(successors, n, priority);
     priority[s] = costs[s] + (n > 0 ? priority[successors[0]] : 0);
   }
@@ -66,11 +103,13 @@ static void fill_edges(lk_schedule *schedule, const uint64_t *predecessors, uint
     if (schedule->n_predecessors[s] == 0) schedule->roots[n_roots++] = s;
   }
   sort_by_priority(schedule->roots, n_roots, priority);
+  return LK_OK;
 }
 
-lk_status lk_schedule_create(const lk_allocator *allocator, const uint64_t *predecessors,
-                             uint32_t n_words, const double *costs, uint32_t n_steps,
-                             lk_schedule **out_schedule, lk_error *error) {
+lk_status lk_schedule_create(const lk_api *api, const lk_allocator *allocator,
+                             const uint64_t *predecessors, uint32_t n_words, const double *costs,
+                             uint32_t n_steps, lk_schedule **out_schedule, lk_error *error) {
+  lk_status status = LK_OK;
   uint32_t n_edges = 0, n_roots = 0;
   *out_schedule = NULL;
   count_edges(predecessors, n_words, n_steps, &n_edges, &n_roots);
@@ -78,20 +117,23 @@ lk_status lk_schedule_create(const lk_allocator *allocator, const uint64_t *pred
   lk_schedule *made = lk_calloc(allocator, 1, lk_schedule_bytes(&sizes));
   double *priority = lk_calloc(allocator, n_steps, sizeof *priority);
   if (made == NULL || priority == NULL) {
-    lk_free(allocator, made);
-    lk_free(allocator, priority);
-    return lk_fail_memory(error, "a schedule", lk_schedule_bytes(&sizes));
+    LK_TRY(lk_fail_memory(error, "a schedule", lk_schedule_bytes(&sizes)));
   }
   *made = sizes;
   made->n_predecessors = (uint32_t *)(made + 1);
   made->first_successor = made->n_predecessors + n_steps;
   made->successors = made->first_successor + n_steps + 1;
   made->roots = made->successors + n_edges;
-  divide_edges(made, predecessors, n_words);
-  fill_edges(made, predecessors, n_words, costs, priority);
-  lk_free(allocator, priority);
+  LK_TRY(divide_edges(api, made, predecessors, n_words, error));
+  LK_TRY(fill_edges(api, made, predecessors, n_words, error));
+  LK_TRY(sort_edges(api, made, costs, priority, error));
   *out_schedule = made;
-  return LK_OK;
+  made = NULL;
+
+cleanup:
+  lk_free(allocator, priority);
+  lk_free(allocator, made);
+  return status;
 }
 
 void lk_schedule_destroy(const lk_allocator *allocator, lk_schedule *schedule) {
@@ -121,15 +163,17 @@ static uint32_t choose_worker(const double *busy_until, uint32_t workers, double
   return best;
 }
 
-lk_status lk_schedule_makespan(const lk_allocator *allocator, const lk_schedule *schedule,
-                               const double *costs, uint32_t workers, double *out_makespan,
-                               lk_error *error) {
+lk_status lk_schedule_makespan(const lk_api *api, const lk_allocator *allocator,
+                               const lk_schedule *schedule, const double *costs, uint32_t workers,
+                               double *out_makespan, lk_error *error) {
+  lk_status status = LK_OK;
   const uint32_t n_steps = schedule->n_steps;
   *out_makespan = 0;
   double *ready = lk_calloc(allocator, (size_t)n_steps + workers, sizeof *ready);
   if (ready == NULL) return lk_fail_memory(error, "a schedule's times", n_steps * sizeof *ready);
   double *busy_until = ready + n_steps;
   for (uint32_t s = 0; s < n_steps; s++) {
+    LK_TRY(look(api, error));
     const uint32_t worker = choose_worker(busy_until, workers, ready[s]);
     const double begin = busy_until[worker] > ready[s] ? busy_until[worker] : ready[s];
     const double end = begin + costs[s];
@@ -139,6 +183,8 @@ lk_status lk_schedule_makespan(const lk_allocator *allocator, const lk_schedule 
       if (ready[schedule->successors[i]] < end) ready[schedule->successors[i]] = end;
     }
   }
+
+cleanup:
   lk_free(allocator, ready);
-  return LK_OK;
+  return status;
 }

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <latchkey/base.h>
+#include <latchkey/latchkey.h>
 
 typedef struct lk_schedule {
   uint32_t n_steps, n_edges, n_roots;
@@ -16,16 +16,16 @@ typedef struct lk_schedule {
 
 /* The priority of a step is the length of the longest path from it to the end: the sum of `costs`
  * [n_steps] along it. `predecessors` is bits: step s waits for step p < s when bit p of
- * predecessors + s * n_words is set. */
-lk_status lk_schedule_create(const lk_allocator *allocator, const uint64_t *predecessors,
-                             uint32_t n_words, const double *costs, uint32_t n_steps,
-                             lk_schedule **out_schedule, lk_error *error);
+ * predecessors + s * n_words is set. Both functions look by `api` whether they have to end. */
+lk_status lk_schedule_create(const lk_api *api, const lk_allocator *allocator,
+                             const uint64_t *predecessors, uint32_t n_words, const double *costs,
+                             uint32_t n_steps, lk_schedule **out_schedule, lk_error *error);
 void lk_schedule_destroy(const lk_allocator *allocator,
                          lk_schedule *schedule); /* NULL is allowed */
 uint64_t lk_schedule_bytes(const lk_schedule *schedule);
 
 /* How long `workers` take, when each takes the next step that is ready; in the unit of `costs`.
  * LK_OUT_OF_MEMORY. */
-lk_status lk_schedule_makespan(const lk_allocator *allocator, const lk_schedule *schedule,
-                               const double *costs, uint32_t workers, double *out_makespan,
-                               lk_error *error);
+lk_status lk_schedule_makespan(const lk_api *api, const lk_allocator *allocator,
+                               const lk_schedule *schedule, const double *costs, uint32_t workers,
+                               double *out_makespan, lk_error *error);

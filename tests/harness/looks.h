@@ -4,7 +4,7 @@
 // most of the whole, which larger sizes would make longer. Nor is more computed after a look that
 // says that it is not wanted. Computing is counted in time of the processor, in which other
 // programs have no part; what is seen once must be seen three times to be a fault. A test that
-// includes this is linked with --wrap=lk_team_is_stopped, and is not built for sanitizers, which
+// includes this is linked with --wrap=lk_stop_look, and is not built for sanitizers, which
 // make any kernel slow.
 #pragma once
 
@@ -17,10 +17,10 @@
 #include "tests/harness/wait.h"
 
 extern "C" {
-#include "base/team/team.h"
+#include "base/stop.h"
 
-bool __real_lk_team_is_stopped(void);
-bool __wrap_lk_team_is_stopped(void);
+int __real_lk_stop_look(lk_stop *stop);
+int __wrap_lk_stop_look(lk_stop *stop);
 }
 
 namespace lk::bounded {
@@ -31,8 +31,10 @@ struct Looks {
   volatile int32_t cancel = 0;
   uint64_t begin_ns = 0, last_ns = 0, most_ns = 0, end_ns = 0, stopped_ns = 0;
   int count = 0, last = 0; // it is cancelled at that one; 0: none
+  pthread_t thread = {};   // whose looks count
 
   void begin() {
+    thread = pthread_self();
     most_ns = end_ns = stopped_ns = 0;
     cancel = count = 0;
     begin_ns = last_ns = lk::computed_ns(pthread_self());
@@ -44,6 +46,7 @@ struct Looks {
   }
   void forget() { last_ns = lk::computed_ns(pthread_self()); }
   void look() {
+    if (pthread_equal(thread, pthread_self()) == 0) return;
     note();
     count++;
     if (cancel == 0 && (count == last || last_ns - begin_ns > ENOUGH_NS)) {
@@ -104,7 +107,7 @@ protected:
 
 } // namespace lk::bounded
 
-bool __wrap_lk_team_is_stopped(void) {
-  if (lk_team_is_watched()) lk::bounded::looks.look();
-  return __real_lk_team_is_stopped();
+int __wrap_lk_stop_look(lk_stop *stop) {
+  lk::bounded::looks.look();
+  return __real_lk_stop_look(stop);
 }

@@ -19,8 +19,8 @@ uint64_t rounded(uint64_t bytes) {
 
 uint64_t plan(std::vector<lk_arena_block> &blocks) {
   uint64_t bytes = 0;
-  LK_EXPECT_OK(
-      lk_arena_plan(lk_allocator_default(), nullptr, blocks.data(), blocks.size(), &bytes, LK_ERR));
+  LK_EXPECT_OK(lk_arena_plan(lk_get_api(LK_API_VERSION), lk_allocator_default(), nullptr,
+                             blocks.data(), blocks.size(), &bytes, LK_ERR));
   return bytes;
 }
 
@@ -97,8 +97,9 @@ TEST(ArenaPlan, RandomLifetimes) {
 TEST(ArenaPlan, SumsThatOverflowAreRefused) {
   std::vector<lk_arena_block> blocks = {{UINT64_MAX / 2, 0, 1, 0}, {UINT64_MAX / 2 + 100, 0, 1, 0}};
   uint64_t bytes = 1;
-  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, lk_arena_plan(lk_allocator_default(), nullptr, blocks.data(), 2,
-                                                  &bytes, LK_ERR));
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
+                   lk_arena_plan(lk_get_api(LK_API_VERSION), lk_allocator_default(), nullptr,
+                                 blocks.data(), 2, &bytes, LK_ERR));
   EXPECT_EQ(bytes, 0u);
 }
 
@@ -106,7 +107,8 @@ TEST(ArenaPlan, SurvivesEveryFailedAllocation) {
   lk::fail_every_allocation([](lk::FailingAllocator &allocator) {
     lk_arena_block blocks[2] = {{100, 0, 1, 0}, {200, 1, 2, 0}};
     uint64_t bytes = 0;
-    return lk_arena_plan(allocator.get(), nullptr, blocks, 2, &bytes, LK_ERR);
+    return lk_arena_plan(lk_get_api(LK_API_VERSION), allocator.get(), nullptr, blocks, 2, &bytes,
+                         LK_ERR);
   });
 }
 

@@ -45,8 +45,9 @@ Dag random_dag(std::mt19937 &random, uint32_t n) {
 class Schedule {
 public:
   explicit Schedule(const Dag &dag) {
-    LK_EXPECT_OK(lk_schedule_create(lk_allocator_default(), dag.bits().data(), dag.words(),
-                                    dag.costs.data(), dag.n, &schedule_, LK_ERR));
+    LK_EXPECT_OK(lk_schedule_create(lk_get_api(LK_API_VERSION), lk_allocator_default(),
+                                    dag.bits().data(), dag.words(), dag.costs.data(), dag.n,
+                                    &schedule_, LK_ERR));
   }
   ~Schedule() { lk_schedule_destroy(lk_allocator_default(), schedule_); }
   const lk_schedule *operator->() const { return schedule_; }
@@ -99,8 +100,8 @@ TEST(RunSchedule, HasEveryEdgeTheMostUrgentFirst) {
 double length_of(const Dag &dag, uint32_t workers) {
   const Schedule schedule(dag);
   double length = 0;
-  LK_EXPECT_OK(lk_schedule_makespan(lk_allocator_default(), schedule.get(), dag.costs.data(),
-                                    workers, &length, LK_ERR));
+  LK_EXPECT_OK(lk_schedule_makespan(lk_get_api(LK_API_VERSION), lk_allocator_default(),
+                                    schedule.get(), dag.costs.data(), workers, &length, LK_ERR));
   return length;
 }
 
@@ -140,11 +141,12 @@ TEST(RunSchedule, SurvivesEveryFailedAllocation) {
     lk_schedule *schedule = nullptr;
     lk_ready_queue *turns = nullptr;
     double length = 0;
-    lk_status status = lk_schedule_create(allocator.get(), dag.bits().data(), dag.words(),
-                                          dag.costs.data(), dag.n, &schedule, LK_ERR);
+    lk_status status =
+        lk_schedule_create(lk_get_api(LK_API_VERSION), allocator.get(), dag.bits().data(),
+                           dag.words(), dag.costs.data(), dag.n, &schedule, LK_ERR);
     if (status == LK_OK) {
-      status =
-          lk_schedule_makespan(allocator.get(), schedule, dag.costs.data(), 2, &length, LK_ERR);
+      status = lk_schedule_makespan(lk_get_api(LK_API_VERSION), allocator.get(), schedule,
+                                    dag.costs.data(), 2, &length, LK_ERR);
     }
     if (status == LK_OK) status = lk_ready_queue_create(allocator.get(), schedule, &turns, LK_ERR);
     lk_ready_queue_destroy(turns);

@@ -3,49 +3,13 @@
 // reading the file, not linking the graph, no pass, not making operators and their plans. What is
 // given back in the end is not looked within: there are so few things that this takes
 // milliseconds.
-#include "tests/executor_glue/session/small_model.h"
-#include "tests/harness/looks.h"
-#include "tests/plugin/handles.h"
-
-using namespace proto;
+#include "tests/executor_glue/session/many.h"
 
 namespace {
 
-using lk::bounded::looks;
+using namespace lk::bounded;
 using lk::small::api;
 using lk::small::level2;
-
-struct Many {
-  const char *name;
-  std::string (*bytes)();
-};
-
-void PrintTo(const Many &many, std::ostream *out) {
-  *out << many.name;
-}
-
-std::string at(const char *name, int i) {
-  return name + std::to_string(i);
-}
-Message floats(const std::string &name, float value = 1.5F) {
-  return tensor(name, LK_F32, {4}, kRawData, raw(std::vector<float>(4, value)));
-}
-Message body(const std::string &name, const Graph &graph) {
-  return attribute(name, kGraph).add(6, graph.m);
-}
-
-// y = a chain of what `link` adds between two values.
-template <typename Link> Graph chain(int n, Link link) {
-  Graph g;
-  g.in("x").out("y");
-  std::string last = "x";
-  for (int i = 0; i < n; i++) {
-    const std::string next = i + 1 == n ? "y" : at("v", i);
-    link(g, last, next, i);
-    last = next;
-  }
-  return g;
-}
 
 const Many kinds[] = {
     {"Activations",
@@ -217,8 +181,7 @@ const Many kinds[] = {
      }},
 };
 
-class OpeningBounded : public lk::bounded::BoundedBase,
-                       public ::testing::WithParamInterface<Many> {};
+class OpeningBounded : public BoundedBase, public ::testing::WithParamInterface<Many> {};
 
 TEST_P(OpeningBounded, LooksAgainAndAgain) {
   const std::string bytes = GetParam().bytes();
