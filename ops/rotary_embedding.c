@@ -142,7 +142,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   step.from[0] = step.to[0] = heads.batch;
   step.from[1] = step.to[1] = heads.head;
   step.from[2] = step.to[2] = heads.row;
-  step.positions = cosines->rank == 2 ? cosines->dims[0] : 0;
+  step.positions = cosines->rank == 2 ? cosines->dims[0] : -1;
   return lk_planner_kernel(planner, lk_rotary_kernel, "rotary", &step, sizeof step, operands,
                            step.has_positions ? 5 : 4, error);
 }

@@ -12,13 +12,13 @@
 /* Which row of cos and sin. */
 static int64_t position_of(const lk_rotary *self, const int64_t *given, int64_t batch,
                            int64_t row) {
-  if (!self->has_positions) return self->positions > 0 ? row : batch * self->rows + row;
+  if (!self->has_positions) return self->positions >= 0 ? row : batch * self->rows + row;
   return self->is_first ? given[0] + row : given[batch * self->rows + row];
 }
 
 static lk_status check_positions(const lk_rotary *self, const int64_t *given, lk_error *error) {
   const int64_t batches = self->has_positions && !self->is_first ? self->batch : 1;
-  if (self->positions == 0) return LK_OK;
+  if (self->positions < 0) return LK_OK;
   for (int64_t i = 0; i < batches * self->rows; i++) {
     const int64_t at = position_of(self, given, i / self->rows, i % self->rows);
     if (at >= 0 && at < self->positions) continue;

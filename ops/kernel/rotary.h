@@ -11,7 +11,7 @@ typedef struct lk_rotary {
   int64_t first;       /* where x begins */
   int64_t from[3];     /* of batch, head and row, in x */
   int64_t to[3];       /* in y */
-  int64_t positions;   /* rows that cos and sin have for them; 0: one for each batch and row */
+  int64_t positions;   /* rows that cos and sin have for them; -1: one for each batch and row */
   bool has_positions;  /* else the row of a batch is its position */
   bool is_first;       /* one position is given, of row 0 */
   bool is_interleaved; /* pairs lie side by side; else their second ones half of them behind */

@@ -1,18 +1,16 @@
 // Nodes that are run while tests count how often they look whether to stop.
 #pragma once
 
-#include <cstring>
-#include <deque>
-
 #include "tests/harness/environment.h"
 #include "tests/harness/looks.h"
-#include "tests/ops/infer/huge.h"
+#include "tests/ops/infer/made.h"
 
 namespace lk::bounded {
 
 using infer::bytes_of;
 using infer::describe;
 using infer::Described;
+using infer::fill;
 using infer::huge_node;
 using infer::Node;
 using infer::row_name;
@@ -28,40 +26,6 @@ inline bool is_tried(size_t i) {
 // What one node may need, so that a test takes neither all memory nor all day.
 constexpr uint64_t MOST_BYTES = uint64_t{200} << 20;
 constexpr double MOST_FLOPS = 3e9;
-
-// Bits of a number between 0 and 1.
-template <typename T> T number_of(uint32_t state) {
-  if constexpr (std::is_same_v<T, uint16_t>) return T(0x3000 + (state >> 21)); // f16, bf16
-  if constexpr (std::is_floating_point_v<T>) return T(state >> 8) / T(1 << 24);
-  return T(state >> 24);
-}
-template <typename T> void fill_as(std::vector<uint8_t> *memory) {
-  T *numbers = reinterpret_cast<T *>(memory->data());
-  uint32_t state = 1;
-  for (size_t i = 0; i < memory->size() / sizeof(T); i++) {
-    state = state * 1664525 + 1013904223;
-    numbers[i] = number_of<T>(state);
-  }
-}
-
-// Numbers that differ, in no order, none of them special. Those that may be indices are 0.
-inline void fill(const lk_tensor_desc &desc, std::vector<uint8_t> *memory) {
-  memory->assign(bytes_of(desc) + 64, 0);
-  switch (desc.dtype) {
-  case LK_F32:
-    return fill_as<float>(memory);
-  case LK_F64:
-    return fill_as<double>(memory);
-  case LK_F16:
-  case LK_BF16:
-    return fill_as<uint16_t>(memory);
-  case LK_I8:
-  case LK_U8:
-    return fill_as<uint8_t>(memory);
-  default:
-    return;
-  }
-}
 
 // A node that is bound, and may be run.
 class Subject {

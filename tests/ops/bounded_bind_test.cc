@@ -8,90 +8,55 @@ namespace {
 
 using namespace lk::bounded;
 using lk::api;
+using lk::infer::Bits;
+using lk::infer::Made;
+using lk::infer::Operands;
 
-// Where constants lie is the test's memory, which stays.
-struct Constants {
-  explicit Constants(const Node &node) : tensors(lk::infer::inputs_of(node)) {
-    for (lk_tensor &tensor : tensors) {
-      if (tensor.data != nullptr || tensor.desc.dtype == 0) continue;
-      memory.emplace_back();
-      fill(tensor.desc, &memory.back());
-      tensor.data = memory.back().data();
-    }
-  }
-  std::vector<lk_tensor> tensors;
-  std::deque<std::vector<uint8_t>> memory;
-};
-
-// A node of which all inputs but the first are constants; if there is only one, that one is.
-class Made {
+// What making looks at: in a context of its own, by a thread that is watched.
+class Watched {
 public:
-  Made(const Node &node, const Constants &constants)
-      : node_(node), constants_(constants), context_(lk::open(LK_CACHE_DEFAULT, 1)),
-        executor_(lk::executor_in(context_)) {}
+  Watched(const Node &node, const Operands &operands)
+      : context_(lk::open(LK_CACHE_DEFAULT, 1)), executor_(lk::executor_in(context_)),
+        made_(executor_, node, operands, true) {}
 
   // True: it is made, or was stopped.
   bool make() {
-    Described described(node_);
     lk_thread_watch room = {};
     lk_watch watch = {};
     watch.struct_size = sizeof watch;
     watch.cancel = &looks.cancel;
-    const size_t n = described.inputs.size();
-    for (size_t i = n == 1 ? 0 : 1; i < n; i++) {
-      if (!node_.inputs[i].absent) described.inputs[i].constant = &constants_.tensors[i];
-    }
-    lk_bind_desc bind = host_bind(constants_.tensors.data(), uint32_t(n));
-    bind.n_outputs = node_.n_outputs;
-    op_ = lk::Op();
-    plan_ = lk::Plan();
+    made_.plan.reset();
     EXPECT_EQ(api()->thread_watch(&room, &watch, nullptr), LK_OK);
     looks.begin();
-    lk_status status = api()->op_create(executor_, &described.desc, op_.out(), nullptr);
-    if (status == LK_OK) status = lk::bind(op_, bind, &plan_, nullptr);
+    const lk_status status = made_.make(nullptr);
     looks.end();
     api()->thread_unwatch(&room);
     is_made_ = status == LK_OK;
     return is_made_ || status == LK_CANCELLED;
   }
   bool is_made() const { return is_made_; }
-  // The bytes of all outputs; none where their sizes follow from data.
-  std::vector<std::vector<uint8_t>> run() {
-    std::vector<std::vector<uint8_t>> outputs;
-    std::vector<void *> in, out;
-    const lk_op_row *row = api()->op_find(node_.op.c_str(), node_.domain.c_str(), node_.opset);
-    const bool is_of_data = (row->flags & LK_OP_DATA_DEPENDENT) != 0;
-    if (is_of_data || host_plan_info(plan_).known_when_run != 0) return {};
-    for (const lk_tensor &tensor : constants_.tensors)
-      in.push_back(const_cast<void *>(tensor.data));
-    for (uint32_t i = 0; i < node_.n_outputs; i++) {
-      lk_tensor_desc desc = {};
-      EXPECT_EQ(api()->plan_output(plan_, i, &desc, nullptr), LK_OK);
-      outputs.emplace_back(bytes_of(desc));
-    }
-    for (auto &output : outputs) out.push_back(output.data());
-    const lk_status status = host_run(executor_, plan_, in.data(), out.data(), nullptr);
-    return status == LK_OK ? outputs : std::vector<std::vector<uint8_t>>();
+  // None where it fails, for an index that is out of range or the like.
+  Bits run() {
+    Bits bits;
+    (void)made_.run(&bits, nullptr);
+    return bits;
   }
 
 private:
-  const Node &node_;
-  const Constants &constants_;
   lk::Context context_;
   lk::Executor executor_;
-  lk::Op op_;
-  lk::Plan plan_;
+  Made made_;
   bool is_made_ = false;
 };
 
 class BoundedBind : public BoundedBase, public ::testing::WithParamInterface<lk_op_row> {
 protected:
   void check_node(const Node &node) {
-    const Constants constants(node);
-    check(describe(node), [&] { return Made(node, constants).make(); });
+    const Operands operands(node);
+    check(describe(node), [&] { return Watched(node, operands).make(); });
     if (HasFailure()) return;
     looks.last = 0;
-    Made whole(node, constants), again(node, constants);
+    Watched whole(node, operands), again(node, operands);
     if (!whole.make() || !whole.is_made()) return;
     looks.last = std::max(looks.count / 2, 1);
     EXPECT_TRUE(again.make());
@@ -110,10 +75,7 @@ TEST_P(BoundedBind, LooksAndKeepsNothingHalfMade) {
   for (unsigned seed = 0; seed < 24 && n < 2; seed++) {
     for (const int64_t huge : {4000000, 400000, 60000, 3000, 1200}) {
       const Node node = huge_node(GetParam(), rule->second, seed, huge);
-      uint64_t bytes = 0;
-      for (const lk_tensor &tensor : lk::infer::inputs_of(node)) {
-        if (tensor.desc.dtype != 0) bytes += bytes_of(tensor.desc);
-      }
+      const uint64_t bytes = lk::infer::input_bytes(node);
       if (bytes > 64000000 || bytes < 4000000) continue;
       if (const Subject subject(executor, node); !subject.is_right()) continue;
       check_node(node);

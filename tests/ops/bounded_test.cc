@@ -8,20 +8,8 @@
 namespace {
 
 using namespace lk::bounded;
-
-// Another type for all that is f32, and is no list.
-Node as_type(Node node, uint32_t dtype) {
-  for (lk::infer::Input &input : node.inputs) {
-    if (input.dtype == LK_F32 && input.bytes.empty() && !input.absent) input.dtype = dtype;
-  }
-  return node;
-}
-Node with_post_ops(Node node) {
-  for (const uint32_t kind : {LK_POST_GELU, LK_POST_TANH, LK_POST_MISH, LK_POST_LINEAR}) {
-    node.post_ops.push_back({kind, -1, 1.5F, 0.25F});
-  }
-  return node;
-}
+using lk::infer::as_type;
+using lk::infer::with_post_ops;
 
 // Draws the same node again and again with another huge number, until it is not too large.
 bool draw(lk_executor *executor, const lk_op_row &row, unsigned seed,

@@ -28,4 +28,8 @@ TEST(RotaryEmbedding, RefusesAnglesThatFitNoHead) {
   turned({1, 5}).expect_bind(LK_INVALID_ARGUMENT, "a whole number of heads");
 }
 
+TEST(RotaryEmbedding, RefusesAPositionOfAnglesThatAreNone) {
+  turned({0, 4}).expect_run(LK_OUT_OF_RANGE, "position 0 of batch 0, row 0: cos and sin have 0");
+}
+
 } // namespace

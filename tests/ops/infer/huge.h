@@ -27,6 +27,15 @@ inline uint64_t bytes_of(const lk_tensor_desc &desc) {
                                                                       : UINT64_MAX / 64;
 }
 
+// Of all inputs.
+inline uint64_t input_bytes(const Node &node) {
+  uint64_t sum = 0;
+  for (const lk_tensor &tensor : inputs_of(node)) {
+    if (tensor.desc.dtype != 0) sum += bytes_of(tensor.desc);
+  }
+  return sum;
+}
+
 inline std::string describe(const Node &node) {
   std::string text = node.op + ":" + std::to_string(node.opset);
   for (const Input &input : node.inputs) {
@@ -55,6 +64,20 @@ inline Node huge_node(const lk_op_row &row, const Rules::mapped_type &rule, unsi
   draw.node.opset = std::max(draw.one_of(2) ? 13 : LK_MAX_OPSET, row.since);
   rule(draw);
   return draw.node;
+}
+
+// Another type for all that is f32, and is no list.
+inline Node as_type(Node node, uint32_t dtype) {
+  for (Input &input : node.inputs) {
+    if (input.dtype == LK_F32 && input.bytes.empty() && !input.absent) input.dtype = dtype;
+  }
+  return node;
+}
+inline Node with_post_ops(Node node) {
+  for (const uint32_t kind : {LK_POST_GELU, LK_POST_TANH, LK_POST_MISH, LK_POST_LINEAR}) {
+    node.post_ops.push_back({kind, -1, 1.5F, 0.25F});
+  }
+  return node;
 }
 
 inline std::string row_name(const lk_op_row &row) {

@@ -1,0 +1,171 @@
+// Nodes of every row of the operator table with one name in one context, in histories at random:
+// they are alike but for one thing each, be it a dimension, a type, an attribute, an opset, a
+// post-op, a bit of a constant, or that an input is one. They come, are bound, run and go in two
+// executors, whatever generation their host gives them, and each has the result that it has alone.
+#include <memory>
+
+#include "tests/isolation/node_model.h"
+#include "tests/ops/infer/made.h"
+
+namespace {
+
+using namespace lk::infer;
+using lk::api;
+
+// What a node is, and what comes of it alone.
+struct Subject {
+  Node node;
+  uint32_t numbers = 1; // which
+  bool has_constants = true;
+  std::unique_ptr<Operands> operands;
+  lk_status status = LK_OK; // of making, else of running it
+  Bits bits;
+
+  void compute() {
+    const lk::Context context = lk::open(LK_CACHE_OFF, 1);
+    const lk::Executor executor = lk::executor_in(context);
+    operands = std::make_unique<Operands>(node, numbers);
+    Made made(executor, node, *operands, has_constants);
+    status = made.make(nullptr);
+    if (status == LK_OK) status = made.run(&bits, nullptr);
+  }
+};
+
+constexpr uint64_t MOST_BYTES = 1 << 16;
+
+// The same but for one thing, if there is such a thing.
+void change(std::mt19937 &random, Subject *subject) {
+  Node &node = subject->node;
+  const auto any = [&](size_t count) { return random() % count; };
+  switch (any(8)) {
+  case 0:
+    if (node.inputs.empty()) return;
+    if (Input &input = node.inputs[any(node.inputs.size())];
+        input.bytes.empty() && !input.shape.empty()) {
+      Dim &dim = input.shape[any(input.shape.size())];
+      dim = Draw::number(dim.number + (any(2) == 0 ? 1 : -1));
+      if (dim.number < 0) dim = Draw::number(1);
+    }
+    return;
+  case 1:
+    subject->numbers += 100;
+    return;
+  case 2:
+    subject->has_constants = !subject->has_constants;
+    return;
+  case 3:
+    if (!node.ints.empty()) {
+      auto &values = std::next(node.ints.begin(), long(any(node.ints.size())))->second;
+      if (!values.empty()) values[any(values.size())] += any(2) == 0 ? 1 : -1;
+    }
+    return;
+  case 4:
+    if (!node.floats.empty()) {
+      auto &values = std::next(node.floats.begin(), long(any(node.floats.size())))->second;
+      if (!values.empty()) values[any(values.size())] *= 1.25F;
+    }
+    return;
+  case 5:
+    if (node.inputs.empty()) return;
+    if (Input &input = node.inputs[any(node.inputs.size())]; !input.bytes.empty()) {
+      input.bytes[any(input.bytes.size() / 8 + 1) * 8 % input.bytes.size()] ^= 1; // little endian
+    }
+    return;
+  case 6:
+    node.post_ops.push_back({LK_POST_LINEAR, -1, 1 + float(any(3)), 0.5F});
+    return;
+  default:
+    constexpr uint32_t types[] = {LK_F64, LK_F16, LK_BF16, LK_I32, LK_U8};
+    node = any(2) == 0 ? as_type(node, types[any(5)]) : node;
+    if (any(2) == 0) node.opset = std::min(node.opset + 1, int32_t(LK_MAX_OPSET));
+  }
+}
+
+class RowsOfOneName : public ::testing::TestWithParam<lk_op_row> {
+protected:
+  std::vector<Subject> draw(std::mt19937 &random) {
+    std::vector<Subject> subjects;
+    const auto rule = rules().find(GetParam().op_type);
+    EXPECT_NE(rule, rules().end());
+    for (unsigned seed = unsigned(random()), n = 0; subjects.size() < 8 && n < 60; n++) {
+      Subject next;
+      if (subjects.size() % 4 == 0) {
+        next.node = huge_node(GetParam(), rule->second, seed++, 5);
+      } else {
+        const Subject &like = subjects[subjects.size() / 4 * 4];
+        next.node = like.node;
+        next.numbers = like.numbers;
+        next.has_constants = like.has_constants;
+        change(random, &next);
+      }
+      if (input_bytes(next.node) > MOST_BYTES) continue;
+      next.compute();
+      if (next.status != LK_OK && n % 4 != 0) continue; // a few that are refused
+      subjects.push_back(std::move(next));
+    }
+    return subjects;
+  }
+
+  void live(uint32_t mode, std::mt19937 &random, const std::vector<Subject> &subjects) {
+    const lk::Context context = lk::open(mode, 1);
+    const lk::Executor executors[] = {lk::executor_in(context), lk::executor_in(context)};
+    struct Living {
+      const Subject *subject;
+      std::unique_ptr<Made> made;
+    };
+    std::vector<Living> living;
+    for (int step = 0; step < 60 && !HasFailure(); step++) {
+      const unsigned dice = unsigned(random() % 20);
+      if (dice < 8 || living.empty()) {
+        const Subject &subject = subjects[random() % subjects.size()];
+        const uint64_t generation = random() % 4 == 0 ? 1 : 0;
+        living.push_back({&subject, std::make_unique<Made>(executors[random() % 2], subject.node,
+                                                           *subject.operands,
+                                                           subject.has_constants, generation)});
+        Made &made = *living.back().made;
+        // the plan of the last call may be that of another
+        if (living.size() > 1 && random() % 3 == 0) {
+          made.plan = std::move((living.end() - 2)->made->plan);
+        }
+        check(subject, made, made.make(nullptr));
+        if (made.op.get() == nullptr || made.plan.get() == nullptr) living.pop_back();
+      } else if (dice < 15) {
+        Living &one = living[random() % living.size()];
+        check(*one.subject, *one.made, one.made->bind(nullptr));
+      } else if (dice < 18) {
+        std::swap(living[random() % living.size()], living.back());
+        living.pop_back();
+      } else if (dice < 19) {
+        LK_EXPECT_OK(api()->cache_clear(context, random() % 2 == 0 ? executors[0].get() : nullptr,
+                                        LK_ERR));
+      } else {
+        const uint64_t entries = random() % 2 == 0 ? 2 : LK_UNLIMITED;
+        LK_EXPECT_OK(api()->cache_set_capacity(context, nullptr, entries, LK_UNSET, LK_ERR));
+      }
+    }
+  }
+
+private:
+  void check(const Subject &subject, Made &made, lk_status status) {
+    Bits bits;
+    if (status == LK_OK) status = made.run(&bits, nullptr);
+    EXPECT_EQ(status, subject.status) << describe(subject.node);
+    EXPECT_TRUE(bits == subject.bits) << describe(subject.node);
+  }
+};
+
+TEST_P(RowsOfOneName, GiveWhatTheyGiveAloneInAnyHistory) {
+  if ((GetParam().flags & LK_OP_RANDOM) != 0) return;
+  for (unsigned seed = 0; seed < 2; seed++) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const std::vector<Subject> subjects = draw(random);
+    ASSERT_FALSE(subjects.empty());
+    for (const uint32_t mode : {LK_CACHE_SHARED, LK_CACHE_THREAD}) live(mode, random, subjects);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, RowsOfOneName, ::testing::ValuesIn(lk::op_rows()),
+                         [](const auto &info) { return row_name(info.param); });
+
+} // namespace
