@@ -17,7 +17,7 @@ class Watched {
 public:
   Watched(const Node &node, const Operands &operands)
       : context_(lk::open(LK_CACHE_DEFAULT, 1)), executor_(lk::executor_in(context_)),
-        made_(executor_, node, operands, true) {}
+        made_(executor_, node, operands, lk::infer::all_but_first(node)) {}
 
   // True: it is made, or was stopped.
   bool make() {

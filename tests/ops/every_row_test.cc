@@ -34,7 +34,7 @@ int count_of(int count) {
 
 class EveryRow : public ::testing::TestWithParam<lk_op_row> {
 protected:
-  using Check = std::function<void(const Node &, bool has_constants)>;
+  using Check = std::function<void(const Node &, uint64_t constants)>;
 
   // The costliest of random nodes of each type that bind, with one dimension that may be one of
   // `sizes`: the first at which they are not too large.
@@ -59,7 +59,7 @@ protected:
       for (size_t i = 0; i < nodes.size() && int(i) < count && !HasFailure(); i++) {
         const auto &[cost, seed, node] = nodes[i];
         SCOPED_TRACE(describe(node));
-        check(node, seed / 2 % 2 != 0);
+        check(node, seed / 2 % 2 != 0 ? all_but_first(node) : 0);
       }
     }
   }
@@ -155,7 +155,7 @@ struct Given {
   Bits bits;
   bool changed = false;
 
-  Given(lk_executor *executor, const Node &node, const Operands &operands, bool has_constants) {
+  Given(lk_executor *executor, const Node &node, const Operands &operands, uint64_t constants) {
     const State before;
     const Described described(node);
     std::vector<lk_tensor_desc> outputs(node.n_outputs);
@@ -164,7 +164,7 @@ struct Given {
     inferred = api()->op_infer_values(table, &described.desc, operands.tensors.data(), nullptr,
                                       outputs.data(), nullptr, values, nullptr);
     note(before);
-    Made one(executor, node, operands, has_constants);
+    Made one(executor, node, operands, constants);
     made = one.make(nullptr);
     note(before);
     ran = one.run(&bits, nullptr);
@@ -178,17 +178,17 @@ private:
 };
 
 TEST_P(EveryRow, NeitherUsesNorChangesWhatTheHostHasSet) {
-  for_each_node(TYPES, count_of(2), SMALL, {17}, [&](const Node &node, bool has_constants) {
+  for_each_node(TYPES, count_of(2), SMALL, {17}, [&](const Node &node, uint64_t constants) {
     Operands operands(node);
     make_small(node, &operands);
     const lk::Context context = lk::open(LK_CACHE_OFF, 1);
     const lk::Executor executor = lk::executor_in(context);
-    const Given plain(executor, node, operands, has_constants);
+    const Given plain(executor, node, operands, constants);
     for (const Setting &setting : settings) {
       fenv_t clean;
       fegetenv(&clean);
       setting.set();
-      const Given given(executor, node, operands, has_constants);
+      const Given given(executor, node, operands, constants);
       fesetenv(&clean);
       EXPECT_FALSE(given.changed) << setting.name;
       EXPECT_EQ(given.inferred, plain.inferred) << setting.name;
@@ -205,9 +205,9 @@ TEST_P(EveryRow, NeitherUsesNorChangesWhatTheHostHasSet) {
 TEST_P(EveryRow, RunsAllocateNothing) {
   const lk::Context context = lk::open(LK_CACHE_SHARED, 2);
   const lk::Executor executor = lk::executor_in(context);
-  for_each_node(TYPES, count_of(1), SMALL, {300, 17}, [&](const Node &node, bool has_constants) {
+  for_each_node(TYPES, count_of(1), SMALL, {300, 17}, [&](const Node &node, uint64_t constants) {
     const Operands operands(node);
-    Made made(executor, node, operands, has_constants);
+    Made made(executor, node, operands, constants);
     LK_ASSERT_OK(made.make(LK_ERR));
     if (made.is_of_data()) return; // whose outputs are allocated in the course of a run
     lk::Frame frame;
@@ -239,7 +239,7 @@ TEST_P(EveryRow, RunsAllocateNothing) {
 // context.
 TEST_P(EveryRow, EveryAllocationMayFail) {
   int n_nodes = 0;
-  for_each_node(TYPES, count_of(1), SMALL, {17}, [&](const Node &node, bool has_constants) {
+  for_each_node(TYPES, count_of(1), SMALL, {17}, [&](const Node &node, uint64_t constants) {
     if (n_nodes++ >= count_of(3)) return;
     const Operands operands(node);
     lk::FailingAllocator allocator;
@@ -250,7 +250,7 @@ TEST_P(EveryRow, EveryAllocationMayFail) {
     Bits right;
     lk_status ends = LK_OK; // the same way each time
     const auto run = [&](Bits *bits) {
-      Made made(executor, node, operands, has_constants);
+      Made made(executor, node, operands, constants);
       const lk_status status = made.make(LK_ERR);
       return status == LK_OK ? made.run(bits, LK_ERR) : status;
     };
@@ -305,7 +305,7 @@ TEST_P(EveryRowThreads, DoNotChangeABit) {
   const std::vector<uint32_t> types =
       count_of(1) > 1 ? TYPES : std::vector<uint32_t>{LK_F32, TYPES[other]};
   for_each_node(types, count_of(1), SHARED, {300000, 60000, 12000, 3000, 1200, 300},
-                [&](const Node &node, bool has_constants) {
+                [&](const Node &node, uint64_t constants) {
                   const Operands operands(node);
                   Bits alone;
                   // of the context, and of those the run may use: 0 is all
@@ -313,7 +313,7 @@ TEST_P(EveryRowThreads, DoNotChangeABit) {
                   for (const auto &[threads, granted] : counts) {
                     const lk::Context context = lk::open(LK_CACHE_OFF, threads);
                     const lk::Executor executor = lk::executor_in(context);
-                    Made made(executor, node, operands, has_constants);
+                    Made made(executor, node, operands, constants);
                     LK_ASSERT_OK(made.make(LK_ERR));
                     Bits bits;
                     const uint64_t regions = lk_team_regions();

@@ -56,21 +56,22 @@ struct Operands {
 
 using Bits = std::vector<std::vector<uint8_t>>; // of all outputs
 
-// All inputs but the first are constants; if there is only one, that one is.
-inline void make_constants(const Node &node, const Operands &operands, Described *described) {
-  const size_t n = described->inputs.size();
-  for (size_t i = n == 1 ? 0 : 1; i < n; i++) {
-    if (!node.inputs[i].absent) described->inputs[i].constant = &operands.tensors[i];
-  }
+// All inputs but the first; if there is only one, that one. As bits.
+inline uint64_t all_but_first(const Node &node) {
+  const uint64_t all = (uint64_t{1} << node.inputs.size()) - 1;
+  return node.inputs.size() == 1 ? all : all & ~uint64_t{1};
 }
 
-// A node in an executor, by the table: all of them are borrowed.
+// A node in an executor, by the table: all of them are borrowed. `constants`: bits of inputs.
 class Made {
 public:
   Made(lk_executor *executor, const Node &node, const Operands &operands,
-       bool has_constants = false, uint64_t generation = 0)
-      : executor_(executor), node_(node), operands_(operands), described_(node) {
-    if (has_constants) make_constants(node, operands, &described_);
+       uint64_t constants = 0, uint64_t generation = 0)
+      : executor_(executor), node_(node), operands_(&operands), described_(node) {
+    for (size_t i = 0; i < node.inputs.size(); i++) {
+      const bool is_constant = (constants >> i & 1) != 0 && !node.inputs[i].absent;
+      if (is_constant) described_.inputs[i].constant = &operands.tensors[i];
+    }
     described_.desc.generation = generation;
   }
 
@@ -80,10 +81,16 @@ public:
     return status == LK_OK ? bind(error) : status;
   }
   // With the plan in hand.
-  lk_status bind(lk_error *error) {
-    bind_ = host_bind(operands_.tensors.data(), uint32_t(operands_.tensors.size()));
+  lk_status bind(lk_error *error, uint32_t flags = 0) {
+    bind_ = host_bind(operands_->tensors.data(), uint32_t(operands_->tensors.size()));
+    bind_.flags = flags;
     bind_.n_outputs = node_.n_outputs;
     return lk::bind(op, bind_, &plan, error);
+  }
+  // With inputs of other sizes, but for constants.
+  lk_status resize(const Operands &operands, lk_error *error, uint32_t flags = 0) {
+    operands_ = &operands;
+    return bind(error, flags);
   }
   // Whether shapes of outputs follow from elements.
   bool is_of_data() const {
@@ -109,7 +116,7 @@ private:
     uint32_t slot = 0;
     std::vector<void *> from, to;
     if (const lk_status s = api()->frame_attach(frame, plan, &slot, error); s != LK_OK) return s;
-    for (const lk_tensor &tensor : operands_.tensors) from.push_back(tensor.data);
+    for (const lk_tensor &tensor : operands_->tensors) from.push_back(tensor.data);
     Bits made;
     for (uint32_t i = 0; i < node_.n_outputs; i++) {
       lk_tensor_desc desc = {};
@@ -140,7 +147,7 @@ private:
 
   lk_executor *executor_;
   const Node &node_;
-  const Operands &operands_;
+  const Operands *operands_;
   Described described_;
   lk_bind_desc bind_ = {};
 };
