@@ -46,8 +46,8 @@ void lk_memory_budget_trim(lk_memory_budget *self) {
 
 /* ---- blocks ---- */
 
-/* False: it would pass the limit, also without spare blocks. */
-static bool take(lk_memory_budget *self, uint64_t bytes) {
+/* False: it would pass the limit, also without spare blocks. `asked`: of the block that it is for. */
+static bool take(lk_memory_budget *self, uint64_t bytes, uint64_t asked) {
   const uint64_t limit = __atomic_load_n(&self->limit, __ATOMIC_RELAXED);
   uint64_t held = 0;
   do {
@@ -60,24 +60,27 @@ static bool take(lk_memory_budget *self, uint64_t bytes) {
     }
   } while (drop_spares(self));
   __atomic_fetch_add(&self->refusals, 1, __ATOMIC_RELAXED);
-  __atomic_store_n(&self->refused, bytes, __ATOMIC_RELAXED);
+  __atomic_store_n(&self->refused, asked, __ATOMIC_RELAXED);
   refusal = (lk_memory_refusal){limit, held};
   return false;
 }
 
-/* A block of the C library's is a little larger than what was asked for. */
+/* A block of the C library's is a little larger than what was asked for: how much is known when it
+ * is there. */
 static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment) {
   if (alignment >= LK_PAGE) {
     void *spare = lk_spare_pages_take(&self->spare, size);
     if (spare != NULL) return spare;
   }
-  if (!take(self, size)) return NULL;
+  if (!take(self, size, size)) return NULL;
   void *block = self->host.alloc(self->host.user, size, alignment);
   if (block == NULL) {
     refusal = (lk_memory_refusal){0};
     give(self, size);
-  } else {
-    __atomic_fetch_add(&self->bytes, lk_block_bytes(block) - size, __ATOMIC_RELAXED);
+  } else if (!take(self, lk_block_bytes(block) - size, size)) {
+    self->host.free(self->host.user, block);
+    give(self, size);
+    return NULL;
   }
   return block;
 }
@@ -88,7 +91,7 @@ static void *alloc_host(lk_memory_budget *self, size_t size, size_t alignment) {
   if (alignment >= LK_PAGE) alignment = LK_DATA_ALIGNMENT;
   const size_t offset = offset_of(alignment);
   size_t bytes = 0;
-  if (__builtin_add_overflow(size, offset, &bytes) || !take(self, bytes)) return NULL;
+  if (__builtin_add_overflow(size, offset, &bytes) || !take(self, bytes, bytes)) return NULL;
   const size_t least = alignof(max_align_t);
   char *given = self->host.alloc(self->host.user, bytes, alignment > least ? alignment : least);
   if (given == NULL) {

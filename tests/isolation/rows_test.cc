@@ -125,9 +125,9 @@ protected:
       if (dice < 8 || living.empty()) {
         const Subject &subject = subjects[random() % subjects.size()];
         const uint64_t generation = random() % 4 == 0 ? 1 : 0;
-        living.push_back({&subject, std::make_unique<Made>(executors[random() % 2], subject.node,
-                                                           *subject.operands,
-                                                           subject.constants, generation)});
+        living.push_back(
+            {&subject, std::make_unique<Made>(executors[random() % 2], subject.node,
+                                              *subject.operands, subject.constants, generation)});
         Made &made = *living.back().made;
         // the plan of the last call may be that of another
         if (living.size() > 1 && random() % 3 == 0) {
@@ -142,8 +142,8 @@ protected:
         std::swap(living[random() % living.size()], living.back());
         living.pop_back();
       } else if (dice < 19) {
-        LK_EXPECT_OK(api()->cache_clear(context, random() % 2 == 0 ? executors[0].get() : nullptr,
-                                        LK_ERR));
+        LK_EXPECT_OK(
+            api()->cache_clear(context, random() % 2 == 0 ? executors[0].get() : nullptr, LK_ERR));
       } else {
         const uint64_t entries = random() % 2 == 0 ? 2 : LK_UNLIMITED;
         LK_EXPECT_OK(api()->cache_set_capacity(context, nullptr, entries, LK_UNSET, LK_ERR));

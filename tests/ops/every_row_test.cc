@@ -20,7 +20,8 @@ namespace {
 using namespace lk::infer;
 using lk::api;
 
-const std::vector<uint32_t> TYPES = {LK_F32, LK_F64, LK_F16, LK_BF16, LK_I64, LK_I32, LK_U8, LK_BOOL};
+const std::vector<uint32_t> TYPES = {LK_F32, LK_F64, LK_F16, LK_BF16,
+                                     LK_I64, LK_I32, LK_U8,  LK_BOOL};
 // Most bytes and operations of a node: of one that is small, and of one that threads share.
 struct Size {
   uint64_t bytes, flops;
@@ -244,8 +245,7 @@ TEST_P(EveryRow, EveryAllocationMayFail) {
     const Operands operands(node);
     lk::FailingAllocator allocator;
     lk::Context context;
-    LK_ASSERT_OK(
-        host_context_create(LK_CACHE_SHARED, 1, allocator.get(), context.out(), LK_ERR));
+    LK_ASSERT_OK(host_context_create(LK_CACHE_SHARED, 1, allocator.get(), context.out(), LK_ERR));
     const lk::Executor executor = lk::executor_in(context);
     Bits right;
     lk_status ends = LK_OK; // the same way each time

@@ -1,5 +1,12 @@
 // The limit of all that a context holds: what does not fit is refused, idle things go first, and
 // the next request that fits works.
+#include <malloc.h>
+
+#include <fstream>
+#include <map>
+#include <random>
+#include <thread>
+
 #include "tests/executor_glue/session/small_model.h"
 
 extern "C" {
@@ -77,6 +84,112 @@ TEST_F(MemoryLimit, DropsWhatIsIdleFirst) {
   EXPECT_LE(stats().memory_bytes, stats().memory_limit_bytes);
   check(numbers(7, 1));
 }
+
+// What a request needs alone it gets, whatever came before: other sizes, other models, requests
+// that were refused.
+TEST_F(MemoryLimit, WhatFitsAloneFitsAfterAnyHistory) {
+  constexpr uint64_t RECORDS = 8192; // that stay: of sizes, and of names
+  constexpr size_t sizes[] = {1, 30, 100, 300, 1000, 3000, 10000, 30000};
+  open_limited(LK_UNLIMITED);
+  check(numbers(3, 1));
+  const uint64_t held = stats().memory_bytes;
+  const auto reopen = [&](uint64_t bytes_) {
+    level2()->close(session);
+    session = nullptr;
+    api()->context_destroy(context);
+    open_limited(LK_UNLIMITED);
+    limit(bytes_);
+  };
+  for (const uint64_t more : {30000, 100000, 400000}) {
+    SCOPED_TRACE(more);
+    std::map<size_t, bool> fits;
+    for (const size_t rows : sizes) {
+      reopen(held + more - RECORDS);
+      fits[rows] = try_run(rows) == LK_OK;
+      lk::test_error().passed = false;
+    }
+    EXPECT_TRUE(fits[1]);
+    EXPECT_FALSE(fits[30000]);
+    reopen(held + more);
+    std::mt19937 random(static_cast<unsigned>(more));
+    for (int step = 0; step < 150 && !HasFailure(); step++) {
+      const unsigned dice = random() % 10;
+      if (dice == 0) {
+        LK_EXPECT_OK(api()->cache_clear(context, nullptr, LK_ERR));
+      } else if (dice == 1) { // another model, which may fit
+        const std::string other = lk::small::model_bytes(float(step));
+        lk_session *second = nullptr;
+        const lk_status status =
+            level2()->open_memory(context, other.data(), other.size(), nullptr, &second, LK_ERR);
+        EXPECT_TRUE(status == LK_OK || status == LK_OUT_OF_MEMORY) << LK_MESSAGE;
+        lk::test_error().passed = false;
+        level2()->close(second);
+      } else {
+        const size_t rows = sizes[random() % std::size(sizes)];
+        const lk_status status = try_run(rows);
+        EXPECT_TRUE(status == LK_OK || !fits[rows]) << rows << " rows: " << LK_MESSAGE;
+        if (status != LK_OK) {
+          EXPECT_EQ(status, LK_OUT_OF_MEMORY);
+          EXPECT_THAT(LK_MESSAGE, HasSubstr("of at most " + std::to_string(held + more)));
+        }
+        lk::test_error().passed = false;
+      }
+      EXPECT_LE(stats().memory_bytes, held + more);
+      EXPECT_LE(stats().memory_peak_bytes, held + more);
+    }
+    check(numbers(7, 1));
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // whose own memory is more
+
+uint64_t resident() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> pages;
+  return pages * 4096;
+}
+
+// Of requests of any sizes, on several threads, of which many do not fit.
+TEST_F(MemoryLimit, ResidentMemoryGrowsByItAndALittle) {
+  constexpr uint64_t LIMIT = uint64_t{24} << 20;
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.threads = 1;
+  options.memory_bytes = LIMIT;
+  LK_ASSERT_OK(api()->context_create(&options, &context, LK_ERR));
+  std::vector<Floats> inputs;
+  for (int i = 0; i < 30; i++) inputs.push_back(numbers(size_t{1000} << i / 3, 1));
+  std::atomic<int> refused{0}, served{0}, wrong{0};
+  std::vector<std::thread> threads;
+  (void)malloc_trim(0);
+  const uint64_t before = resident();
+  std::atomic<uint64_t> most{before};
+  open();
+  for (unsigned t = 0; t < 3; t++) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      for (int i = 0; i < 60; i++) {
+        Floats &x = inputs[random() % inputs.size()];
+        std::vector<lk_named_tensor> outputs = {{"y", {}}, {"s", {}}, {"t", {}}};
+        lk_named_tensor input = x_of(x);
+        const lk_status status =
+            level2()->run(session, &input, 1, outputs.data(), 3, nullptr, nullptr);
+        wrong += status != LK_OK && status != LK_OUT_OF_MEMORY;
+        (status == LK_OK ? served : refused)++;
+        uint64_t now = resident(), known = most;
+        while (now > known && !most.compare_exchange_weak(known, now)) {
+        }
+        level2()->outputs_release(session, outputs.data(), 3);
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(served, 90);
+  EXPECT_GT(most - before, LIMIT / 3) << "the requests are too small to show anything";
+  EXPECT_LE(most - before, LIMIT + LIMIT / 20);
+}
+
+#endif
 
 TEST_F(MemoryLimit, OpeningCountsToo) {
   open_limited(LK_UNLIMITED);

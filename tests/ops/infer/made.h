@@ -65,8 +65,8 @@ inline uint64_t all_but_first(const Node &node) {
 // A node in an executor, by the table: all of them are borrowed. `constants`: bits of inputs.
 class Made {
 public:
-  Made(lk_executor *executor, const Node &node, const Operands &operands,
-       uint64_t constants = 0, uint64_t generation = 0)
+  Made(lk_executor *executor, const Node &node, const Operands &operands, uint64_t constants = 0,
+       uint64_t generation = 0)
       : executor_(executor), node_(node), operands_(&operands), described_(node) {
     for (size_t i = 0; i < node.inputs.size(); i++) {
       const bool is_constant = (constants >> i & 1) != 0 && !node.inputs[i].absent;
