@@ -77,9 +77,14 @@ def json_text(value: Any, indent: int | None = 2) -> str:
     return json.dumps(_valid(value), indent=indent).replace("\x7f", "\\u007f")
 
 
+def json_name(name: str) -> str:
+    """A name as JSON of the library and of the program has it."""
+    return name if name.isascii() or _is_encoded(name, "strict") else escape(name)
+
+
 def _valid(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.isascii() or _is_encoded(value, "strict") else escape(value)
+        return json_name(value)
     if isinstance(value, dict):
         return {_valid(key): _valid(one) for key, one in value.items()}
     return [_valid(one) for one in value] if isinstance(value, (list, tuple)) else value

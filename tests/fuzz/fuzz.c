@@ -5,6 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
+void fuzz_check_sentence(const lk_error *error) {
+  char shown[LK_TEXT_ESCAPED_BYTES(sizeof error->message)];
+  FUZZ_CHECK(strlen(error->message) > 0);
+  (void)lk_text_escape(error->message, shown, sizeof shown);
+  FUZZ_CHECK(strcmp(error->message, shown) == 0);
+}
+
 /* In front of each block: its size, and where it begins. */
 typedef struct block_head {
   size_t size;

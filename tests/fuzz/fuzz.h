@@ -15,6 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
   ((condition) ? (void)0                                                                           \
                : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
 
+/* A failure has a sentence: one line that a terminal can show, whatever the bytes were. */
+void fuzz_check_sentence(const lk_error *error);
+
 /* Memory of the C library, up to `limit` bytes at a time. */
 typedef struct fuzz_memory {
   size_t limit, used;

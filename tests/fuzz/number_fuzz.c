@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     FUZZ_CHECK(isfinite(fraction) && fraction >= 0);
   }
   if (parse_size(text, "--cache-bytes", &sized, &error) != LK_OK) {
-    FUZZ_CHECK(strlen(error.message) > 0);
+    fuzz_check_sentence(&error);
   }
   free(text);
   return 0;

@@ -154,7 +154,7 @@ static void check_refusal(const given *of, size_t refused, when at, const lk_err
   const size_t length = strlen(error->message);
   char begin[16], escaped[LK_TEXT_ESCAPED_BYTES(sizeof begin)];
   FUZZ_CHECK(length > 0 && length < LK_ERROR_CAPACITY - 1);
-  for (size_t i = 0; i < length; i++) FUZZ_CHECK((unsigned char)error->message[i] >= ' ');
+  fuzz_check_sentence(error);
   const rule *known = rule_of(name, at);
   if (known == NULL) {
     (void)snprintf(begin, sizeof begin, "%.8s", name);

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     lk_free(&allocator, tensor.data);
     lk_free(&allocator, name);
   } else {
-    FUZZ_CHECK(strlen(error.message) > 0);
+    fuzz_check_sentence(&error);
   }
   FUZZ_CHECK(memory.used == 0);
   return 0;

@@ -135,7 +135,7 @@ class OnnxRuntime:
         self._kept = self._open(file.serialize(names), os.fspath(file.folder.resolve()))
 
     def outputs(self, inputs: Arrays) -> dict[str, Any]:
-        return self._run(self._plain, inputs, [one.name for one in self._plain.get_outputs()])
+        return self._run(self._plain, inputs)
 
     def values(self, inputs: Arrays, names: Sequence[str]) -> dict[str, Any]:
         return self._run(self._kept, inputs, names)
@@ -144,8 +144,12 @@ class OnnxRuntime:
         given = {name: self._give(array) for name, array in inputs.items()}
         return functools.partial(self._plain.run_with_ort_values, None, given)
 
-    def _run(self, session: Any, inputs: Arrays, names: Sequence[str]) -> dict[str, Any]:
+    def _run(self, session: Any, inputs: Arrays,
+             names: Sequence[str] | None = None) -> dict[str, Any]:
+        """All outputs without `names`, which need not be texts."""
         try:
+            if names is None:
+                names = [one.name for one in session.get_outputs()]
             given = {name: self._give(array) for name, array in inputs.items()}
             return dict(zip(names, map(self._take, session.run_with_ort_values(names, given))))
         except Exception as error:

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy
 
 from .._session import Session
+from .._text import json_name
 from .drawn import draw as draw_numbers
 from .drawn import integer_limits
 from .front import CommandError
@@ -55,7 +56,9 @@ class Requests(Sequence[dict[str, numpy.ndarray]]):
                                    [f"{name}={path}" for name, path in arguments.input],
                                    arguments.requests, arguments.seed, words)
         with Session(arguments.model, **options) as session:
-            self._types = {value.name: value.dtype for value in session.inputs}
+            # by the names that the program and statistics have, of which the model's may differ
+            self._names = {json_name(value.name): value.name for value in session.inputs}
+            self._types = {json_name(value.name): value.dtype for value in session.inputs}
             self._limits = integer_limits(session.statistics()["session"]["nodes"], self._types)
         self._files = {name: _read(path) for name, path in files.items()}
         self._seed: int = arguments.seed
@@ -72,7 +75,8 @@ class Requests(Sequence[dict[str, numpy.ndarray]]):
     def __getitem__(self, number: int | slice) -> Any:
         if isinstance(number, slice):
             return [self[i] for i in range(*number.indices(len(self)))]
-        return {name: self._files[name] if name in self._files else
+        return {self._names[name]: self._files[self._names[name]]
+                if self._names[name] in self._files else
                 self._draw(name, shape, (self._seed, number, place))
                 for place, (name, shape) in enumerate(self._shapes[number].items())}
 
