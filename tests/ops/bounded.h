@@ -52,7 +52,10 @@ public:
     }
     is_right_ = bytes_ + info_.scratch_bytes <= MOST_BYTES && info_.flops <= MOST_FLOPS;
   }
+  bool is_bound() const { return plan_.get() != nullptr; }
   bool is_right() const { return is_right_; }
+  // Of operands and temporaries.
+  uint64_t bytes() const { return bytes_ + info_.scratch_bytes; }
   // About how long it takes, in no unit.
   double cost() const { return double(info_.flops) + double(bytes_); }
 

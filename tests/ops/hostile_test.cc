@@ -1,9 +1,7 @@
 // Nodes of every row with numbers that nobody means: dimensions, attributes and values of shape
 // inputs at the ends of what fits, and about the roots of it. They are refused, or a plan is right
 // about them; UndefinedBehaviorSanitizer tells of sums and products that overflow on the way.
-#include <cstring>
-
-#include "tests/ops/infer/rules.h"
+#include "tests/ops/infer/hostile.h"
 
 extern "C" {
 #include "base/tensor.h"
@@ -14,46 +12,12 @@ namespace {
 using lk::api;
 using lk::infer::Described;
 using lk::infer::Dim;
-using lk::infer::Draw;
-using lk::infer::Input;
+using lk::infer::hostile_node;
 using lk::infer::inputs_of;
 using lk::infer::Node;
 using lk::infer::open_table;
 using lk::infer::rules;
 using lk::infer::Table;
-
-constexpr int64_t one = 1;
-constexpr int64_t hostile[] = {
-    INT64_MAX, INT64_MAX - 1, INT64_MAX / 2,   INT64_MAX / 4, one << 62, one << 60, one << 41,
-    one << 40, one << 32,     (one << 31) + 1, (one << 31),   INT32_MAX, INT32_MIN, -2,
-    -1,        INT64_MIN,     INT64_MIN + 1,   INT64_MIN / 2, 0,         one << 20};
-
-int64_t worse(std::mt19937 &random) {
-  return hostile[random() % (sizeof hostile / sizeof *hostile)];
-}
-bool chance(std::mt19937 &random, unsigned n) {
-  return random() % n == 0;
-}
-
-// Makes numbers of the node hostile: one in about `n`.
-void make_hostile(std::mt19937 &random, Node *node, unsigned n) {
-  for (auto &[name, values] : node->ints) {
-    for (int64_t &value : values) value = chance(random, n) ? worse(random) : value;
-  }
-  for (Input &input : node->inputs) {
-    if (input.bytes.empty()) {
-      for (Dim &dim : input.shape) {
-        const int64_t number = worse(random);
-        if (chance(random, n) && number >= 0) dim = {number, number};
-      }
-    } else if (input.dtype == LK_I64) {
-      for (size_t at = 0; at < input.bytes.size(); at += sizeof(int64_t)) {
-        const int64_t number = worse(random);
-        if (chance(random, n)) std::memcpy(&input.bytes[at], &number, sizeof number);
-      }
-    }
-  }
-}
 
 // A plan for the node has outputs that exist.
 void bind(lk_executor *executor, const Node &node) {
@@ -90,24 +54,17 @@ TEST(Hostile, NumbersAreRefusedOrHold) {
       const auto rule = rules().find(api()->op_row(row)->op_type);
       ASSERT_NE(rule, rules().end());
       for (unsigned i = 0; i < 12; i++) {
-        Draw draw(&random, &symbols);
-        draw.node.op = rule->first;
-        draw.node.domain = api()->op_row(row)->domain;
-        draw.node.opset =
-            std::max(chance(random, 2) ? 13 : LK_MAX_OPSET, api()->op_row(row)->since);
-        rule->second(draw);
-        make_hostile(random, &draw.node, 1 + i % 6);
-        SCOPED_TRACE(draw.node.op + ", seed " + std::to_string(seed) + ", node " +
-                     std::to_string(i));
-        std::vector<lk_tensor_desc> outputs(draw.node.n_outputs);
+        const Node node =
+            hostile_node(*api()->op_row(row), rule->second, random, symbols, 1 + i % 6);
+        SCOPED_TRACE(node.op + ", seed " + std::to_string(seed) + ", node " + std::to_string(i));
+        std::vector<lk_tensor_desc> outputs(node.n_outputs);
         int64_t values[LK_MAX_VALUES];
         for (const bool hide : {false, true}) {
-          const Described described(draw.node);
-          (void)api()->op_infer_values(table, &described.desc,
-                                       inputs_of(draw.node, true, hide).data(), nullptr,
-                                       outputs.data(), nullptr, values, nullptr);
+          const Described described(node);
+          (void)api()->op_infer_values(table, &described.desc, inputs_of(node, true, hide).data(),
+                                       nullptr, outputs.data(), nullptr, values, nullptr);
         }
-        bind(executor, draw.node);
+        bind(executor, node);
         if (::testing::Test::HasFailure()) return;
       }
     }
