@@ -2,12 +2,15 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cinttypes>
 #include <climits>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "tests/executor_glue/onnx/proto_writer.h"
@@ -24,6 +27,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
+namespace fs = std::filesystem;
 using Entries = std::initializer_list<std::pair<std::string, std::string>>;
 
 // A model of one external tensor of two floats.
@@ -343,6 +347,109 @@ TEST(OnnxExternal, APathWithALinkInItIsNotOpened) {
   EXPECT_FALSE(opens("w.bin"));
   EXPECT_FALSE(opens("/tmp/" + std::string(300, 'x') + "/y"));
   EXPECT_EQ(errno, ENAMETOOLONG);
+}
+
+// Folders with links at random between them, models reached over links, and locations of any
+// components: what is read lies below a folder that the model's path leads over, and what lies in
+// the first of them is found.
+class LinkedFolders {
+public:
+  explicit LinkedFolders(unsigned seed) : random_(seed), root_(fs::canonical(folder_.path())) {
+    for (const char *name : {"", "a", "b", "a/c", "b/d"}) {
+      dirs_.push_back(root_ / name);
+      fs::create_directories(dirs_.back());
+      places_.push_back(dirs_.back());
+      write(dirs_.back() / "w.bin");
+    }
+    for (int i = 0; i < 6; i++) link(any(places_), dirs_[draw(5)] / ("l" + std::to_string(i)));
+    model = dirs_[draw(5)] / "m.onnx";
+    file_ = model;
+    for (unsigned i = draw(4); i > 0; i--) {
+      const fs::path next = dirs_[draw(5)] / ("m" + std::to_string(i));
+      link(model, next);
+      model = next;
+    }
+  }
+  // What a model may call a file.
+  std::string any_location() {
+    const char *names[] = {"a", "b", "c", "d", "l0", "l1", "l2", "l3", "l4", "l5", "w.bin", ".."};
+    std::string location;
+    for (unsigned i = draw(4); i > 0; i--) location += std::string(names[draw(12)]) + "/";
+    return location + (draw(3) == 0 ? names[draw(10)] : "w.bin");
+  }
+  void write_model(const std::string &location) {
+    std::ofstream(file_, std::ios::binary) << external_model({{"location", location}});
+  }
+  // The folders that the path of the model leads over.
+  std::vector<fs::path> allowed() const {
+    std::vector<fs::path> all;
+    for (fs::path at = model;; at = at.parent_path() / fs::read_symlink(at)) {
+      all.push_back(fs::canonical(at.parent_path()));
+      if (!fs::is_symlink(at)) return all;
+    }
+  }
+  static bool lies_in(const fs::path &file, const std::vector<fs::path> &folders) {
+    return std::any_of(folders.begin(), folders.end(), [&](const fs::path &each) {
+      return file.string().compare(0, each.string().size() + 1, each.string() + "/") == 0;
+    });
+  }
+  const fs::path &file_of(float number) const { return files_[size_t(number)]; }
+
+  fs::path model;
+
+private:
+  unsigned draw(unsigned count) { return unsigned(random_()) % count; }
+  const fs::path &any(const std::vector<fs::path> &of) { return of[draw(unsigned(of.size()))]; }
+  void write(const fs::path &path) {
+    const auto number = float(files_.size());
+    std::ofstream(path, std::ios::binary) << raw(std::vector<float>{number, number});
+    files_.push_back(path);
+    places_.push_back(path);
+  }
+  void link(const fs::path &target, const fs::path &path) {
+    const bool is_relative = draw(2) == 0;
+    fs::create_symlink(is_relative ? fs::relative(target.parent_path(), path.parent_path()) /
+                                         target.filename()
+                                   : target,
+                       path);
+    places_.push_back(path);
+  }
+
+  lk::Folder folder_;
+  std::mt19937 random_;
+  fs::path root_, file_;
+  std::vector<fs::path> dirs_, files_, places_;
+};
+
+TEST(OnnxExternal, IsReadFromBelowWhatThePathLeadsOverWhateverLinksThereAre) {
+  int n_opened = 0, n_refused = 0;
+  for (unsigned seed = 0; seed < 40; seed++) {
+    LinkedFolders folders(seed);
+    for (int i = 0; i < 25; i++) {
+      const std::string location = folders.any_location();
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + location);
+      folders.write_model(location);
+      const std::vector<fs::path> allowed = folders.allowed();
+      std::error_code none;
+      const fs::path first = fs::canonical(allowed[0] / location, none);
+      const bool is_there = !none && fs::is_regular_file(first) &&
+                            LinkedFolders::lies_in(first, allowed) &&
+                            location.find("..") == std::string::npos;
+      Loaded m;
+      if (m.file(folders.model) != LK_OK) {
+        lk::test_error().passed = false;
+        EXPECT_FALSE(is_there) << LK_MESSAGE;
+        n_refused++;
+        continue;
+      }
+      n_opened++;
+      const fs::path &read = folders.file_of(m.constant<float>("w")[0]);
+      EXPECT_TRUE(LinkedFolders::lies_in(read, allowed)) << read;
+      EXPECT_TRUE(!is_there || read == first) << read;
+    }
+  }
+  EXPECT_GT(n_opened, 100);
+  EXPECT_GT(n_refused, 100);
 }
 
 // Somebody who may write to the model's folder changes a link while models are opened.
