@@ -10,6 +10,7 @@
 #endif
 
 #include "tests/executor_glue/session/small_model.h"
+#include "tests/harness/folder.h"
 
 namespace {
 
@@ -136,6 +137,134 @@ TEST_P(HostState, OfFloatingPointIsNotUsedAndNotChanged) {
     EXPECT_EQ(after, before);
     EXPECT_EQ(last, before);
     EXPECT_TRUE(same(got, plain));
+  }
+}
+
+// A call of each function that opens, runs, asks or shows, with the state before and behind it.
+class Calls {
+public:
+  template <typename Call> void operator()(const char *name, Call call) {
+    const auto before = state();
+    const lk_status status = call();
+    if (state() != before) changed += std::string(" ") + name;
+    if (status != LK_OK) failed += std::string(" ") + name;
+  }
+  std::string changed, failed;
+};
+
+void call_all(int32_t threads, const std::string &file, Calls *calls) {
+  Calls &call = *calls;
+  const lk_session_api *s = level2();
+  static const std::string bytes = model_bytes();
+  static Floats x = spread(kRows * kWidth, 1);
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.threads = threads;
+  lk_context *context = nullptr;
+  lk_session *session = nullptr, *twin = nullptr;
+  lk_profile *profile = nullptr;
+  lk_trace *trace = nullptr;
+  char *text = nullptr;
+  int64_t index = 3;
+  const lk_named_tensor inputs[] = {
+      {"x", {{LK_F32, 2, LK_LAYOUT_PLAIN, 0, {kRows, kWidth}}, x.data()}},
+      {"i", {{LK_I64, 1, LK_LAYOUT_PLAIN, 0, {1}}, &index}}};
+  const auto run = [&](lk_session *which) {
+    lk_named_tensor outputs[] = {{"y", {}}, {"g", {}}};
+    const lk_run_options run_options = lk::run_options(nullptr, 0, profile);
+    const lk_status status = s->run(which, inputs, 2, outputs, 2, &run_options, nullptr);
+    s->outputs_release(which, outputs, 2);
+    return status;
+  };
+  call("context_create", [&] { return api()->context_create(&options, &context, nullptr); });
+  call("open_memory", [&] {
+    return s->open_memory(context, bytes.data(), bytes.size(), nullptr, &session, nullptr);
+  });
+  call("run", [&] { return run(session); });
+  call("clone", [&] { return s->clone(session, &twin, nullptr); });
+  call("trace_create", [&] { return s->trace_create(context, nullptr, &trace, nullptr); });
+  s->trace_attach(session, trace);
+  call("profile_create", [&] { return s->profile_create(nullptr, &profile, nullptr); });
+  call("run that is watched", [&] { return run(session); });
+  call("run of a clone", [&] { return run(twin); });
+  call("stats", [&] {
+    lk_session_stats stats = {};
+    stats.struct_size = sizeof stats;
+    return s->stats(session, &stats, nullptr);
+  });
+  call("cache_stats", [&] {
+    lk_stats stats = {};
+    stats.struct_size = sizeof stats;
+    return api()->cache_stats(context, nullptr, &stats, nullptr);
+  });
+  call("profile_info", [&] {
+    lk_profile_info info = {};
+    info.struct_size = sizeof info;
+    return s->profile_info(profile, &info, nullptr);
+  });
+  call("profile_entry", [&] {
+    lk_profile_entry entry = {};
+    entry.struct_size = sizeof entry;
+    return s->profile_entry(profile, 0, &entry, nullptr);
+  });
+  for (uint32_t i = 0; i < s->node_count(session); i++) {
+    call("node_stats", [&] {
+      lk_node_stats stats = {};
+      stats.struct_size = sizeof stats;
+      return s->node_stats(session, i, &stats, nullptr);
+    });
+  }
+  call("sizes_visit", [&] {
+    return s->sizes_visit(
+        session, [](void *, const lk_session_size *) {}, nullptr, nullptr, nullptr);
+  });
+  call("refusals_visit", [&] {
+    return s->refusals_visit(
+        session, [](void *, const lk_session_refusal *) {}, nullptr, nullptr);
+  });
+  call("report", [&] { return s->report(session, &text, nullptr); });
+  s->report_release(session, text);
+  call("context_report", [&] { return s->context_report(context, &text, nullptr); });
+  s->context_report_release(context, text);
+  call("trace_info", [&] {
+    lk_trace_info info = {};
+    info.struct_size = sizeof info;
+    return s->trace_info(trace, &info, nullptr);
+  });
+  call("trace_save", [&] { return s->trace_save(trace, file.c_str(), nullptr); });
+  call("trace_text", [&] { return s->trace_text(trace, &text, nullptr); });
+  s->trace_text_release(trace, text);
+  call("cache_clear", [&] { return api()->cache_clear(context, nullptr, nullptr); });
+  call("tensor_convert", [&] {
+    Floats to(x.size());
+    lk_tensor from = {{LK_F32, 4, LK_LAYOUT_PLAIN, 0, {1, kRows, kWidth, 1}}, x.data()},
+              other = from;
+    other.desc.layout = LK_LAYOUT_CHANNELS_LAST;
+    other.data = to.data();
+    return api()->tensor_convert(&from, &other, nullptr);
+  });
+  call("the end", [&] {
+    s->trace_release(trace);
+    s->profile_destroy(profile);
+    s->close(twin);
+    s->close(session);
+    api()->context_destroy(context);
+    return LK_OK;
+  });
+}
+
+TEST_P(HostState, OfFloatingPointIsLeftByEachFunction) {
+  const lk::Folder folder;
+  for (const Setting &setting : settings()) {
+    SCOPED_TRACE(setting.name);
+    Calls calls;
+    fenv_t clean;
+    fegetenv(&clean);
+    feclearexcept(FE_ALL_EXCEPT);
+    setting.set();
+    call_all(GetParam(), folder.path() + "/trace.json", &calls);
+    fesetenv(&clean);
+    EXPECT_EQ(calls.changed, "");
+    EXPECT_EQ(calls.failed, "");
   }
 }
 
