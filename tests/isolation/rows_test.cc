@@ -4,6 +4,7 @@
 // executors, whatever generation their host gives them, and each has the result that it has alone.
 #include <memory>
 
+#include "tests/harness/environment.h"
 #include "tests/isolation/node_model.h"
 #include "tests/ops/infer/made.h"
 
@@ -37,6 +38,14 @@ struct Subject {
 };
 
 constexpr uint64_t MOST_BYTES = 1 << 16;
+
+// How many histories: more by `make nightly`.
+unsigned count_of(double count) {
+#if defined(__SANITIZE_THREAD__)
+  count = 1; // what it finds does not depend on numbers
+#endif
+  return unsigned(count * lk::number_of_variable("LK_TEST_EVERY_ROW_TIMES", 1));
+}
 
 // The same but for one thing, if there is such a thing.
 void change(std::mt19937 &random, Subject *subject) {
@@ -218,7 +227,7 @@ TEST_P(RowsOfManySizes, GiveWhatTheyGiveAloneInAnyOrder) {
   if ((GetParam().flags & LK_OP_RANDOM) != 0) return;
   const lk::Context context = lk::open(LK_CACHE_SHARED, 1);
   const lk::Executor executor = lk::executor_in(context);
-  for (unsigned seed = 0; seed < 10 && !HasFailure(); seed++) {
+  for (unsigned seed = 0; seed < count_of(10) && !HasFailure(); seed++) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const std::vector<Subject> subjects = draw_sizes(seed);
@@ -238,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, RowsOfManySizes, ::testing::ValuesIn(lk::op_rows(
 
 TEST_P(RowsOfOneName, GiveWhatTheyGiveAloneInAnyHistory) {
   if ((GetParam().flags & LK_OP_RANDOM) != 0) return;
-  for (unsigned seed = 0; seed < 3; seed++) {
+  for (unsigned seed = 0; seed < count_of(3); seed++) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const std::vector<Subject> subjects = draw(random);
