@@ -46,7 +46,8 @@ void lk_memory_budget_trim(lk_memory_budget *self) {
 
 /* ---- blocks ---- */
 
-/* False: it would pass the limit, also without spare blocks. `asked`: of the block that it is for. */
+/* False: it would pass the limit, also without spare blocks. `asked`: the size of the block that it
+ * is for. */
 static bool take(lk_memory_budget *self, uint64_t bytes, uint64_t asked) {
   const uint64_t limit = __atomic_load_n(&self->limit, __ATOMIC_RELAXED);
   uint64_t held = 0;

@@ -1,5 +1,5 @@
-// Nodes of rows with numbers that nobody means: dimensions, attributes and values of shape inputs at
-// the ends of what fits, and about the roots of it.
+// Nodes of rows with numbers that nobody means: dimensions, attributes and values of shape inputs
+// at the ends of what fits, and about the roots of it.
 #pragma once
 
 #include <cstring>
