@@ -6,12 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "executor_glue/graph/step.h"
 #include "executor_glue/onnx/graph_builder.h"
 #include "executor_glue/onnx/map.h"
-#include "executor_glue/onnx/scan.h"
 #include "executor_glue/onnx/signature.h"
-#include "onnx.pb-c.h"
+#include "executor_glue/onnx/unpack.h"
 
 struct lk_onnx_model {
   const lk_allocator *allocator;
@@ -20,53 +18,6 @@ struct lk_onnx_model {
   lk_onnx_map map;       /* zeroed: likewise */
   lk_onnx_source source; /* where it is read from; its external files are NULL: likewise */
 };
-
-/* ---- protobuf-c, in memory from our allocator ------------------------------------------------ */
-
-typedef struct hook {
-  const lk_allocator *allocator;
-  size_t failed; /* bytes of the allocation that failed */
-} hook;
-
-static void *hook_alloc(void *data, size_t size) {
-  hook *h = data;
-  if (lk_step(NULL) != LK_OK) return NULL; /* nothing else of protobuf-c may fail */
-  void *pointer = lk_alloc(h->allocator, size);
-  if (pointer == NULL) h->failed = size;
-  return pointer;
-}
-
-static void hook_free(void *data, void *pointer) {
-  const hook *h = data;
-  lk_free(h->allocator, pointer);
-}
-
-/* Scans what `source` holds, a message of type `root`, notes the budget of its graph, and unpacks
- * the skeleton. `descriptor` is protobuf-c's for `root`. As lk_onnx_scan. */
-static lk_status unpack(const lk_allocator *allocator, lk_onnx_source *source, lk_onnx_message root,
-                        const ProtobufCMessageDescriptor *descriptor,
-                        ProtobufCMessage **out_message, lk_error *error) {
-  lk_onnx_skeleton skeleton;
-  LK_RETURN_NOT_OK(lk_onnx_scan(allocator, root, source->bytes, source->size,
-                                LK_ONNX_BUDGET(source->size), &skeleton, error));
-  hook h = {allocator, 0};
-  ProtobufCAllocator hooks = {hook_alloc, hook_free, &h};
-  *out_message = protobuf_c_message_unpack(descriptor, &hooks, skeleton.size, skeleton.bytes);
-  lk_free(allocator, skeleton.bytes);
-  source->graph_budget = skeleton.graph_budget;
-  if (*out_message != NULL) return LK_OK;
-  /* protobuf-c does not say why it fails. */
-  LK_RETURN_NOT_OK(lk_step_look(error));
-  if (h.failed > 0) return lk_fail_memory(error, "an unpacked ONNX file", h.failed);
-  return lk_fail(error, LK_MALFORMED, "failed to unpack a %s: protobuf does not accept it",
-                 lk_onnx_schemas[root].name);
-}
-
-static void unpacked_destroy(const lk_allocator *allocator, ProtobufCMessage *message) {
-  hook h = {allocator, 0};
-  ProtobufCAllocator hooks = {hook_alloc, hook_free, &h};
-  if (message != NULL) protobuf_c_message_free_unpacked(message, &hooks);
-}
 
 /* The caller's memory outlives the sessions of the model, and so the runs that read it. */
 static const lk_owner caller_of_memory = {.struct_size = sizeof caller_of_memory};
@@ -94,20 +45,19 @@ lk_status lk_onnx_model_read_variant(const lk_onnx_model *model, const char *con
   lk_onnx_source source = model->source;
   lk_status status = LK_OK;
   const lk_allocator *allocator = model->allocator;
-  ProtobufCMessage *message = NULL;
+  lk_onnx_unpacked unpacked = {0};
   bool has_graph = false;
   lk_graph *graph = NULL;
   *out_graph = NULL;
   LK_TRY(lk_onnx_model_check(model, error));
-  LK_TRY(
-      unpack(allocator, &source, LK_ONNX_MODEL, &onnx__model_proto__descriptor, &message, error));
-  const Onnx__ModelProto *proto = (const Onnx__ModelProto *)message;
+  LK_TRY(lk_onnx_unpack(allocator, &source, LK_ONNX_MODEL, &onnx__model_proto__descriptor,
+                        &unpacked, error));
+  const Onnx__ModelProto *proto = (const Onnx__ModelProto *)unpacked.message;
   has_graph = proto->graph != NULL;
   source.given = given;
   source.n_given = n_given;
   LK_TRY(lk_onnx_graph_build(allocator, &source, proto, &graph, error));
-  unpacked_destroy(allocator, message);
-  message = NULL;
+  lk_onnx_unpacked_destroy(&unpacked);
   LK_TRY(lk_graph_link(graph, error));
   *out_graph = graph;
   graph = NULL;
@@ -116,7 +66,7 @@ cleanup:
   if (status == LK_MALFORMED && !has_graph) {
     status = name_other_kind(&model->source, status, error);
   }
-  unpacked_destroy(allocator, message);
+  lk_onnx_unpacked_destroy(&unpacked);
   lk_graph_destroy(graph);
   return status != LK_OK ? name_model(model, status, error) : LK_OK;
 }
@@ -227,7 +177,7 @@ lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, l
                               char **out_name, lk_error *error) {
   lk_status status = LK_OK;
   lk_onnx_map map = {0};
-  ProtobufCMessage *message = NULL;
+  lk_onnx_unpacked unpacked = {0};
   lk_onnx_source source = {0};
   lk_onnx_tensor tensor;
   void *data = NULL;
@@ -237,9 +187,9 @@ lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, l
   LK_TRY(lk_onnx_map_create(allocator, path, false, &map, error));
   source = (lk_onnx_source){.bytes = map.bytes, .size = map.size};
   LK_TRY(lk_onnx_external_create(allocator, path, false, &source.external, error));
-  LK_TRY(
-      unpack(allocator, &source, LK_ONNX_TENSOR, &onnx__tensor_proto__descriptor, &message, error));
-  const Onnx__TensorProto *proto = (const Onnx__TensorProto *)message;
+  LK_TRY(lk_onnx_unpack(allocator, &source, LK_ONNX_TENSOR, &onnx__tensor_proto__descriptor,
+                        &unpacked, error));
+  const Onnx__TensorProto *proto = (const Onnx__TensorProto *)unpacked.message;
   LK_TRY(lk_onnx_tensor_find(&source, proto, path, &tensor, error));
   data = lk_alloc_aligned(allocator, tensor.n_bytes, LK_DATA_ALIGNMENT);
   if (data == NULL) LK_TRY(lk_fail_memory(error, path, tensor.n_bytes));
@@ -253,7 +203,7 @@ lk_status lk_onnx_read_tensor(const lk_allocator *allocator, const char *path, l
 
 cleanup:
   lk_free(allocator, data);
-  unpacked_destroy(allocator, message);
+  lk_onnx_unpacked_destroy(&unpacked);
   lk_onnx_external_destroy(source.external);
   lk_onnx_map_destroy(&map);
   return status;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "tests/harness/lk_test.h"
 #include "tests/harness/wait.h"
@@ -72,8 +73,9 @@ class BoundedBase : public ::testing::Test {
 protected:
   // The most between two looks, and what is computed after one of them said to stop: in parts of
   // what is allowed, least of some runs. `run` computes, and says false where it could not. True:
-  // it did.
-  bool check(const std::string &what, const std::function<bool()> &run) {
+  // it did. It is stopped after so many eighths of its looks.
+  bool check(const std::string &what, const std::function<bool()> &run,
+             const std::vector<int> &eighths = {3}) {
     SCOPED_TRACE(what);
     looks.last = 0;
     uint64_t all = 0;
@@ -92,14 +94,18 @@ protected:
     }
     EXPECT_LE(least, 1) << looks.most_ns / 1000 << " us of " << all / 1000 << " us between two of "
                         << looks.count << " looks";
-    looks.last = std::max(looks.count / 3, 1);
-    least = 1e9;
+    const int count = looks.count;
+    for (int part : eighths) check_stop(run, std::max(count * part / 8, 1), count, all);
+    return true;
+  }
+  void check_stop(const std::function<bool()> &run, int last, int count, uint64_t all) {
+    double least = 1e9;
+    looks.last = last;
     for (int i = 0; i < 3 && least > 1 && run(); i++) {
       least = std::min(least, double(looks.after_ns()) / allowed(all));
     }
     EXPECT_LE(least, 1) << looks.after_ns() / 1000 << " us of " << all / 1000 << " us after look "
-                        << looks.last << " of " << looks.count;
-    return true;
+                        << last << " of " << count;
   }
   static double allowed(uint64_t all_ns) { return std::min(MOST_NS, MOST_PART * double(all_ns)); }
   int n_long = 0;
