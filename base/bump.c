@@ -27,7 +27,8 @@ static void fill_from(lk_bump *self, void *memory, size_t bytes) {
 
 lk_bump lk_bump_begin(const lk_allocator *allocator, void *room, size_t room_bytes,
                       size_t chunk_bytes) {
-  lk_bump self = {.allocator = allocator, .chunk_bytes = chunk_bytes};
+  lk_bump self = {
+      .allocator = allocator, .chunk_bytes = chunk_bytes, .most_bytes = chunk_bytes};
   if (room != NULL) fill_from(&self, room, room_bytes);
   return self;
 }
@@ -39,6 +40,7 @@ void lk_bump_end(lk_bump *self) {
     self->chunks = next;
   }
   self->at = self->end = NULL;
+  self->taken = 0;
 }
 
 void lk_bump_absorb(lk_bump *self, lk_bump *other) {
@@ -46,8 +48,10 @@ void lk_bump_absorb(lk_bump *self, lk_bump *other) {
   while (*last != NULL) last = &(*last)->next;
   *last = self->chunks;
   self->chunks = other->chunks;
+  self->taken += other->taken;
   other->chunks = NULL;
   other->at = other->end = NULL;
+  other->taken = 0;
 }
 
 static void *add_chunk(lk_bump *self, size_t bytes) {
@@ -55,6 +59,7 @@ static void *add_chunk(lk_bump *self, size_t bytes) {
   if (fresh == NULL) return NULL;
   fresh->next = self->chunks;
   self->chunks = fresh;
+  self->taken += sizeof *fresh + bytes;
   return fresh->bytes;
 }
 
@@ -65,6 +70,7 @@ void *lk_bump_alloc_more(lk_bump *self, size_t bytes) {
   void *chunk = add_chunk(self, self->chunk_bytes);
   if (chunk == NULL) return NULL;
   fill_from(self, chunk, self->chunk_bytes);
+  if (self->chunk_bytes < self->most_bytes) self->chunk_bytes *= 2;
   void *piece = self->at;
   self->at += lk_bump_round(bytes);
   return piece;

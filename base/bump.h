@@ -8,12 +8,13 @@
 typedef struct lk_bump {
   const lk_allocator *allocator;
   struct lk_bump_chunk *chunks; /* from the allocator */
+  size_t taken;                 /* bytes that the allocator has given for them */
   unsigned char *at, *end;      /* what is left of the chunk that is being filled */
-  size_t chunk_bytes;
+  size_t chunk_bytes, most_bytes; /* of the next chunk; each is twice as large, up to the most */
 } lk_bump;
 
 /* `room` is used first: `room_bytes` of the caller's, which stay valid until lk_bump_end; NULL:
- * none. Then chunks of `chunk_bytes`. */
+ * none. Then chunks of `chunk_bytes`, unless the caller sets `most_bytes` to more. */
 lk_bump lk_bump_begin(const lk_allocator *allocator, void *room, size_t room_bytes,
                       size_t chunk_bytes);
 /* Takes everything back. */

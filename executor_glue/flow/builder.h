@@ -5,8 +5,12 @@
 #include "executor_glue/flow/state.h"
 #include "executor_glue/passes/symbolic_shapes.h"
 
-/* As lk_flow_create, in the context and executor of `like`. `known` as of lk_flow_builder. */
-typedef lk_status lk_flow_create_fn(const lk_flow *like, lk_graph *graph,
+/* What the stages of a model may take, those of bodies too: a file has one in 30 bytes. */
+#define LK_FLOW_MOST_BYTES ((size_t)144 << 20)
+
+/* As lk_flow_create, in the context and executor of `like`. `left`, `known` as of
+ * lk_flow_builder. */
+typedef lk_status lk_flow_create_fn(const lk_flow *like, size_t *left, lk_graph *graph,
                                     const lk_tensor_desc *known,
                                     const lk_graph_executor_options *options, lk_flow **out_flow,
                                     lk_error *error);
@@ -14,6 +18,7 @@ typedef lk_status lk_flow_create_fn(const lk_flow *like, lk_graph *graph,
 /* A flow while it is made. */
 typedef struct lk_flow_builder {
   lk_flow *flow;
+  size_t *left; /* bytes that stages of the model may still take */
   const lk_graph_executor_options *options;
   int32_t *stages;           /* [n_nodes]: as lk_flow_stages says */
   int32_t *slots;            /* [n_values], or LK_NO_SLOT */
@@ -38,6 +43,8 @@ lk_status lk_flow_find_last_uses(const lk_flow_builder *b);
 /* make_stages.c: a graph executor within, whose run plans have a name of their own. */
 lk_status lk_flow_create_executor(const lk_flow_builder *b, lk_graph *graph, size_t stage,
                                   lk_graph_executor **out);
+/* Before a stage of the kind is made. LK_OUT_OF_RANGE: the stages take more than is allowed. */
+lk_status lk_flow_charge(const lk_flow_builder *b, lk_stage_kind kind);
 /* Numbers stages anew, so that each node that runs alone has one of its own, and counts them. */
 lk_status lk_flow_number_stages(const lk_flow_builder *b, int32_t count);
 /* Makes them, when the parts are known. */

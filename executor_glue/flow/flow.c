@@ -51,6 +51,7 @@ static lk_status fill(lk_flow_builder *b) {
   LK_TRY(lk_flow_check_types(flow->api, graph, b->shapes, b->error));
   LK_TRY(lk_flow_stages(flow->api, graph, b->stages, &count, b->error));
   if (count == 1) {
+    LK_TRY(lk_flow_charge(b, LK_STAGE_PART));
     LK_TRY(graph->scope[0] == '\0'
                ? lk_graph_executor_create(flow->api, flow->context, flow->executor, graph,
                                           b->options, &flow->single, b->error)
@@ -90,9 +91,9 @@ cleanup:
 }
 
 /* lk_flow_create_fn */
-static lk_status create(const lk_flow *like, lk_graph *graph, const lk_tensor_desc *known,
-                        const lk_graph_executor_options *options, lk_flow **out_flow,
-                        lk_error *error) {
+static lk_status create(const lk_flow *like, size_t *left, lk_graph *graph,
+                        const lk_tensor_desc *known, const lk_graph_executor_options *options,
+                        lk_flow **out_flow, lk_error *error) {
   *out_flow = NULL;
   lk_flow *flow = lk_calloc(like->allocator, 1, sizeof *flow);
   if (flow == NULL) return lk_fail_memory(error, "a flow", sizeof *flow);
@@ -102,8 +103,12 @@ static lk_status create(const lk_flow *like, lk_graph *graph, const lk_tensor_de
   flow->allocator = like->allocator;
   flow->graph = graph;
   lk_run_limit_create(&flow->limit, options->max_runs, options->fail_busy);
-  lk_flow_builder b = {
-      .flow = flow, .options = options, .known = known, .create = create, .error = error};
+  lk_flow_builder b = {.flow = flow,
+                       .left = left,
+                       .options = options,
+                       .known = known,
+                       .create = create,
+                       .error = error};
   const lk_status status = fill(&b);
   if (status != LK_OK) {
     lk_flow_destroy(flow);
@@ -120,7 +125,8 @@ lk_status lk_flow_create(const lk_api *api, lk_context *context, lk_executor *ex
                         .context = context,
                         .executor = executor,
                         .allocator = api->context_allocator(context)};
-  return create(&like, graph, NULL, options, out_flow, error);
+  size_t left = LK_FLOW_MOST_BYTES;
+  return create(&like, &left, graph, NULL, options, out_flow, error);
 }
 
 static void destroy_stage(const lk_flow *flow, lk_stage *stage) {

@@ -18,7 +18,7 @@ static lk_status make_body(const lk_flow_builder *b, lk_stage *stage, uint32_t a
   if (stage->kind == LK_STAGE_LOOP || stage->kind == LK_STAGE_SCAN) {
     LK_TRY(lk_flow_body_outputs(flow->api, graph, inputs, &stage->results, b->error));
   }
-  LK_TRY(b->create(flow, graph, inputs, options, out, b->error));
+  LK_TRY(b->create(flow, b->left, graph, inputs, options, out, b->error));
 cleanup:
   lk_free(flow->allocator, inputs);
   return status;

@@ -104,6 +104,31 @@ lk_status lk_flow_number_stages(const lk_flow_builder *b, int32_t count) {
   return LK_OK;
 }
 
+/* What a stage takes with all that it has, but for what the graphs say: about, and not less. */
+static size_t bytes_of(lk_stage_kind kind) {
+  switch (kind) {
+  case LK_STAGE_PART:
+    return 8 << 10;
+  case LK_STAGE_OP:
+    return 5 << 10;
+  default:
+    return 1 << 10;
+  }
+}
+
+lk_status lk_flow_charge(const lk_flow_builder *b, lk_stage_kind kind) {
+  const size_t bytes = bytes_of(kind);
+  if (bytes > *b->left) {
+    return lk_fail(b->error, LK_OUT_OF_RANGE,
+                   "failed to plan the graph: control flow, sequences and operators whose shapes "
+                   "follow from data cut it into so many parts that they take more than the %zu MB "
+                   "allowed",
+                   LK_FLOW_MOST_BYTES >> 20);
+  }
+  *b->left -= bytes;
+  return LK_OK;
+}
+
 lk_status lk_flow_make_stages(const lk_flow_builder *b) {
   lk_flow *flow = b->flow;
   const lk_graph *graph = flow->graph;
@@ -123,6 +148,7 @@ lk_status lk_flow_make_stages(const lk_flow_builder *b) {
   for (size_t s = 0; s < flow->n_stages; s++) {
     lk_stage *stage = &flow->stages[s];
     LK_RETURN_NOT_OK(flow->api->thread_look(b->error));
+    LK_RETURN_NOT_OK(lk_flow_charge(b, stage->kind));
     const bool is_graph = stage->kind == LK_STAGE_PART || stage->kind == LK_STAGE_OP;
     LK_RETURN_NOT_OK(is_graph ? make_part(b, stage, (int32_t)s) : make_control(b, stage));
   }

@@ -12,7 +12,8 @@ lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, l
   if (graph == NULL) return lk_fail_memory(error, "a graph", sizeof *graph);
   graph->allocator = allocator;
   graph->scope = "";
-  graph->memory = lk_bump_begin(allocator, NULL, 0, LK_GRAPH_CHUNK_BYTES);
+  graph->memory = lk_bump_begin(allocator, NULL, 0, LK_GRAPH_FIRST_CHUNK);
+  graph->memory.most_bytes = LK_GRAPH_MOST_CHUNK;
   graph->model = (lk_model_info){
       .struct_size = sizeof graph->model, .producer_name = "", .producer_version = ""};
   *out_graph = graph;
@@ -69,8 +70,9 @@ void lk_graph_lift_limit(lk_graph *graph) {
 #define CHARGE_GROWN(graph, array) lk_graph_charge(graph, 3 * sizeof *(graph)->array)
 
 void *lk_graph_alloc(lk_graph *graph, size_t bytes) {
-  if (!lk_graph_charge(graph, bytes)) return NULL;
-  return lk_bump_alloc(&graph->memory, bytes);
+  const size_t before = graph->memory.taken;
+  void *piece = lk_bump_alloc(&graph->memory, bytes);
+  return lk_graph_charge(graph, graph->memory.taken - before) ? piece : NULL;
 }
 
 const char *lk_graph_strndup(lk_graph *graph, const char *text, size_t length) {

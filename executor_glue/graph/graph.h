@@ -119,9 +119,11 @@ struct lk_graph {
   size_t n_nodes_in_file;
 };
 
-/* What a graph takes with nothing in it, but for an index of its names. */
-#define LK_GRAPH_CHUNK_BYTES 8192
-#define LK_GRAPH_BYTES (sizeof(lk_graph) + LK_GRAPH_CHUNK_BYTES)
+/* Chunks of a graph's memory: those of a body or a stage, of which there may be many, are small. */
+#define LK_GRAPH_FIRST_CHUNK 512
+#define LK_GRAPH_MOST_CHUNK 65536
+/* What a graph takes with next to nothing in it, but for an index of its names. */
+#define LK_GRAPH_BYTES (sizeof(lk_graph) + LK_GRAPH_FIRST_CHUNK)
 
 lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, lk_error *error);
 void lk_graph_destroy(lk_graph *graph); /* and the bodies of its nodes; NULL is allowed */

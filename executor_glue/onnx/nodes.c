@@ -77,8 +77,8 @@ static lk_status read_body(lk_onnx_builder *b, lk_onnx_scope *around, const char
   lk_error *error = b->error;
   LK_TRY(lk_graph_create(around->graph->allocator, &graph, error));
   graph->limit = around->graph->limit;
-  if (!lk_graph_charge(graph, LK_GRAPH_BYTES)) {
-    LK_TRY(lk_fail_memory(error, "a body", LK_GRAPH_BYTES));
+  if (!lk_graph_charge(graph, sizeof *graph)) {
+    LK_TRY(lk_fail_memory(error, "a body", sizeof *graph));
   }
   LK_TRY(name_body(b, around->graph, label, a->name, graph));
   LK_TRY(lk_onnx_scope_of_graph(graph, around, lk_onnx_count_names(a->g), out_scope, error));

@@ -13,7 +13,8 @@
 #include "base/status.h"
 #include "base/tensor.h"
 
-enum { BUCKETS = LK_SIZES_MAX / 4 };
+/* Of the table: most logs have a few sizes, and there may be very many logs. */
+enum { FIRST_BUCKETS = 4, BUCKETS_MAX = LK_SIZES_MAX / 4, RECORDS_OF_BUCKET = 4 };
 
 struct lk_size_record {
   lk_size_record *next, **link; /* of the bucket */
@@ -35,7 +36,9 @@ struct lk_size_log {
   const lk_allocator *allocator;
   lk_fork_entry fork;
   pthread_mutex_t mutex;            /* guards what follows, and all of a record but its runs */
-  lk_size_record *buckets[BUCKETS]; /* by hash */
+  lk_size_record **buckets;         /* by hash: `few`, or allocated */
+  size_t n_buckets;                 /* a power of 2 */
+  lk_size_record *few[FIRST_BUCKETS];
   lk_size_record *idle_first, *idle_last;
   size_t n_records;
   uint64_t next_number, lost;
@@ -49,6 +52,8 @@ lk_status lk_size_log_create(const lk_allocator *allocator, const char *name, lk
   if (log == NULL) return lk_fail_memory(error, "a list of sizes", bytes);
   memcpy(log->name, name, name_bytes);
   log->allocator = allocator;
+  log->buckets = log->few;
+  log->n_buckets = FIRST_BUCKETS;
   (void)pthread_mutex_init(&log->mutex, NULL); /* cannot fail on glibc */
   log->fork = (lk_fork_entry){.level = LK_FORK_LEAF, .mutex = &log->mutex};
   lk_fork_enter(&log->fork);
@@ -59,12 +64,13 @@ void lk_size_log_destroy(lk_size_log *log) {
   if (log == NULL) return;
   lk_fork_leave(&log->fork);
   pthread_mutex_destroy(&log->mutex);
-  for (size_t i = 0; i < BUCKETS; i++) {
+  for (size_t i = 0; i < log->n_buckets; i++) {
     for (lk_size_record *each = log->buckets[i], *next; each != NULL; each = next) {
       next = each->next;
       lk_free(log->allocator, each);
     }
   }
+  if (log->buckets != log->few) lk_free(log->allocator, log->buckets);
   lk_free(log->allocator, log);
 }
 
@@ -113,7 +119,26 @@ static lk_size_record *make_record(const lk_size_log *log, const lk_size_build *
 /* ---- the list, with the mutex ---- */
 
 static lk_size_record **bucket_of(lk_size_log *log, uint64_t hash) {
-  return &log->buckets[hash % BUCKETS];
+  return &log->buckets[hash % log->n_buckets];
+}
+
+/* For one more record. False: there is no memory. */
+static bool make_room(lk_size_log *log) {
+  const size_t count = log->n_buckets;
+  lk_size_record **old = log->buckets;
+  if (count == BUCKETS_MAX || log->n_records < count * RECORDS_OF_BUCKET) return true;
+  lk_size_record **larger = lk_calloc(log->allocator, 2 * count, sizeof *larger);
+  if (larger == NULL) return false;
+  log->buckets = larger;
+  log->n_buckets = 2 * count;
+  for (size_t i = 0; i < count; i++) {
+    for (lk_size_record *each = old[i], *next; each != NULL; each = next) {
+      next = each->next;
+      LK_LIST_ADD(*bucket_of(log, each->hash), each, next, link);
+    }
+  }
+  if (old != log->few) lk_free(log->allocator, old);
+  return true;
 }
 
 /* NULL: it is new. */
@@ -180,7 +205,8 @@ lk_status lk_size_log_add(lk_size_log *log, const lk_size_build *build, lk_size_
   }
   pthread_mutex_lock(&log->mutex);
   lk_size_record *found = find(log, made);
-  if (found == NULL) {
+  const bool has_room = found != NULL || make_room(log);
+  if (found == NULL && has_room) {
     gone = enter(log, made);
     found = gone != made ? made : NULL;
   }
@@ -188,7 +214,7 @@ lk_status lk_size_log_add(lk_size_log *log, const lk_size_build *build, lk_size_
   pthread_mutex_unlock(&log->mutex);
   *out_record = found;
   lk_free(log->allocator, gone);
-  return LK_OK;
+  return has_room ? LK_OK : lk_fail_memory(error, "a list of sizes", sizeof *made);
 }
 
 void lk_size_record_add_runs(lk_size_record *record, uint64_t count) {
@@ -254,7 +280,7 @@ lk_status lk_size_log_visit(lk_size_log *log, lk_size_fn visit, void *arg, lk_er
   const size_t count = log->n_records;
   shown *all = lk_calloc(log->allocator, count, sizeof *all);
   size_t n_copied = 0;
-  for (size_t i = 0; all != NULL && i < BUCKETS; i++) {
+  for (size_t i = 0; all != NULL && i < log->n_buckets; i++) {
     for (lk_size_record *each = log->buckets[i]; each != NULL && !failed; each = each->next) {
       failed = !copy_record(log, each, &all[n_copied++]);
     }

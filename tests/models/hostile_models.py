@@ -349,3 +349,211 @@ def loop_around(inner):
          helper.make_tensor_value_info("b", FLOAT, None)])
     return model([node("Loop", ["trips", "go", "x"], name="outer", body=body)],
                  [number("trips", (1 << 63) - 1), number("go", True, bool)])
+
+
+# ---- a megabyte of one kind of thing ----
+
+def varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def field(number, value):
+    """Of a message: a number, or bytes of a text or of a message."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def message(*fields):
+    return b"".join(field(number, value) for number, value in fields)
+
+
+def raw_node(op, inputs=(), outputs=("",), *more):
+    return message(*((1, one) for one in inputs), *((2, one) for one in outputs), (4, op), *more)
+
+
+def raw_attribute(name, kind, *fields):
+    return message((1, name), *fields, (20, kind))
+
+
+def raw_graph(*fields, output=""):
+    """Has the output, if any, which is not declared."""
+    return message(*fields, *(((12, message((1, output))),) if output else ()))
+
+
+def raw_body(name, *fields, output="r"):
+    return raw_attribute(name, AttributeProto.GRAPH, (6, raw_graph(*fields, output=output)))
+
+
+IDENTITY = (1, raw_node("Identity", ["x"], ["y"]))
+FLOAT_1 = message((1, message((1, 1))))  # a type: floats of any shape
+X, Y = (11, message((1, "x"), (2, FLOAT_1))), (12, message((1, "y")))
+RELU_R = (1, raw_node("Relu", ["x"], ["r"]))
+
+
+def megabyte(made, of_graph=True, ends=(IDENTITY, X, Y), domains=("",), opset=21, size=1000000):
+    """As many of `made`, which makes fields of the graph or the model from a number, as fit in a
+    megabyte. `ends`: of the graph, or a function that makes them of the last number."""
+    many, bytes_left, i = [], size, 0
+    while bytes_left > 0:
+        one = message(*made(i))
+        bytes_left -= len(one)
+        many.append(one)
+        i += 1
+    opsets = [(8, message((1, domain), (2, opset if domain == "" else 1))) for domain in domains]
+    many = b"".join(many)
+    whole = message(*(ends(i - 1) if callable(ends) else ends))
+    if of_graph:
+        return message((1, 10), *opsets, (7, many + whole))
+    return message((1, 10), *opsets) + many + field(7, whole)
+
+
+def linked(make, *ends, **more):
+    """`make` makes fields of three names: of what is read, of what is made, and of others."""
+    return megabyte(
+        lambda i: make(f"v{i - 1:x}" if i else "x", f"v{i:x}", f"w{i:x}"),
+        ends=lambda i: (*ends, (1, raw_node("Identity", [f"v{i:x}"], ["y"])), X, Y), **more)
+
+
+def chain(op):
+    """Nodes that each read what the one before made."""
+    return linked(lambda read, made, _: [(1, raw_node(op, [read], [made]))])
+
+
+def tensor_field(number, name, *fields):
+    return (number, message(*fields, (8, name)))
+
+
+def if_node(made, branch=(RELU_R,)):
+    return (1, raw_node("If", ["c"], [made], (5, raw_body("then_branch", *branch)),
+                        (5, raw_body("else_branch", *branch))))
+
+
+CONDITION = (1, raw_node("ReduceMax", ["x"], ["m"], (5, raw_attribute("keepdims", 2, (3, 0)))))
+CONDITIONS = (CONDITION, (1, raw_node("Cast", ["m"], ["c"], (5, raw_attribute("to", 2, (3, 9))))))
+
+
+def function(i, *fields):
+    return [(25, message((1, f"F{i}"), (10, "own"), (9, message((2, 21))), *fields))]
+
+
+def nested_ifs(depth=6):
+    body = (RELU_R,)
+    for _ in range(depth):
+        body = ((1, raw_node("If", ["c"], ["r"], (5, raw_body("then_branch", *body)),
+                             (5, raw_body("else_branch", RELU_R)))),)
+    return body
+
+
+# By kind: the bytes of a file of a megabyte, most of which is of it.
+KINDS = {
+    "nodes": lambda: chain("Abs"),
+    "nodes that nobody reads": lambda: megabyte(lambda i: [(1, raw_node("Abs", ["x"], [f"v{i:x}"]))]),
+    "nodes with a constant": lambda: linked(lambda read, made, other: [
+        tensor_field(5, other, (2, 1), (4, b"\0\0\x80\x3f")),
+        (1, raw_node("Add", [read, other], [made]))]),
+    "nodes whose shapes are computed": lambda: linked(lambda read, made, other: [
+        (1, raw_node("Shape", [read], [other])), (1, raw_node("Reshape", ["x", other], [made]))]),
+    "inputs of a node": lambda: megabyte(
+        lambda i: [(1, raw_node("Sum", ["x"] * 1000, [f"v{i:x}"]))]),
+    "absent inputs of nodes": lambda: megabyte(
+        lambda i: [(1, raw_node("Sum", [""] * 60000, [f"v{i:x}"]))]),
+    "outputs of a node": lambda: megabyte(
+        lambda i: [(1, raw_node("Split", ["x"], [f"v{i:x}_{j:x}" for j in range(60)]))]),
+    "absent outputs of nodes": lambda: megabyte(
+        lambda i: [(1, raw_node("Abs", ["x"], [""] * 60000))]),
+    "attributes": lambda: megabyte(lambda i: [(1, raw_node("Abs", ["x"], [f"v{i:x}"], *(
+        (5, raw_attribute(f"{j:x}", 2, (3, 1))) for j in range(250))))]),
+    "numbers of attributes": lambda: megabyte(lambda i: [(1, raw_node("Abs", ["x"], [f"v{i:x}"], (
+        5, raw_attribute("a", 7, (8, b"\1" * 10000)))))]),
+    "numbers of attributes, one by one": lambda: megabyte(lambda i: [(1, raw_node(
+        "Abs", ["x"], [f"v{i:x}"], (5, raw_attribute("a", 7, *[(8, 1)] * 10000))))]),
+    "texts of attributes": lambda: megabyte(lambda i: [(1, raw_node("Abs", ["x"], [f"v{i:x}"], (
+        5, raw_attribute("a", 8, *[(9, b"")] * 10000))))]),
+    "tensors of attributes": lambda: megabyte(lambda i: [(1, raw_node("Abs", ["x"], [f"v{i:x}"], (
+        5, raw_attribute("a", 9, *[(10, message((2, 1), (1, 0)))] * 10000))))]),
+    "types of attributes": lambda: megabyte(lambda i: [(1, raw_node("Optional", ["x"], [f"v{i:x}"], (
+        5, raw_attribute("type", 13, (14, message((4, message((1, FLOAT_1)))))))))]),
+    "Constants": lambda: megabyte(lambda i: [(1, raw_node("Constant", [], [f"v{i:x}"], (
+        5, raw_attribute("value_int", 2, (3, 1)))))]),
+    "lists of Constants": lambda: megabyte(lambda i: [(1, raw_node("Constant", [], [f"v{i:x}"], (
+        5, raw_attribute("value_ints", 7, (8, b"\1" * 900)))))]),
+    "names": lambda: megabyte(lambda i: [(1, raw_node("Abs", ["x"], [f"v{i:x}"], (
+        3, "n" * 200), (7, "d" * 200)))]),
+    "operators that do not exist": lambda: chain("A"),
+    "initializers": lambda: megabyte(lambda i: [tensor_field(5, f"v{i:x}", (2, 1), (1, 0))]),
+    "initializers that are inputs": lambda: megabyte(
+        lambda i: [tensor_field(5, f"v{i:x}", (2, 1), (1, 0)), (11, message((1, f"v{i:x}")))]),
+    "dimensions of initializers": lambda: megabyte(
+        lambda i: [tensor_field(5, f"v{i:x}", (2, 1), (1, b"\0" * 10000))]),
+    "external data": lambda: megabyte(lambda i: [tensor_field(
+        5, f"v{i:x}", (2, 1), (14, 1), *[(13, message((1, "location"), (2, "w")))] * 60)]),
+    "sparse initializers": lambda: megabyte(
+        lambda i: [(15, message((1, message((2, 1), (8, f"v{i:x}"))), (3, 4)))]),
+    "quantization annotations": lambda: megabyte(lambda i: [(14, message((1, f"v{i:x}"), (
+        2, message((1, "SCALE_TENSOR"), (2, "x")))))]),
+    "inputs": lambda: megabyte(lambda i: [(11, message((1, f"v{i:x}"), (2, FLOAT_1)))]),
+    "dimensions of inputs": lambda: megabyte(lambda i: [(11, message((1, f"v{i:x}"), (2, message((
+        1, message((1, 1), (2, message(*[(1, message((2, "n")))] * 8)))))))) ]),
+    "too many dimensions of an input": lambda: megabyte(lambda i: [(11, message((1, f"v{i:x}"), (
+        2, message((1, message((1, 1), (2, message(*[(1, b"")] * 10000))))))))]),
+    "outputs": lambda: megabyte(lambda i: [(1, raw_node("Abs", ["x"], [f"v{i:x}"])),
+                                           (12, message((1, f"v{i:x}")))]),
+    "outputs of one value": lambda: megabyte(lambda i: [(12, message((1, "y")))]),
+    "shapes of values": lambda: megabyte(lambda i: [(13, message((1, f"v{i:x}"), (2, FLOAT_1)))]),
+    "metadata": lambda: megabyte(lambda i: [(14, message((1, f"v{i:x}"), (2, "")))],
+                                 of_graph=False),
+    "opsets": lambda: megabyte(lambda i: [(8, message((1, f"v{i:x}"), (2, 1)))], of_graph=False),
+    "functions": lambda: megabyte(lambda i: function(i, (4, "a"), (5, "b"), (
+        7, raw_node("Abs", ["a"], ["b"]))), of_graph=False),
+    "opsets of functions": lambda: megabyte(lambda i: function(i, *(
+        (9, message((1, f"d{j}"), (2, 1))) for j in range(200))), of_graph=False),
+    "inputs of functions": lambda: megabyte(lambda i: function(i, *(
+        (4, f"{j:x}") for j in range(1000))), of_graph=False),
+    "nodes of functions": lambda: megabyte(lambda i: function(i, (4, "a"), *(
+        (7, raw_node("Abs", ["a"], [f"{j:x}"])) for j in range(100))), of_graph=False),
+    "attributes of functions": lambda: megabyte(lambda i: function(i, *(
+        (11, raw_attribute(f"a{j}", 2, (3, 1))) for j in range(200))), of_graph=False),
+    "calls": lambda: megabyte(
+        lambda i: [(1, raw_node("F0", ["x"], [f"v{i:x}"], (7, "own")))], domains=("", "own"),
+        ends=(IDENTITY, X, Y)) + message(*function(0, (4, "a"), (5, "b"), (
+            7, raw_node("Abs", ["a"], ["b"])))),
+    "stages": lambda: chain("Unique"),
+    "stages beside each other": lambda: linked(lambda read, made, other: [
+        (1, raw_node("NonZero", ["x"], [other])), (1, raw_node("Shape", [other], [made]))]),
+    "stages of nodes between": lambda: linked(lambda read, made, other: [
+        (1, raw_node("Unique", [read], [other])), (1, raw_node("Abs", [other], [made]))]),
+    "branches": lambda: megabyte(lambda i: [if_node(f"v{i:x}"), (12, message((1, f"v{i:x}")))],
+                                 ends=(*CONDITIONS, IDENTITY, X, Y)),
+    "branches one after the other": lambda: linked(lambda read, made, _: [
+        if_node(made, ((1, raw_node("Abs", [read], ["r"])),))], *CONDITIONS),
+    "empty branches": lambda: megabyte(
+        lambda i: [(1, raw_node("If", ["c"], [f"v{i:x}"], (5, raw_attribute("then_branch", 5, (
+            6, b""))), (5, raw_attribute("else_branch", 5, (6, b"")))))],
+        ends=(*CONDITIONS, IDENTITY, X, Y)),
+    "branches in branches": lambda: megabyte(
+        lambda i: [if_node(f"v{i:x}", nested_ifs()), (12, message((1, f"v{i:x}")))], ends=(*CONDITIONS, IDENTITY, X, Y)),
+    "captured values": lambda: megabyte(
+        lambda i: [if_node(f"v{i:x}", ((1, raw_node("Sum", [f"c{j}" for j in range(200)], ["r"])),)),
+                   (12, message((1, f"v{i:x}")))],
+        ends=(*CONDITIONS, *((1, raw_node("Abs", ["x"], [f"c{j}"])) for j in range(200)),
+              IDENTITY, X, Y)),
+    "nodes of a branch": lambda: megabyte(
+        lambda i: [if_node(f"v{i:x}", ((1, raw_node("Unique", ["x"], ["l0"])),
+                               *((1, raw_node("Unique", [f"l{j}"], [f"l{j + 1}"]))
+                                 for j in range(20)),
+                               (1, raw_node("Relu", ["l20"], ["r"])))), (12, message((1, f"v{i:x}")))],
+        ends=(*CONDITIONS, IDENTITY, X, Y)),
+    "sequences": lambda: megabyte(
+        lambda i: [(1, raw_node("SequenceConstruct", ["x"] * 3, [f"s{i:x}"])),
+                   (1, raw_node("SequenceLength", [f"s{i:x}"], [f"v{i:x}"]))]),
+    "sequences of a sequence": lambda: linked(lambda read, made, other: [
+        (1, raw_node("SequenceConstruct", [read], [other])),
+        (1, raw_node("SequenceAt", [other, "at"], [made]))],
+        (5, message((2, 7), (7, b"\0"), (8, "at")))),
+}

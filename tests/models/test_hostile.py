@@ -314,6 +314,19 @@ def test_runs(name, usual_peak, tmp_path):
     check_bounds(done, size, usual_peak)
 
 
+@pytest.mark.parametrize("kind", make.KINDS)
+def test_a_megabyte(kind, usual_peak, tmp_path):
+    """A file of a megabyte takes no more than 256 MB, whatever there is much of in it: before it is
+    refused, and until it is opened and has run."""
+    path = tmp_path / "model.onnx"
+    path.write_bytes(make.KINDS[kind]())
+    assert 0.9e6 < path.stat().st_size < 1.1e6
+    numpy.save(tmp_path / "x.npy", numpy.ones(4, F32))
+    done = run_bounded("run", path, "-i", f"x={tmp_path / 'x.npy'}", "-o", tmp_path / "out")
+    assert done.code in (0, 1), done.said
+    assert done.peak - usual_peak < BYTES, done.said
+
+
 def endless(op):
     """A model whose work is large and whose memory is not."""
     boxes = 1 << 20
