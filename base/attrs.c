@@ -75,6 +75,10 @@ const char *lk_op_attr_type_text(const lk_op_attr *attr) {
   return type_text(attr->type, attr->is_list != 0);
 }
 
+bool lk_op_attr_is_flag(const lk_op_attr *attr) {
+  return attr->type == LK_ATTR_INTS && attr->texts != NULL;
+}
+
 static bool is_one(const lk_op_attr *attr) {
   const bool counts =
       attr->type == LK_ATTR_INTS || attr->type == LK_ATTR_FLOATS || attr->type == LK_ATTR_TENSOR;
@@ -91,6 +95,10 @@ static lk_status check_value(const lk_op_attr *attr, const lk_attr *given, lk_er
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "attribute '%s' has %" PRIu32 " values, it must have one", attr->name,
                    given->count);
+  }
+  if (lk_op_attr_is_flag(attr) && *(const uint64_t *)given->data > 1) {
+    return lk_fail(error, LK_OUT_OF_RANGE, "attribute '%s' is %" PRId64 ", 0 or 1 is allowed",
+                   attr->name, *(const int64_t *)given->data);
   }
   if (attr->type == LK_ATTR_STRING && attr->texts != NULL && lk_op_attr_choice(attr, given) < 0) {
     char texts[256];

@@ -19,6 +19,9 @@
   { .name = name_, .type = LK_ATTR_INTS, .integer = (absent_), __VA_ARGS__ }
 #define LK_REQUIRED_INT(name_, ...)                                                                \
   { .name = name_, .type = LK_ATTR_INTS, .is_required = 1, __VA_ARGS__ }
+/* 0 or 1: no other number says yes or no. */
+#define LK_FLAG(name_, default_, ...) LK_INT(name_, default_, .texts = "0|1", __VA_ARGS__)
+#define LK_ANY_FLAG(name_, absent_, ...) LK_ANY_INT(name_, absent_, .texts = "0|1", __VA_ARGS__)
 #define LK_FLOAT(name_, default_, ...)                                                             \
   { .name = name_, .type = LK_ATTR_FLOATS, .has_default = 1, .number = (default_), __VA_ARGS__ }
 #define LK_ANY_FLOAT(name_, absent_, ...)                                                          \
@@ -62,12 +65,13 @@ bool lk_op_attr_holds(const lk_op_attr *attr, int32_t opset);
 bool lk_op_attr_is_default(const lk_op_attr *attr, const lk_attr *given);
 /* Which of the entry's texts it is; -1: none of them. */
 int64_t lk_op_attr_choice(const lk_op_attr *attr, const lk_attr *given);
+bool lk_op_attr_is_flag(const lk_op_attr *attr);
 /* "an integer", "floats", ... */
 const char *lk_op_attr_type_text(const lk_op_attr *attr);
 
 /* LK_OK: a node of the row and opset may have this attribute, of this type and number of values.
- * Else LK_INVALID_ARGUMENT, or LK_UNSUPPORTED for a text that is none of the list's, and what is
- * wrong, without the node's name: "it has no attribute 'axes' at opset 13; since opset 13 that is
+ * Else LK_INVALID_ARGUMENT, LK_OUT_OF_RANGE for a flag that is neither 0 nor 1, or LK_UNSUPPORTED
+ * for a text that is none of the list's, and what is wrong, without the node's name: "it has no attribute 'axes' at opset 13; since opset 13 that is
  * input 1". */
 lk_status lk_op_attr_check(const lk_op_row *row, int32_t opset, const lk_attr *given,
                            lk_error *error);

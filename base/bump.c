@@ -27,8 +27,7 @@ static void fill_from(lk_bump *self, void *memory, size_t bytes) {
 
 lk_bump lk_bump_begin(const lk_allocator *allocator, void *room, size_t room_bytes,
                       size_t chunk_bytes) {
-  lk_bump self = {
-      .allocator = allocator, .chunk_bytes = chunk_bytes, .most_bytes = chunk_bytes};
+  lk_bump self = {.allocator = allocator, .chunk_bytes = chunk_bytes, .most_bytes = chunk_bytes};
   if (room != NULL) fill_from(&self, room, room_bytes);
   return self;
 }

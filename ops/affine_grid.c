@@ -73,7 +73,7 @@ const lk_op_class lk_op_affine_grid = {
               .shape_inputs = 1u << SIZE),
     .by_f32 = true,
     .params_size = sizeof(bool),
-    LK_OP_ATTRS(LK_INT("align_corners", 0)),
+    LK_OP_ATTRS(LK_FLAG("align_corners", 0)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -294,7 +294,7 @@ const lk_op_class lk_op_attention = {
               .types = {LK_TYPES_BY_F32, LK_TYPES_BY_F32, LK_TYPES_NUMBER | LK_TYPE(LK_BOOL),
                         LK_TYPE(LK_I64)}),
     .params_size = sizeof(attention_params),
-    LK_OP_ATTRS(LK_INT("is_causal", 0), LK_ANY_INT("kv_num_heads", 0),
+    LK_OP_ATTRS(LK_FLAG("is_causal", 0), LK_ANY_INT("kv_num_heads", 0),
                 LK_INT("left_window_size", -1, .since = 25), LK_ANY_INT("q_num_heads", 0),
                 LK_INT("qk_matmul_output_mode", 0), LK_INT("right_window_size", -1, .since = 25),
                 LK_ANY_FLOAT("scale", NAN), LK_FLOAT("softcap", 0),

@@ -155,7 +155,7 @@ const lk_op_class lk_op_mod = {
               .input_types = "T", .output_types = "T", .types = {LK_TYPES_NUMBER},
               .in_place_inputs = 3),
     .params_size = sizeof(lk_element_op),
-    LK_OP_ATTRS(LK_INT("fmod", 0)),
+    LK_OP_ATTRS(LK_FLAG("fmod", 0)),
     .parse = parse_mod,
     .infer = infer_mod,
     .plan = plan_mod,

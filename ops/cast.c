@@ -50,7 +50,7 @@ static lk_status plan_bits(lk_planner *planner, lk_error *error) {
 /* Of 8-bit floats, which are not here. */
 #define ROUNDING(first)                                                                            \
   LK_CHOICE("round_mode", "up|down|nearest", .since = 24, .is_unused = 1),                         \
-      LK_INT("saturate", 1, .since = first, .is_unused = 1)
+      LK_FLAG("saturate", 1, .since = first, .is_unused = 1)
 #define TO .params_size = sizeof(uint32_t), .parse = parse
 ROW(cast, "Cast", 7, "another element type", 1, "T", "?", TO,
     LK_OP_ATTRS(ROUNDING(19), LK_REQUIRED_INT("to")), .infer = infer, .plan = plan);

@@ -449,4 +449,4 @@ const lk_op_class lk_op_conv_integer = {
       .plan = plan_qlinear_conv}
 QLINEAR_CONV(qlinear_conv, "", 10, parse_conv);
 QLINEAR_CONV(qlinear_conv_microsoft, "com.microsoft", 1, parse_qlinear_last,
-             LK_INT("channels_last", 0));
+             LK_FLAG("channels_last", 0));

@@ -227,6 +227,6 @@ static void parse_is_inf(lk_attrs *attrs, void *params) {
       .infer = lk_infer_same, .plan = plan_eltwise
 const lk_op_class lk_op_is_inf = {
     TEST_ROW("IsInf", 10, "Whether it is an infinity", LK_ELEMENT_IS_INF),
-    LK_OP_ATTRS(LK_INT("detect_negative", 1), LK_INT("detect_positive", 1)),
+    LK_OP_ATTRS(LK_FLAG("detect_negative", 1), LK_FLAG("detect_positive", 1)),
 };
 const lk_op_class lk_op_is_nan = {TEST_ROW("IsNaN", 9, "Whether it is NaN", LK_ELEMENT_IS_NAN)};

@@ -31,7 +31,7 @@ static void parse_quantization(lk_attrs *attrs, gqa_params *self) {
 static void parse_outputs(lk_attrs *attrs, gqa_params *self) {
   const int64_t seen = lk_attrs_int(attrs, "qk_output");
   self->seen = (gqa_seen)seen;
-  self->is_sliding = lk_attrs_int(attrs, "sliding_window_cache") == 1;
+  self->is_sliding = lk_attrs_bool(attrs, "sliding_window_cache");
   if (seen < GQA_NO_SCORES || seen > GQA_BEHIND_SOFTMAX) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
                   "attribute 'qk_output' is %" PRId64 ", 0 to 2 are allowed", seen);
@@ -57,7 +57,7 @@ static void parse(lk_attrs *attrs, void *params) {
   self->is_causal = lk_attrs_bool(attrs, "causal");
   self->is_rotated = lk_attrs_bool(attrs, "do_rotary");
   self->is_interleaved = lk_attrs_bool(attrs, "rotary_interleaved");
-  self->is_smooth = lk_attrs_int(attrs, "smooth_softmax") > 0;
+  self->is_smooth = lk_attrs_int(attrs, "smooth_softmax") == 1; /* as it is there */
   self->left = window > 0 ? window - 1 : -1;
   if (window < -1 || window == 0 || (window > 0 && !self->is_causal)) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
@@ -348,12 +348,12 @@ const lk_op_class lk_op_group_query_attention = {
               .shape_inputs = 1u << GQA_TOTAL),
     .params_size = sizeof(gqa_params),
     .found_size = sizeof(gqa_sizes),
-    LK_OP_ATTRS(LK_INT("causal", 1), LK_ANY_INT("do_rotary", 0),
+    LK_OP_ATTRS(LK_FLAG("causal", 1), LK_ANY_FLAG("do_rotary", 0),
                 LK_CHOICE("k_quant_type", GQA_SCALES), LK_ANY_INT("kv_cache_bit_width", 0),
                 LK_REQUIRED_INT("kv_num_heads"), LK_INT("local_window_size", -1),
                 LK_REQUIRED_INT("num_heads"), LK_FLOAT("qk_norm_epsilon", 1e-6F, .is_unused = 1),
-                LK_INT("qk_output", GQA_NO_SCORES), LK_ANY_INT("rotary_interleaved", 0),
-                LK_ANY_FLOAT("scale", NAN), LK_INT("sliding_window_cache", 0),
+                LK_INT("qk_output", GQA_NO_SCORES), LK_ANY_FLAG("rotary_interleaved", 0),
+                LK_ANY_FLOAT("scale", NAN), LK_FLAG("sliding_window_cache", 0),
                 LK_INT("smooth_softmax", -1), LK_ANY_FLOAT("softcap", 0),
                 LK_CHOICE("v_quant_type", GQA_SCALES)),
     .parse = parse,

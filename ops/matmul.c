@@ -178,7 +178,7 @@ const lk_op_class lk_op_matmul = {
     .plan = plan_matmul,
 };
 #define GEMM_ATTRS                                                                                 \
-  LK_FLOAT("alpha", 1), LK_FLOAT("beta", 1), LK_INT("transA", 0), LK_INT("transB", 0)
+  LK_FLOAT("alpha", 1), LK_FLOAT("beta", 1), LK_FLAG("transA", 0), LK_FLAG("transB", 0)
 #define GEMM(symbol, name, domain_text, first, summary_text, reader, allowed, ...)                 \
   const lk_op_class lk_op_##symbol = {                                                             \
       MATMUL_ROW(name, domain_text, summary_text, first, 3, 0, allowed),                           \
@@ -200,11 +200,11 @@ GEMM(fused_gemm, "FusedGemm", "com.microsoft", 1, "Gemm, then an activation", pa
       MATMUL_ROW(name, "com.microsoft", "alpha A B, A and B possibly transposed", 1, 2, 0,         \
                  LK_TYPES_FLOAT),                                                                  \
       .params_size = sizeof(matmul_params),                                                        \
-      LK_OP_ATTRS(LK_FLOAT("alpha", 1), LK_INT("transA", 0), LK_INT("transB", 0), __VA_ARGS__),    \
+      LK_OP_ATTRS(LK_FLOAT("alpha", 1), LK_FLAG("transA", 0), LK_FLAG("transB", 0), __VA_ARGS__),    \
       .parse = parse_fused,                                                                        \
       .own_post_ops = fused_post_ops,                                                              \
       .infer = infer_matmul,                                                                       \
       .flops = gemm_flops,                                                                         \
       .plan = plan_matmul}
-FUSED(fused_matmul, "FusedMatMul", LK_INT("transBatchA", 0), LK_INT("transBatchB", 0));
+FUSED(fused_matmul, "FusedMatMul", LK_FLAG("transBatchA", 0), LK_FLAG("transBatchB", 0));
 FUSED(transpose_matmul, "TransposeMatMul"); /* its older name */

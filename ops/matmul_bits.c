@@ -44,7 +44,7 @@ static void parse(lk_attrs *attrs, void *params) {
     lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                   "attribute 'block_size' is %" PRId64 ", it must be a power of 2", self->block);
   }
-  if (lk_attrs_bool(attrs, "weight_prepacked")) {
+  if (lk_attrs_int(attrs, "weight_prepacked") != 0) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED,
                   "attribute 'weight_prepacked' is not 0, which alone is supported");
   }

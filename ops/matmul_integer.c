@@ -359,7 +359,7 @@ const lk_op_class lk_op_qgemm = {
     ROW("QGemm", "com.microsoft", 1, "Gemm of quantized tensors, quantized or in f32", 6, 9,
         .input_types = "TWTUWU?W?", .output_types = "?", .types = {BYTES, BYTES, 0, LK_TYPES_F32}),
     .params_size = sizeof(qgemm_params),
-    LK_OP_ATTRS(LK_FLOAT("alpha", 1), LK_INT("transA", 0), LK_INT("transB", 0)),
+    LK_OP_ATTRS(LK_FLOAT("alpha", 1), LK_FLAG("transA", 0), LK_FLAG("transB", 0)),
     .parse = parse_qgemm,
     .infer = infer_qgemm,
     .flops = qgemm_flops,

@@ -314,7 +314,7 @@ const lk_op_class lk_op_multi_head_attention = {
     .by_f32 = true,
     .params_size = sizeof(mha_params),
     LK_OP_ATTRS(LK_ANY_FLOAT("mask_filter_value", -10000), LK_REQUIRED_INT("num_heads"),
-                LK_ANY_FLOAT("scale", NAN), LK_INT("unidirectional", 0)),
+                LK_ANY_FLOAT("scale", NAN), LK_FLAG("unidirectional", 0)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

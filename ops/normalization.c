@@ -21,7 +21,7 @@ static void parse_batch_norm(lk_attrs *attrs, void *params) {
   self->epsilon = lk_attrs_float(attrs, "epsilon");
   self->momentum = lk_attrs_float(attrs, "momentum");
   self->is_training = lk_attrs_bool(attrs, "training_mode");
-  if (lk_attrs_int(attrs, "spatial") != 1) {
+  if (!lk_attrs_bool(attrs, "spatial")) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'spatial' is 0, 1 is supported");
   }
   if (attrs->n_outputs > (self->is_training ? OUTPUTS : 1)) {
@@ -243,7 +243,7 @@ const lk_op_class lk_op_batch_normalization = {
     .by_f32 = true,
     .params_size = sizeof(batch_norm_params),
     LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-5F), LK_FLOAT("momentum", 0.9F),
-                LK_INT("spatial", 1, .until = 8), LK_INT("training_mode", 0, .since = 14)),
+                LK_FLAG("spatial", 1, .until = 8), LK_FLAG("training_mode", 0, .since = 14)),
     .parse = parse_batch_norm,
     .infer = infer_batch_norm,
     .plan = plan_batch_norm,

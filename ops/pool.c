@@ -196,15 +196,15 @@ static lk_status plan_global_norm(lk_planner *planner, lk_error *error) {
 const lk_op_class lk_op_max_pool = {
     WINDOW_ROW("MaxPool", "Largest value of each window, and where it lies",
                LK_TYPES_FLOAT | LK_TYPE(LK_U8) | LK_TYPE(LK_I8), 2),
-    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_INT("ceil_mode", 0, .since = 10),
-                LK_INTS("dilations", .since = 10), LK_INT("storage_order", 0, .since = 8),
+    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_FLAG("ceil_mode", 0, .since = 10),
+                LK_INTS("dilations", .since = 10), LK_FLAG("storage_order", 0, .since = 8),
                 POOL_ATTRS),
     .parse = parse_max_pool,
 };
 const lk_op_class lk_op_average_pool = {
     WINDOW_ROW("AveragePool", "Mean of each window", LK_TYPES_FLOAT, 1),
-    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_INT("ceil_mode", 0, .since = 10),
-                LK_INT("count_include_pad", 0), LK_INTS("dilations", .since = 19), POOL_ATTRS),
+    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_FLAG("ceil_mode", 0, .since = 10),
+                LK_FLAG("count_include_pad", 0), LK_INTS("dilations", .since = 19), POOL_ATTRS),
     .parse = parse_average_pool,
 };
 const lk_op_class lk_op_global_average_pool = {
@@ -228,7 +228,7 @@ const lk_op_class lk_op_global_max_pool = {
 const lk_op_class lk_op_lp_pool = {
     NORM_ROW("LpPool", "The p-th root of the sum of |x|^p of each window"),
     .found_size = sizeof(lk_window_shape),
-    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_INT("ceil_mode", 0, .since = 18),
+    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_FLAG("ceil_mode", 0, .since = 18),
                 LK_INTS("dilations", .since = 18), LK_INT("p", 2), POOL_ATTRS),
     .parse = parse_norm_pool,
     .infer = infer_pool,
@@ -249,7 +249,7 @@ const lk_op_class lk_op_nhwc_max_pool = {
               .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8)}),
     .params_size = sizeof(pool_params),
     .found_size = sizeof(lk_window_shape),
-    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_INT("ceil_mode", 0), LK_INTS("dilations"), POOL_ATTRS),
+    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_FLAG("ceil_mode", 0), LK_INTS("dilations"), POOL_ATTRS),
     .parse = parse_last,
     .infer = infer_pool,
     .plan = plan_last,

@@ -312,8 +312,8 @@ const lk_op_class lk_op_qlinear_average_pool = {
     .params_size = sizeof(pool_params),
     .found_size = sizeof(lk_window_shape),
     LK_OP_ATTRS(
-        LK_AUTO_PAD_ATTR, LK_INT("ceil_mode", 0), LK_INT("channels_last", 0),
-        LK_INT("count_include_pad", 0), LK_INTS("dilations"),
+        LK_AUTO_PAD_ATTR, LK_FLAG("ceil_mode", 0), LK_FLAG("channels_last", 0),
+        LK_FLAG("count_include_pad", 0), LK_INTS("dilations"),
         /* of AveragePool, which passes make one of */ LK_INTS("kernel_shape", .is_required = 1),
         LK_INTS("pads"), LK_INTS("strides")),
     .parse = parse_pool,
@@ -323,7 +323,7 @@ const lk_op_class lk_op_qlinear_average_pool = {
 const lk_op_class lk_op_qlinear_global_average_pool = {
     POOL_ROW("QLinearGlobalAveragePool", "Mean of each channel of a quantized tensor, quantized"),
     .params_size = sizeof(pool_params),
-    LK_OP_ATTRS(LK_INT("channels_last", 0)),
+    LK_OP_ATTRS(LK_FLAG("channels_last", 0)),
     .parse = parse_global,
     .infer = infer_global,
     .plan = plan_global,

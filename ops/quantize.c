@@ -269,7 +269,7 @@ const lk_op_class lk_op_quantize_linear = {
     LK_OP_ATTRS(LK_INT("axis", 1, .since = 13), LK_INT("block_size", 0, .since = 21),
                 LK_INT("output_dtype", LK_DTYPE_NONE, .since = 21),
                 LK_INT("precision", 0, .since = 23, .is_unused = 1),
-                LK_INT("saturate", 1, .since = 19, .is_unused = 1)),
+                LK_FLAG("saturate", 1, .since = 19, .is_unused = 1)),
 };
 const lk_op_class lk_op_dequantize_linear = {
     DEQUANTIZE_OF("", 10),

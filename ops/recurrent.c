@@ -103,14 +103,9 @@ static void parse_functions(lk_attrs *attrs, recurrent_params *self,
 
 static void parse(lk_attrs *attrs, recurrent_params *self) {
   const uint32_t direction = lk_attrs_choice(attrs, "direction");
-  const int64_t layout = lk_attrs_lists(attrs, "layout") ? lk_attrs_int(attrs, "layout") : 0;
   self->directions = direction == 2 ? 2 : 1;
   self->is_reverse = direction == 1;
-  self->is_batch_first = layout == 1;
-  if (layout != 0 && layout != 1) {
-    lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
-                  "attribute 'layout' is %" PRIi64 ", it must be 0 or 1", layout);
-  }
+  self->is_batch_first = lk_attrs_lists(attrs, "layout") && lk_attrs_bool(attrs, "layout");
   self->hidden = lk_attrs_int(attrs, "hidden_size");
   if (lk_attrs_has(attrs, "hidden_size") && (self->hidden < 0 || self->hidden > INT32_MAX)) {
     lk_attrs_fail(attrs, LK_OUT_OF_RANGE,
@@ -305,7 +300,7 @@ static double flops(const lk_op_node *node, const lk_tensor *inputs,
             .max_inputs = inputs, .max_outputs = outputs, .input_types = "TTTTUT",                 \
             .output_types = "T", .types = {LK_TYPES_BY_F32, LK_TYPE(LK_I32)}),                     \
       .by_f32 = true, .params_size = sizeof(recurrent_params),                                     \
-      LK_OP_ATTRS(RECURRENT_ATTRS, LK_INT("layout", 0, .since = 14), __VA_ARGS__),                 \
+      LK_OP_ATTRS(RECURRENT_ATTRS, LK_FLAG("layout", 0, .since = 14), __VA_ARGS__),                 \
       .parse = reader, .infer = infer, .flops = flops, .plan = recurrent_plan
 
 const lk_op_class lk_op_rnn = {
@@ -314,11 +309,11 @@ const lk_op_class lk_op_rnn = {
 };
 const lk_op_class lk_op_gru = {
     ROW("GRU", "Recurrent layer of gated units", 6, 2, parse_gru, LK_TEXTS("activations"),
-        LK_INT("linear_before_reset", 0)),
+        LK_FLAG("linear_before_reset", 0)),
 };
 const lk_op_class lk_op_lstm = {
     ROW("LSTM", "Recurrent layer of long short-term memory", 8, 3, parse_lstm,
-        LK_TEXTS("activations"), LK_INT("input_forget", 0)),
+        LK_TEXTS("activations"), LK_FLAG("input_forget", 0)),
 };
 const lk_op_class lk_op_dynamic_quantize_lstm = {
     LK_OP_ROW("DynamicQuantizeLSTM", "com.microsoft", 1,
@@ -328,7 +323,7 @@ const lk_op_class lk_op_dynamic_quantize_lstm = {
               .output_types = "T",
               .types = {LK_TYPES_F32, LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPE(LK_I32)}),
     .params_size = sizeof(recurrent_params),
-    LK_OP_ATTRS(RECURRENT_ATTRS, LK_TEXTS("activations"), LK_INT("input_forget", 0)),
+    LK_OP_ATTRS(RECURRENT_ATTRS, LK_TEXTS("activations"), LK_FLAG("input_forget", 0)),
     .parse = parse_quantized_lstm,
     .infer = infer,
     .flops = flops,

@@ -99,12 +99,12 @@ const lk_op_class lk_op_resize = {
               .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3),
     .params_size = sizeof(lk_resize_params),
     LK_OP_ATTRS(
-        LK_INT("antialias", 0, .since = 18), LK_INTS("axes", .since = 18),
+        LK_FLAG("antialias", 0, .since = 18), LK_INTS("axes", .since = 18),
         LK_CHOICE("coordinate_transformation_mode",
                   "half_pixel|pytorch_half_pixel|align_corners|asymmetric|half_pixel_symmetric|"
                   "tf_crop_and_resize|tf_half_pixel_for_nn",
                   .since = 11),
-        LK_FLOAT("cubic_coeff_a", -0.75F, .since = 11), LK_INT("exclude_outside", 0, .since = 11),
+        LK_FLOAT("cubic_coeff_a", -0.75F, .since = 11), LK_FLAG("exclude_outside", 0, .since = 11),
         LK_FLOAT("extrapolation_value", 0, .since = 11),
         LK_CHOICE("keep_aspect_ratio_policy", "stretch|not_larger|not_smaller", .since = 18),
         LK_CHOICE("mode", "nearest|linear", .until = 10),

@@ -157,13 +157,13 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 
 const lk_op_class lk_op_rotary_embedding = {
     ROTARY_ROW("", 23, 3, "TTTU"),
-    LK_OP_ATTRS(LK_INT("interleaved", 0), LK_ANY_INT("num_heads", 0),
+    LK_OP_ATTRS(LK_FLAG("interleaved", 0), LK_ANY_INT("num_heads", 0),
                 LK_INT("rotary_embedding_dim", 0)),
     .parse = parse_onnx,
 };
 const lk_op_class lk_op_rotary_embedding_ms = {
     ROTARY_ROW("com.microsoft", 1, 4, "TUTT"),
-    LK_OP_ATTRS(LK_ANY_INT("interleaved", 0), LK_ANY_INT("is_packed_batching", 0),
+    LK_OP_ATTRS(LK_ANY_FLAG("interleaved", 0), LK_ANY_FLAG("is_packed_batching", 0),
                 LK_ANY_INT("num_heads", 0), LK_ANY_INT("rotary_embedding_dim", 0),
                 LK_ANY_FLOAT("scale", 1)),
     .parse = parse_microsoft,

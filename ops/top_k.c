@@ -17,7 +17,7 @@ typedef struct top_k_params {
 static void parse(lk_attrs *attrs, void *params) {
   top_k_params *self = params;
   self->axis = lk_attrs_int(attrs, "axis");
-  self->smallest = lk_attrs_int(attrs, "largest") == 0;
+  self->smallest = !lk_attrs_bool(attrs, "largest");
   lk_attrs_list(attrs, "k", &self->k);
 }
 
@@ -75,8 +75,8 @@ const lk_op_class lk_op_top_k = {
               .shape_inputs = 1u << K),
     .params_size = sizeof(top_k_params),
     LK_OP_ATTRS(LK_INT("axis", -1), LK_REQUIRED_INT("k", .until = K_AS_INPUT_SINCE - 1, .input = K),
-                LK_INT("largest", 1, .since = 11),
-                LK_INT("sorted", 1, .since = 11, .is_unused = 1)),
+                LK_FLAG("largest", 1, .since = 11),
+                LK_FLAG("sorted", 1, .since = 11, .is_unused = 1)),
     .parse = parse,
     .infer = infer,
     .plan = plan,

@@ -358,7 +358,7 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
 const lk_op_class lk_op_reshape = {
     VIEW_ROW("Reshape", "another shape for the same elements", 2, 2),
     .params_size = sizeof(bool),
-    LK_OP_ATTRS(LK_INT("allowzero", 0, .since = 14)),
+    LK_OP_ATTRS(LK_FLAG("allowzero", 0, .since = 14)),
     .parse = parse_reshape,
     .infer = infer_reshape,
 };

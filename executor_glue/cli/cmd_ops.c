@@ -112,6 +112,14 @@ static json_t *texts_of(const char *texts) {
   return list;
 }
 
+/* The default is the first; null: it may be anything. */
+static json_t *choices_of(const lk_op_attr *attr) {
+  if (attr->texts == NULL || attr->type == LK_ATTR_STRINGS) return json_null();
+  if (attr->type == LK_ATTR_STRING) return texts_of(attr->texts);
+  const int first = attr->has_default != 0 && attr->integer != 0 ? 1 : 0; /* of a flag */
+  return json_pack("[i, i]", first, 1 - first);
+}
+
 /* null: it has none. */
 static json_t *default_of(const lk_op_attr *attr) {
   if (attr->has_default == 0) return json_null();
@@ -144,15 +152,14 @@ static json_t *attrs_of(const lk_op_row *row) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < row->n_attrs; i++) {
     const lk_op_attr *attr = &row->attrs[i];
-    const bool is_choice = attr->type == LK_ATTR_STRING && attr->texts != NULL;
     (void)json_array_append_new(
-        list, json_pack("{s:s, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:b}", "name", attr->name, "type",
-                        type_of(attr), "min_opset", attr->since != 0 ? attr->since : row->since,
-                        "max_opset", attr->until != 0 ? attr->until : LK_MAX_OPSET, "required",
-                        attr->is_required != 0, "default", default_of(attr), "choices",
-                        is_choice ? texts_of(attr->texts) : json_null(), "input",
-                        attr->input != 0 ? json_integer(attr->input) : json_null(), "unused",
-                        attr->is_unused != 0));
+        list,
+        json_pack("{s:s, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:b}", "name", attr->name, "type",
+                  type_of(attr), "min_opset", attr->since != 0 ? attr->since : row->since,
+                  "max_opset", attr->until != 0 ? attr->until : LK_MAX_OPSET, "required",
+                  attr->is_required != 0, "default", default_of(attr), "choices", choices_of(attr),
+                  "input", attr->input != 0 ? json_integer(attr->input) : json_null(), "unused",
+                  attr->is_unused != 0));
   }
   return list;
 }

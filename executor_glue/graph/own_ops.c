@@ -16,7 +16,7 @@
 
 /* That a body is there is for the executor to check: it counts them. */
 static const lk_op_row rows[] = {
-    OWN_OP("ConcatFromSequence", 11, ATTRS(LK_REQUIRED_INT("axis"), LK_INT("new_axis", 0))),
+    OWN_OP("ConcatFromSequence", 11, ATTRS(LK_REQUIRED_INT("axis"), LK_FLAG("new_axis", 0))),
     OWN_OP_OF("ai.onnx.preview", "FlexAttention", 1,
               ATTRS(LK_BODY("prob_mod"), LK_ANY_FLOAT("scale", NAN), LK_BODY("score_mod"),
                     LK_ANY_INT("softmax_precision", 0))),
@@ -38,7 +38,7 @@ static const lk_op_row rows[] = {
     OWN_OP("SequenceInsert", 11),
     OWN_OP("SequenceLength", 11),
     OWN_OP("SequenceMap", 17, ATTRS(LK_BODY("body"))),
-    OWN_OP("SplitToSequence", 11, ATTRS(LK_INT("axis", 0), LK_INT("keepdims", 1))),
+    OWN_OP("SplitToSequence", 11, ATTRS(LK_INT("axis", 0), LK_FLAG("keepdims", 1))),
 };
 
 const lk_op_row *lk_own_op_find(const lk_node *node) {

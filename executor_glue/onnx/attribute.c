@@ -3,7 +3,11 @@
 
 #include <string.h>
 
+#include <latchkey/latchkey.h>
+
+#include "base/attrs.h"
 #include "base/status.h"
+#include "executor_glue/graph/own_ops.h"
 
 /* What the attributes of one node are read with. */
 typedef struct reader {
@@ -129,6 +133,37 @@ static lk_status read_one(const reader *r, const Onnx__AttributeProto *a, lk_att
   return malformed(r, a, "has no type or no value");
 }
 
+static const lk_op_row *find_row(const lk_node *node) {
+  const lk_op_row *own = lk_own_op_find(node);
+  const lk_api *api = lk_get_api(LK_API_VERSION);
+  return own != NULL ? own : api->op_find(node->op_type, node->domain, node->opset);
+}
+
+static const char *list_text(uint32_t type, bool is_list) {
+  if (type == LK_ATTR_INTS) return is_list ? "a list of integers" : "an integer";
+  if (type == LK_ATTR_FLOATS) return is_list ? "a list of floats" : "a float";
+  return is_list ? "a list of tensors" : "a tensor";
+}
+
+static lk_status check_list(const reader *r, const lk_op_row *row, int32_t opset,
+                            const Onnx__AttributeProto *a, const char *name) {
+  const int type = type_of(a);
+  const bool is_list = type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS ||
+                       type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS ||
+                       type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSORS;
+  const lk_op_attr *attr = row != NULL ? lk_op_attr_find(row, name, opset) : NULL;
+  /* What else is wrong with it is told where attributes are checked. */
+  if (attr == NULL || !lk_op_attr_holds(attr, opset) || attr->type != lk_onnx_attribute_type(a) ||
+      attr->type == LK_ATTR_STRING || attr->type == LK_ATTR_STRINGS ||
+      is_list == (attr->is_list != 0)) {
+    return LK_OK;
+  }
+  return lk_fail(r->error, LK_MALFORMED,
+                 "failed to read node '%s' (%s): attribute '%s' holds %s, it must hold %s",
+                 r->label, r->node->op_type, name, list_text(attr->type, is_list),
+                 list_text(attr->type, !is_list));
+}
+
 static bool is_reference(const Onnx__AttributeProto *a) {
   return a->ref_attr_name != NULL && a->ref_attr_name[0] != '\0';
 }
@@ -149,10 +184,11 @@ const Onnx__AttributeProto *lk_onnx_attribute_resolve(const lk_onnx_scope *scope
 }
 
 lk_status lk_onnx_attributes_read(const lk_onnx_source *source, const lk_onnx_scope *scope,
-                                  const Onnx__NodeProto *node, const char *label, lk_attr *attrs,
-                                  uint32_t *out_count, lk_error *error) {
+                                  const Onnx__NodeProto *node, const char *label, lk_node *out,
+                                  lk_error *error) {
   const reader r = {source, scope->graph, node, label, error};
-  *out_count = 0;
+  const lk_op_row *row = node->n_attribute > 0 ? find_row(out) : NULL;
+  out->n_attrs = 0;
   for (size_t i = 0; i < node->n_attribute; i++) {
     const Onnx__AttributeProto *a = node->attribute[i];
     if (a->name == NULL || a->name[0] == '\0') {
@@ -168,11 +204,12 @@ lk_status lk_onnx_attributes_read(const lk_onnx_source *source, const lk_onnx_sc
     }
     const Onnx__AttributeProto *resolved = lk_onnx_attribute_resolve(scope, a);
     if (resolved == NULL) continue;
-    lk_attr *attr = &attrs[*out_count];
+    lk_attr *attr = &out->attrs[out->n_attrs];
     attr->name = lk_graph_strndup(scope->graph, a->name, strlen(a->name));
     if (attr->name == NULL) return lk_fail_memory(error, "an attribute", strlen(a->name));
     LK_RETURN_NOT_OK(lk_onnx_source_forgive(source, read_one(&r, resolved, attr), error));
-    if (attr->type != 0) ++*out_count;
+    if (attr->type != 0) out->n_attrs++;
+    LK_RETURN_NOT_OK(check_list(&r, row, out->opset, resolved, a->name));
   }
   return LK_OK;
 }

@@ -237,8 +237,7 @@ static lk_status add_node(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__
     if (!lk_onnx_given(proto->output[i])) continue;
     LK_RETURN_NOT_OK(lk_onnx_scope_find(scope, proto->output[i], &node->outputs[i], b->error));
   }
-  const lk_status status = lk_onnx_attributes_read(b->source, scope, proto, label, node->attrs,
-                                                   &node->n_attrs, b->error);
+  const lk_status status = lk_onnx_attributes_read(b->source, scope, proto, label, node, b->error);
   if (lk_graph_may_leave_unread(status)) {
     const lk_error why = *b->error;
     return lk_graph_leave_unread(graph, index, &why, b->error);

@@ -35,9 +35,9 @@ struct lk_size_record {
 struct lk_size_log {
   const lk_allocator *allocator;
   lk_fork_entry fork;
-  pthread_mutex_t mutex;            /* guards what follows, and all of a record but its runs */
-  lk_size_record **buckets;         /* by hash: `few`, or allocated */
-  size_t n_buckets;                 /* a power of 2 */
+  pthread_mutex_t mutex;    /* guards what follows, and all of a record but its runs */
+  lk_size_record **buckets; /* by hash: `few`, or allocated */
+  size_t n_buckets;         /* a power of 2 */
   lk_size_record *few[FIRST_BUCKETS];
   lk_size_record *idle_first, *idle_last;
   size_t n_records;

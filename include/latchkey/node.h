@@ -149,7 +149,7 @@ typedef struct lk_op_attr {
   uint32_t n_integers; /* of a list that has a default */
   const int64_t *integers;
   const char *texts; /* LK_ATTR_STRING: what it may be, "linear|nearest", the default first; NULL:
-                        anything. LK_ATTR_STRINGS: the default, "Tanh|Tanh"; NULL: none */
+           anything. LK_ATTR_STRINGS: the default, "Tanh|Tanh"; NULL: none. LK_ATTR_INTS: a flag */
 } lk_op_attr;
 
 /* A number among the parameters of an operator. */

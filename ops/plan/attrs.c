@@ -79,6 +79,10 @@ int64_t lk_attrs_int(lk_attrs *attrs, const char *name) {
 }
 
 bool lk_attrs_bool(lk_attrs *attrs, const char *name) {
+  const lk_op_attr *attr = lk_op_attr_find(attrs->row, name, attrs->opset);
+  if (attr != NULL && !lk_op_attr_is_flag(attr)) {
+    lk_attrs_fail(attrs, LK_INTERNAL, "its row does not list the attribute '%s' as a flag", name);
+  }
   return lk_attrs_int(attrs, name) != 0;
 }
 

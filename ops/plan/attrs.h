@@ -33,7 +33,7 @@ int64_t lk_attrs_int(lk_attrs *attrs, const char *name);
 /* The same of a size; what is below `least` or over 2^40 is LK_OUT_OF_RANGE, but for a default. So
  * a few of them, and of dimensions, can be added. */
 int64_t lk_attrs_int_from(lk_attrs *attrs, const char *name, int64_t least);
-bool lk_attrs_bool(lk_attrs *attrs, const char *name); /* an integer that is not 0 */
+bool lk_attrs_bool(lk_attrs *attrs, const char *name); /* a flag */
 float lk_attrs_float(lk_attrs *attrs, const char *name);
 /* Copies up to `capacity` values and returns how many; 0: not there, and without a default. */
 uint32_t lk_attrs_ints(lk_attrs *attrs, const char *name, int64_t *out, uint32_t capacity);

@@ -122,6 +122,7 @@ def mistyped_constant():
 
 SPLIT = helper.make_node("Split", ["x"], ["y", "z"], name="n", axis=1, split=[1, 1])
 WINDOW = "it has auto_pad, dilations, group, kernel_shape, pads, strides"
+LISTED = "attribute 'axis' holds a list of integers, it must hold an integer"
 CASES = {
     "Conv pad": (one("Conv", inputs=("x", "w"), initializers=[WEIGHTS], pad=[1, 1, 1, 1]),
                  f"it has no attribute 'pad', 'pads' may be meant; {WINDOW}"),
@@ -165,8 +166,20 @@ CASES = {
                      "it has no attribute 'spatial' at opset 9; it had it until opset 8"),
     "a float for an integer": (one("Softmax", axis=1.0),
                                "attribute 'axis' holds a float, it must hold an integer"),
-    "integers for an integer": (one("Softmax", axis=[1, 2]),
-                                "attribute 'axis' has 2 values, it must have one"),
+    "integers for an integer": (one("Softmax", axis=[1, 2]), LISTED),
+    "a list of one integer": (one("Softmax", axis=[1]), LISTED),
+    "a list behind Conv": (behind_conv(helper.make_node("LeakyRelu", ["c"], ["y"], alpha=[0.5])),
+                           "attribute 'alpha' holds a list of floats, it must hold a float"),
+    "an integer for integers": (one("Transpose", perm=0),
+                                "attribute 'perm' holds an integer, it must hold a list of integers"),
+    "a list of an operator of the executor": (
+        one("SplitToSequence", keepdims=[1]),
+        "attribute 'keepdims' holds a list of integers, it must hold an integer"),
+    "a list that a call gives": (call(slope=[0.5]),
+                                 "attribute 'alpha' holds a list of floats, it must hold a float"),
+    "a flag of 2": (one("ReduceSum", keepdims=2), "attribute 'keepdims' is 2, 0 or 1 is allowed"),
+    "a flag of -1": (one("Gemm", inputs=("x", "x"), transA=-1),
+                     "attribute 'transA' is -1, 0 or 1 is allowed"),
     "an integer for a float": (one("LeakyRelu", alpha=1),
                                "attribute 'alpha' holds an integer, it must hold a float"),
     "a string for integers": (one("Transpose", perm="0123"),

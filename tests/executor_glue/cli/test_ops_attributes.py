@@ -3,6 +3,8 @@
 What differs stands here with its reason, and a line here that no row needs is a failure, too.
 """
 
+import json
+
 import numpy
 import onnx
 import pytest
@@ -15,6 +17,14 @@ from cli_harness import latchkey
 OTHERWISE = {
     ("com.microsoft", "QLinearAveragePool", "dilations"):
         "AveragePool has them, of which passes make one",
+}
+
+# Integers whose default is 0 or 1, and that are numbers all the same.
+NUMBERS = {
+    "accuracy_level", "axis", "batch_axis", "batch_dims", "block_size", "dtype", "gather_axis",
+    "group", "k", "offset_group", "output_dtype", "output_height", "output_width",
+    "output_datatype", "precision", "qk_matmul_output_mode", "qk_output", "quantize_axis", "rotary_embedding_dim", "sample_size",
+    "sampling_ratio", "start", "stash_type", "step", "time_axis", "weight_prepacked",
 }
 
 ROWS = latchkey("ops", "--json").json()
@@ -124,3 +134,39 @@ def test_choices_begin_with_the_default():
         for attribute in row["attributes"]:
             if attribute["choices"] is not None and attribute["default"] is not None:
                 assert attribute["choices"][0] == attribute["default"]
+
+
+def are_flags(attribute):
+    return attribute["type"] == "int" and attribute["choices"] is not None
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["operator"])
+def test_what_is_0_or_1_is_a_flag(row):
+    for attribute in row["attributes"]:
+        if attribute["type"] == "int" and attribute["default"] in (0, 1):
+            assert are_flags(attribute) != (attribute["name"] in NUMBERS), attribute["name"]
+
+
+FLAGS = [(row["domain"], row["operator"], attribute["name"],
+          attribute["max_opset"])
+         for row in ROWS for attribute in row["attributes"] if are_flags(attribute)]
+FLAGS += [("ai.onnx", "SplitToSequence", "keepdims", 21),
+          ("ai.onnx", "ConcatFromSequence", "new_axis", 21)]
+
+
+@pytest.mark.parametrize(("domain", "operator", "name", "last"), FLAGS)
+def test_a_flag_is_0_or_1(domain, operator, name, last, tmp_path):
+    """ONNX Runtime takes any other number for 0 or for 1, as the operator has it."""
+    domain = "" if domain == "ai.onnx" else domain
+    opsets = {"": last if domain == "" else 21, domain: last}
+    for value in (2, -1):
+        node = helper.make_node(operator, ["x"], ["y"], "n", domain=domain, **{name: value})
+        graph = helper.make_graph(
+            [node], "graph", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n"])],
+            [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)])
+        onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[
+            helper.make_opsetid(*one) for one in opsets.items()]), tmp_path / "m.onnx")
+        found = json.loads(latchkey("ops", "--missing", "--json", tmp_path / "m.onnx").out)[0]
+        told = [one["reason"] for one in found["nodes"]] + found["other"]
+        wanted = f"attribute '{name}' is {value}, 0 or 1 is allowed"
+        assert any(wanted in one for one in told), told
