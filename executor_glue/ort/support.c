@@ -36,7 +36,9 @@ typedef struct asker {
   lk_dims *dims;
   lk_question question; /* of one node after the other */
   bool takes_all;       /* also what gains nothing */
-  bool *open_ranks;     /* [n_values]: only a run tells the rank, that of an input of the model */
+  bool follows_ranks;   /* ONNX Runtime tells which ranks it does not know */
+  bool *open_ranks;     /* [n_values]: nothing says that the rank is low enough */
+  bool *bounded;        /* [n_values]: a node that reads it takes no rank that is too high */
 } asker;
 
 /* As far as ONNX Runtime knows it: a run brings the rest. */
@@ -52,57 +54,16 @@ static lk_tensor_desc declared_desc(const lk_value *value) {
   return desc;
 }
 
-/* ---- ranks ---- */
+/* ---- ranks ----
+ *
+ * A run that meets a rank above LK_MAX_RANK in a claimed node ends, where other providers would go
+ * on. So no node is claimed that may meet one: a value's rank is open where nothing says that it is
+ * at most LK_MAX_RANK. ONNX Runtime may know the rank; a node that reads the value may take no such
+ * ranks; or what the value is made of has none. */
 
-/* The inputs of a model that are declared without a shape. A run may bring them with any rank, and
- * one above LK_MAX_RANK would end it, once nodes are claimed that other providers can run. Values
- * of unknown rank that operators make of others have no such rank in practice: they are claimed. */
-static void find_open_inputs(asker *self) {
-  const lk_graph *graph = self->graph;
-  for (size_t i = 0; i < graph->n_inputs; i++) {
-    const lk_value *value = &graph->values[graph->inputs[i]];
-    self->open_ranks[graph->inputs[i]] = declared_desc(value).rank == LK_RANK_UNKNOWN;
-  }
-}
-
-/* What is made of such an input, and has no rank either. */
-static void follow_open_ranks(asker *self, const lk_node *node) {
-  bool is_open = false;
-  for (uint32_t i = 0; i < node->n_inputs; i++) {
-    is_open = is_open || (node->inputs[i] != LK_NO_VALUE && self->open_ranks[node->inputs[i]]);
-  }
-  for (uint32_t i = 0; is_open && i < node->n_outputs; i++) {
-    const int32_t value = node->outputs[i];
-    if (value == LK_NO_VALUE) continue;
-    self->open_ranks[value] = declared_desc(&self->graph->values[value]).rank == LK_RANK_UNKNOWN;
-  }
-}
-
-/* An operator that takes no tensor of the highest rank takes none of a higher one. */
-static lk_status check_open_ranks(asker *self, const lk_node *node, const lk_node_desc *desc,
-                                  lk_error *error) {
-  const lk_question *q = &self->question;
-  for (uint32_t i = 0; i < node->n_inputs; i++) {
-    if (node->inputs[i] == LK_NO_VALUE || !self->open_ranks[node->inputs[i]]) continue;
-    const lk_tensor_desc given = q->inputs[i].desc;
-    q->inputs[i].desc.rank = LK_MAX_RANK;
-    for (uint32_t d = 0; d < LK_MAX_RANK; d++) q->inputs[i].desc.dims[d] = LK_DIM_UNKNOWN;
-    const lk_status status =
-        self->api->op_infer(self->dims, desc, q->inputs, q->outputs, NULL, NULL);
-    q->inputs[i].desc = given;
-    if (status != LK_OK) continue;
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "input %u has a rank that only a run tells, at most %d is supported: declare "
-                   "its shape in the model",
-                   i, LK_MAX_RANK);
-  }
-  return LK_OK;
-}
-
-/* ---- nodes ---- */
-
-/* LK_OK and the row, or why the node is left. By types, constants, and shapes that are declared. */
-static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row, lk_error *error) {
+/* What the graph says of a node's inputs, as a question. LK_UNSUPPORTED: of a type that no tensor
+ * has here. */
+static lk_status describe_inputs(const asker *self, const lk_node *node, lk_error *error) {
   const lk_question *q = &self->question;
   for (uint32_t i = 0; i < node->n_inputs; i++) {
     const bool is_absent = node->inputs[i] == LK_NO_VALUE;
@@ -118,6 +79,126 @@ static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row
                    "input %u is not a tensor of a supported type, numbers and bool are supported",
                    i);
   }
+  return LK_OK;
+}
+
+static bool is_declared(const asker *self, int32_t value) {
+  return declared_desc(&self->graph->values[value]).rank != LK_RANK_UNKNOWN;
+}
+
+/* Whether the node may make a rank that none of its inputs has. */
+static bool may_raise_rank(const lk_node *node) {
+  static const char *const names[] = {"ConstantOfShape", "Expand",  "Gather",   "GatherND",
+                                      "OneHot",          "Reshape", "Unsqueeze"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (strcmp(node->op_type, names[i]) == 0) return true;
+  }
+  return false;
+}
+
+/* Whether the operator takes input `i`, whose rank is not known, with the highest rank: one that
+ * does not takes no higher one, unless it is the output that would be too high. Fills the
+ * question's outputs. */
+static bool takes_highest(const asker *self, const lk_node *node, const lk_node_desc *desc,
+                          uint32_t i) {
+  if (may_raise_rank(node)) return true;
+  const lk_question *q = &self->question;
+  const lk_tensor_desc given = q->inputs[i].desc;
+  q->inputs[i].desc.rank = LK_MAX_RANK;
+  for (uint32_t d = 0; d < LK_MAX_RANK; d++) q->inputs[i].desc.dims[d] = LK_DIM_UNKNOWN;
+  const lk_status status = self->api->op_infer(self->dims, desc, q->inputs, q->outputs, NULL, NULL);
+  q->inputs[i].desc = given;
+  return status == LK_OK;
+}
+
+/* The node makes a value of the highest rank that readers of it do not take. */
+static bool makes_too_high(const asker *self, const lk_node *node) {
+  for (uint32_t o = 0; o < node->n_outputs; o++) {
+    const int32_t value = node->outputs[o];
+    if (value == LK_NO_VALUE || !self->bounded[value] || is_declared(self, value)) continue;
+    const uint32_t rank = self->question.outputs[o].rank;
+    if (rank != LK_RANK_UNKNOWN && rank >= LK_MAX_RANK) return true;
+  }
+  return false;
+}
+
+/* Backwards: what those that read a value take. */
+static void find_bounds(const asker *self) {
+  const lk_graph *graph = self->graph;
+  const lk_question *q = &self->question;
+  for (size_t n = graph->n_nodes; n-- > 0;) {
+    const lk_node *node = &graph->nodes[n];
+    if (self->api->op_find(node->op_type, node->domain, node->opset) == NULL) continue;
+    if (describe_inputs(self, node, NULL) != LK_OK) continue;
+    const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
+    if (self->api->op_infer(self->dims, &desc, q->inputs, q->outputs, NULL, NULL) != LK_OK)
+      continue;
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+      const int32_t value = node->inputs[i];
+      if (value == LK_NO_VALUE || self->bounded[value] || is_declared(self, value)) continue;
+      self->bounded[value] = !takes_highest(self, node, &desc, i) || makes_too_high(self, node);
+    }
+  }
+}
+
+static bool is_open(const asker *self, int32_t value) {
+  return value != LK_NO_VALUE && self->open_ranks[value];
+}
+
+/* The inputs of the graph, which a run may bring with any rank. */
+static void find_open_inputs(asker *self) {
+  const lk_graph *graph = self->graph;
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    const int32_t value = graph->inputs[i];
+    self->open_ranks[value] = !is_declared(self, value) && !self->bounded[value];
+  }
+}
+
+static bool reads_open(const asker *self, const lk_node *node) {
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    if (is_open(self, node->inputs[i])) return true;
+  }
+  return false;
+}
+
+static void follow_open_ranks(asker *self, const lk_node *node, bool is_left) {
+  const bool is_known = self->api->op_find(node->op_type, node->domain, node->opset) != NULL;
+  const bool raises = is_left && (!is_known || may_raise_rank(node));
+  if (!self->follows_ranks || (!raises && !reads_open(self, node))) return;
+  for (uint32_t o = 0; o < node->n_outputs; o++) {
+    const int32_t value = node->outputs[o];
+    if (value == LK_NO_VALUE || is_declared(self, value) || self->bounded[value]) continue;
+    self->open_ranks[value] = true;
+  }
+}
+
+/* The question's outputs are what is known of the node's. */
+static lk_status check_open_ranks(const asker *self, const lk_node *node, const lk_node_desc *desc,
+                                  lk_error *error) {
+  for (uint32_t o = 0; self->follows_ranks && may_raise_rank(node) && o < node->n_outputs; o++) {
+    const int32_t value = node->outputs[o];
+    if (value == LK_NO_VALUE || is_declared(self, value) || self->bounded[value]) continue;
+    if (self->question.outputs[o].rank != LK_RANK_UNKNOWN) continue;
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "output %u has a rank that only a run tells, at most %d is supported", o,
+                   LK_MAX_RANK);
+  }
+  for (uint32_t i = 0; i < node->n_inputs; i++) {
+    if (!is_open(self, node->inputs[i]) || !takes_highest(self, node, desc, i)) continue;
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "input %u has a rank that only a run tells, at most %d is supported: declare "
+                   "its shape in the model",
+                   i, LK_MAX_RANK);
+  }
+  return LK_OK;
+}
+
+/* ---- nodes ---- */
+
+/* LK_OK and the row, or why the node is left. By types, constants, and shapes that are declared. */
+static lk_status ask(asker *self, const lk_node *node, const lk_op_row **out_row, lk_error *error) {
+  const lk_question *q = &self->question;
+  LK_RETURN_NOT_OK(describe_inputs(self, node, error));
   const lk_node_desc desc = lk_node_describe(self->graph, node, q->flags);
   LK_RETURN_NOT_OK(self->api->op_infer(self->dims, &desc, q->inputs, q->outputs, NULL, error));
   *out_row = self->api->op_find(node->op_type, node->domain, node->opset);
@@ -261,20 +342,25 @@ lk_status lk_ort_support_find(const lk_ort_context *context, const lk_ort_import
   lk_graph *graph = import->graph;
   asker asking = {.api = context->ort->latchkey, .graph = graph, .takes_all = asks.takes_all};
   lk_ort_support *found = lk_graph_alloc(graph, graph->n_nodes * sizeof *found);
-  asking.open_ranks = lk_graph_alloc(graph, graph->n_values * sizeof *asking.open_ranks);
+  asking.open_ranks = lk_graph_alloc(graph, 2 * graph->n_values * sizeof *asking.open_ranks);
   if (found == NULL || asking.open_ranks == NULL) {
     return lk_fail_memory(error, "the support of nodes", graph->n_nodes * sizeof *found);
   }
-  memset(asking.open_ranks, 0, graph->n_values * sizeof *asking.open_ranks);
-  if (!asks.is_body && lk_ort_knows_scalars(context->ort)) find_open_inputs(&asking);
+  memset(asking.open_ranks, 0, 2 * graph->n_values * sizeof *asking.open_ranks);
+  asking.bounded = asking.open_ranks + graph->n_values;
+  asking.follows_ranks = lk_ort_knows_scalars(context->ort);
   LK_TRY(asking.api->dims_create(graph->allocator, &asking.dims, error));
   LK_TRY(lk_question_create(graph, &asking.question, error));
   LK_TRY(asking.api->executor_create(context->handle, "trials", &asking.executor, error));
+  if (asking.follows_ranks) {
+    find_bounds(&asking);
+    find_open_inputs(&asking);
+  }
   for (size_t i = 0; i < graph->n_nodes; i++) {
     const lk_node *node = &graph->nodes[i];
     found[i] = (lk_ort_support){.reason = import->problems[node->source]};
     if (found[i].reason == NULL) LK_TRY(find_support(&asking, node, &found[i], error));
-    follow_open_ranks(&asking, node);
+    follow_open_ranks(&asking, node, found[i].reason != NULL);
   }
   LK_TRY(judge_quantized(&asking, found, error));
   *out = found;

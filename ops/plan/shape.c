@@ -25,6 +25,11 @@ lk_status lk_attr_axis(int64_t axis, const lk_tensor_desc *x, uint32_t *out_axis
 lk_status lk_read_axes(const int64_t *axes, uint32_t count, uint32_t rank, const char *what,
                        uint32_t *out_axes, lk_error *error) {
   bool seen[LK_MAX_RANK] = {false};
+  if (rank > LK_MAX_RANK) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to %s: the rank would be %" PRIu32 ", at most %d is supported", what,
+                   rank, LK_MAX_RANK);
+  }
   for (uint32_t i = 0; i < count; i++) {
     const int64_t axis = lk_axis(axes[i], rank);
     if (axis < 0 || seen[axis]) {

@@ -378,6 +378,109 @@ def test_ranks_that_only_a_run_tells():
             assert_close(found, numpy.maximum(x + x, 0))
 
 
+def body_of(nodes, inputs, outputs):
+    return helper.make_graph(
+        nodes, "body",
+        [helper.make_tensor_value_info(*one, None if one[1] == TensorProto.FLOAT else [])
+         for one in inputs], [helper.make_tensor_value_info(*one, None) for one in outputs])
+
+
+def growing_loop():
+    """Each turn adds a dimension."""
+    body = body_of([helper.make_node("Unsqueeze", ["a", "zero"], ["b"]),
+                    helper.make_node("Neg", ["b"], ["c"]), helper.make_node("Neg", ["c"], ["d"]),
+                    helper.make_node("Identity", ["go"], ["on"])],
+                   [("i", TensorProto.INT64), ("go", TensorProto.BOOL), ("a", TensorProto.FLOAT)],
+                   [("on", TensorProto.BOOL), ("d", TensorProto.FLOAT)])
+    return [helper.make_node("Size", ["s"], ["n"]),
+            helper.make_node("Loop", ["n", "", "x"], ["v"], body=body)]
+
+
+def branches_of_two_ranks():
+    then = body_of([helper.make_node("Reshape", ["x", "s"], ["t"]),
+                    helper.make_node("Neg", ["t"], ["t1"]), helper.make_node("Neg", ["t1"], ["t2"])],
+                   [], [("t2", TensorProto.FLOAT)])
+    other = body_of([helper.make_node("Neg", ["x"], ["e"])], [], [("e", TensorProto.FLOAT)])
+    return [helper.make_node("Size", ["s"], ["n"]),
+            helper.make_node("Greater", ["n", "two"], ["big"]),
+            helper.make_node("If", ["big"], ["v"], then_branch=then, else_branch=other)]
+
+
+# What makes "v" of x, of 6 elements, and of s, a list whose length only a run tells.
+OPEN_RANKS = {
+    "Reshape": [helper.make_node("Reshape", ["x", "s"], ["v"])],
+    "Reshape of what is computed": [helper.make_node("Add", ["s", "zero"], ["s1"]),
+                                    helper.make_node("Exp", ["x"], ["x1"]),
+                                    helper.make_node("Reshape", ["x1", "s1"], ["v"])],
+    "Expand": [helper.make_node("Mul", ["s", "zero"], ["s0"]),
+               helper.make_node("Add", ["s0", "one"], ["s1"]),
+               helper.make_node("Expand", ["x", "s1"], ["v"])],
+    "ConstantOfShape": [helper.make_node("ConstantOfShape", ["s"], ["v"])],
+    "Unsqueeze": [helper.make_node("Size", ["s"], ["n"]),
+                  helper.make_node("Range", ["first", "n", "step"], ["axes"]),
+                  helper.make_node("Unsqueeze", ["x", "axes"], ["v"])],
+    "Gather": [helper.make_node("ConstantOfShape", ["s"], ["i0"]),
+               helper.make_node("Cast", ["i0"], ["i"], to=TensorProto.INT64),
+               helper.make_node("Gather", ["x", "i"], ["v"])],
+    "OneHot": [helper.make_node("ConstantOfShape", ["s"], ["i0"]),
+               helper.make_node("Cast", ["i0"], ["i"], to=TensorProto.INT64),
+               helper.make_node("OneHot", ["i", "two", "on_off"], ["v"])],
+    "SequenceAt": [helper.make_node("Reshape", ["x", "s"], ["r"]),
+                   helper.make_node("SequenceConstruct", ["r"], ["q"]),
+                   helper.make_node("SequenceAt", ["q", "first"], ["v"])],
+    "If": branches_of_two_ranks(),
+    "Loop": growing_loop(),
+}
+
+
+@pytest.mark.parametrize("kind", OPEN_RANKS)
+def test_ranks_that_nodes_make(kind):
+    """A node that may meet a rank above 8 is left, whatever makes the rank."""
+    nodes = [*OPEN_RANKS[kind], helper.make_node("Exp", ["v"], ["w"]),
+             helper.make_node("Tanh", ["w"], ["z"]), helper.make_node("Add", ["z", "w"], ["y"])]
+    x = numpy.arange(6, dtype=numpy.float32)
+    constants = [("zero", numpy.int64([0])), ("one", numpy.int64([1])), ("two", numpy.int64(2)),
+                 ("first", numpy.int64(0)), ("step", numpy.int64(1)),
+                 ("on_off", numpy.float32([0, 1]))]
+    model = model_of(nodes, {"x": x, "s": numpy.int64([6])}, ["y"], constants)
+    model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "length"
+    usual = open_onnxruntime(model)
+    for claim in ("gains", "all"):
+        session = open_onnxruntime(model, claim)
+        for rank in (1, 3, 9, 12):
+            feeds = {"x": x, "s": numpy.int64([1] * (rank - 1) + [6])}
+            for found, right in zip(session.run(None, feeds), usual.run(None, feeds), strict=True):
+                assert found.shape == right.shape
+                assert_close(found, right)
+
+
+def test_one_hot_of_the_highest_rank():
+    """Its output has one more: refused by its rank, and nothing is written behind a shape."""
+    feeds = {"i": numpy.zeros([1] * 8, numpy.int64)}
+    model = model_of([helper.make_node("OneHot", ["i", "depth", "on_off"], ["y"])], feeds, ["y"],
+                     [("depth", numpy.int64(2)), ("on_off", numpy.float32([0, 1]))])
+    with pytest.raises(latchkey.Error, match="the rank would be 9, at most 8 is supported"):
+        latchkey.Session(model.SerializeToString()).run(feeds)
+    for claim in ("gains", "all"):
+        found, = open_onnxruntime(model, claim).run(None, feeds)
+        assert found.shape == (1,) * 8 + (2,)
+
+
+def test_ranks_that_readers_bound():
+    """No rank above 4 gets to the convolution, so what is before it is claimed."""
+    nodes = [helper.make_node("Reshape", ["x", "s"], ["v"]), helper.make_node("Exp", ["v"], ["w"]),
+             helper.make_node("Conv", ["w", "f"], ["y"])]
+    x = numpy.arange(16, dtype=numpy.float32)
+    feeds = {"x": x, "s": numpy.int64([1, 1, 4, 4])}
+    model = model_of(nodes, feeds, ["y"], [("f", numpy.ones((1, 1, 3, 3), numpy.float32))])
+    model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "length"
+    found = latchkey.ort.explain_claims(model, claim="all")
+    assert found["claimed"] == found["nodes"], found
+    found, = open_onnxruntime(model, "all").run(None, feeds)
+    right, = open_onnxruntime(model).run(None, feeds)
+    assert_close(found, right)
+
+
 def test_nodes_that_onnxruntime_has_no_kernel_for():
     """With claim=all they are claimed, also where that gains nothing."""
     x = numpy.uint32([[3, 1, 2], [5, 9, 4]])
