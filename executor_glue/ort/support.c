@@ -34,11 +34,12 @@ typedef struct asker {
   lk_executor *executor; /* of trials alone */
   lk_graph *graph;
   lk_dims *dims;
-  lk_question question; /* of one node after the other */
-  bool takes_all;       /* also what gains nothing */
-  bool follows_ranks;   /* ONNX Runtime tells which ranks it does not know */
-  bool *open_ranks;     /* [n_values]: nothing says that the rank is low enough */
-  bool *bounded;        /* [n_values]: a node that reads it takes no rank that is too high */
+  lk_question question;       /* of one node after the other */
+  bool takes_all;             /* also what gains nothing */
+  bool follows_ranks;         /* ONNX Runtime tells which ranks it does not know */
+  lk_symbolic_shapes *shapes; /* what is certain of them */
+  bool *open_ranks;           /* [n_values]: nothing says that the rank is low enough */
+  bool *bounded;              /* [n_values]: a node that reads it takes no rank that is too high */
 } asker;
 
 /* As far as ONNX Runtime knows it: a run brings the rest. */
@@ -82,8 +83,9 @@ static lk_status describe_inputs(const asker *self, const lk_node *node, lk_erro
   return LK_OK;
 }
 
-static bool is_declared(const asker *self, int32_t value) {
-  return declared_desc(&self->graph->values[value]).rank != LK_RANK_UNKNOWN;
+static bool knows_rank(const asker *self, int32_t value) {
+  return declared_desc(&self->graph->values[value]).rank != LK_RANK_UNKNOWN ||
+         lk_symbolic_shape_rank(self->shapes, value) >= 0;
 }
 
 /* Whether the node may make a rank that none of its inputs has. */
@@ -115,7 +117,7 @@ static bool takes_highest(const asker *self, const lk_node *node, const lk_node_
 static bool makes_too_high(const asker *self, const lk_node *node) {
   for (uint32_t o = 0; o < node->n_outputs; o++) {
     const int32_t value = node->outputs[o];
-    if (value == LK_NO_VALUE || !self->bounded[value] || is_declared(self, value)) continue;
+    if (value == LK_NO_VALUE || !self->bounded[value] || knows_rank(self, value)) continue;
     const uint32_t rank = self->question.outputs[o].rank;
     if (rank != LK_RANK_UNKNOWN && rank >= LK_MAX_RANK) return true;
   }
@@ -135,7 +137,7 @@ static void find_bounds(const asker *self) {
       continue;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
       const int32_t value = node->inputs[i];
-      if (value == LK_NO_VALUE || self->bounded[value] || is_declared(self, value)) continue;
+      if (value == LK_NO_VALUE || self->bounded[value] || knows_rank(self, value)) continue;
       self->bounded[value] = !takes_highest(self, node, &desc, i) || makes_too_high(self, node);
     }
   }
@@ -150,7 +152,7 @@ static void find_open_inputs(asker *self) {
   const lk_graph *graph = self->graph;
   for (size_t i = 0; i < graph->n_inputs; i++) {
     const int32_t value = graph->inputs[i];
-    self->open_ranks[value] = !is_declared(self, value) && !self->bounded[value];
+    self->open_ranks[value] = !knows_rank(self, value) && !self->bounded[value];
   }
 }
 
@@ -167,7 +169,7 @@ static void follow_open_ranks(asker *self, const lk_node *node, bool is_left) {
   if (!self->follows_ranks || (!raises && !reads_open(self, node))) return;
   for (uint32_t o = 0; o < node->n_outputs; o++) {
     const int32_t value = node->outputs[o];
-    if (value == LK_NO_VALUE || is_declared(self, value) || self->bounded[value]) continue;
+    if (value == LK_NO_VALUE || knows_rank(self, value) || self->bounded[value]) continue;
     self->open_ranks[value] = true;
   }
 }
@@ -177,7 +179,7 @@ static lk_status check_open_ranks(const asker *self, const lk_node *node, const 
                                   lk_error *error) {
   for (uint32_t o = 0; self->follows_ranks && may_raise_rank(node) && o < node->n_outputs; o++) {
     const int32_t value = node->outputs[o];
-    if (value == LK_NO_VALUE || is_declared(self, value) || self->bounded[value]) continue;
+    if (value == LK_NO_VALUE || knows_rank(self, value) || self->bounded[value]) continue;
     if (self->question.outputs[o].rank != LK_RANK_UNKNOWN) continue;
     return lk_fail(error, LK_UNSUPPORTED,
                    "output %u has a rank that only a run tells, at most %d is supported", o,
@@ -353,6 +355,7 @@ lk_status lk_ort_support_find(const lk_ort_context *context, const lk_ort_import
   LK_TRY(lk_question_create(graph, &asking.question, error));
   LK_TRY(asking.api->executor_create(context->handle, "trials", &asking.executor, error));
   if (asking.follows_ranks) {
+    LK_TRY(lk_symbolic_shapes_create(asking.api, graph, &asking.shapes, error));
     find_bounds(&asking);
     find_open_inputs(&asking);
   }
@@ -367,6 +370,7 @@ lk_status lk_ort_support_find(const lk_ort_context *context, const lk_ort_import
 cleanup:
   asking.api->executor_destroy(asking.executor);
   asking.api->dims_destroy(asking.dims);
+  lk_symbolic_shapes_destroy(asking.shapes);
   lk_question_destroy(graph, &asking.question);
   return status;
 }
