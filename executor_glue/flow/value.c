@@ -81,13 +81,15 @@ lk_flow_value lk_flow_value_retain(const lk_flow_value *value) {
 
 lk_status lk_flow_list_create(const lk_allocator *allocator, size_t count, lk_flow_value *out,
                               lk_error *error) {
-  size_t bytes = 0;
   *out = (lk_flow_value){0};
-  lk_flow_list *list = NULL;
-  if (!__builtin_mul_overflow(count, sizeof *list->values, &bytes) &&
-      !__builtin_add_overflow(bytes, sizeof *list, &bytes)) {
-    list = lk_calloc(allocator, 1, bytes);
+  if (count > LK_FLOW_LIST_MAX) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to make a sequence: it would have %zu tensors, at most %zu are "
+                   "supported; split into larger pieces",
+                   count, LK_FLOW_LIST_MAX);
   }
+  const size_t bytes = sizeof(lk_flow_list) + count * sizeof(lk_flow_value);
+  lk_flow_list *list = lk_calloc(allocator, 1, bytes);
   if (list == NULL) return lk_fail_memory(error, "a sequence", bytes);
   atomic_init(&list->refs, 1);
   list->count = count;

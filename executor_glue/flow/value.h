@@ -29,7 +29,11 @@ struct lk_flow_list {
   lk_flow_value values[];
 };
 
-/* Room for `count` tensors, all of which are absent at first. */
+/* More would take too long to give back: each has memory of its own. */
+#define LK_FLOW_LIST_MAX ((size_t)1 << 19)
+
+/* Room for `count` tensors, all of which are absent at first. LK_OUT_OF_RANGE: there would be more
+ * than LK_FLOW_LIST_MAX. */
 lk_status lk_flow_list_create(const lk_allocator *allocator, size_t count, lk_flow_value *out,
                               lk_error *error);
 

@@ -88,10 +88,9 @@ static const char *metadata_key(const lk_session *session, uint32_t index) {
 }
 
 static const char *metadata_value(const lk_session *session, const char *key) {
-  for (size_t i = 0; key != NULL && i < session->graph->n_metadata; i++) {
-    if (strcmp(session->graph->metadata[i].key, key) == 0) return session->graph->metadata[i].value;
-  }
-  return NULL;
+  if (key == NULL || session->graph->n_metadata == 0) return NULL;
+  const int32_t found = lk_value_names_find(&session->metadata, key);
+  return found != LK_NO_VALUE ? session->graph->metadata[found].value : NULL;
 }
 
 static uint32_t node_count(const lk_session *session) {

@@ -142,6 +142,20 @@ static lk_status load(lk_session *session, const lk_session_source *source, bool
                              &session->graph, error);
 }
 
+/* The first entry of each key. */
+static lk_status index_metadata(lk_session *session, lk_error *error) {
+  const lk_graph *graph = session->graph;
+  if (graph->n_metadata == 0) return LK_OK;
+  LK_RETURN_NOT_OK(lk_value_names_create(graph, graph->n_metadata, &session->metadata, error));
+  for (size_t i = 0; i < graph->n_metadata; i++) {
+    const char *key = graph->metadata[i].key;
+    LK_RETURN_NOT_OK(lk_step(error));
+    if (lk_value_names_find(&session->metadata, key) != LK_NO_VALUE) continue;
+    LK_RETURN_NOT_OK(lk_value_names_put(&session->metadata, key, (int32_t)i, error));
+  }
+  return LK_OK;
+}
+
 /* What a new session consists of; `options` may have its fixed dimensions replaced by copies. */
 static lk_status make(lk_session *session, const lk_session_source *source,
                       lk_session_options *options, lk_error *error) {
@@ -163,6 +177,7 @@ static lk_status make(lk_session *session, const lk_session_source *source,
   const lk_graph_executor_options how = lk_session_executor_options(api, options);
   LK_RETURN_NOT_OK(lk_flow_create(api, session->context, session->executor, session->graph, &how,
                                   &session->flow, error));
+  LK_RETURN_NOT_OK(index_metadata(session, error));
   return lk_graph_look(api, "open the model", error);
 }
 
@@ -269,6 +284,7 @@ void lk_session_close(lk_session *session) {
   /* In this order: ops lend constants from the graph, which lie in the mapped model. */
   lk_flow_destroy(session->flow);
   if (session->executor != NULL) session->api->executor_destroy(session->executor);
+  lk_value_names_destroy(&session->metadata);
   lk_graph_destroy(session->graph);
   lk_onnx_model_release(session->model);
   lk_session_outputs_destroy(session);

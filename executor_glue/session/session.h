@@ -10,6 +10,7 @@
 #include "base/fork.h"
 #include "executor_glue/flow/flow.h"
 #include "executor_glue/graph/graph.h"
+#include "executor_glue/graph/value_names.h"
 #include "executor_glue/onnx/load.h"
 #include "executor_glue/run/labels.h"
 
@@ -65,6 +66,7 @@ struct lk_session {
   lk_executor *executor;
   lk_onnx_model *model;
   lk_graph *graph;
+  lk_value_names metadata; /* of the graph, by number */
   lk_flow *flow;
   uint64_t *pass_changes;       /* [lk_n_passes] */
   const char **disabled_passes; /* [lk_n_passes]: the first ones, by the names in the table */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 from . import _check, _fork
 from ._context import Context, shared_context
-from ._errors import CancelledError, DeadlineError, fail, text
+from ._errors import BusyError, CancelledError, DeadlineError, fail, text
 from ._load import Load
 from ._native import ffi, lib
 from ._text import escape, table
@@ -83,7 +84,9 @@ class Profile:
     def __init__(self) -> None:
         self._api = lib.lk_py_session_api()
         self._pointer = self._make()
-        self._lock = threading.Lock()  # held by the run that uses it, and by whoever reads it
+        # Held by the run that uses it, and by whoever reads it: once by a thread. A signal's handler
+        # that comes while its thread has it must not wait for that.
+        self._lock, self._depth = threading.RLock(), 0
         self._load = Load()  # of the machine while runs were on
         self._threads: int | None = None  # of the context of the newest run
         self._peak: MachinePeak | None = None
@@ -105,7 +108,7 @@ class Profile:
             self._lock.release()
         else:
             ffi.gc(self._pointer, None)
-            self._pointer, self._lock = self._make(), threading.Lock()
+            self._pointer, self._lock, self._depth = self._make(), threading.RLock(), 0
 
     @property
     def peak(self) -> MachinePeak:
@@ -125,7 +128,7 @@ class Profile:
         """The runs: ``runs``; ``binds``, those that built a run plan; ``bind_ms``, in which run
         plans were found or built; ``execute_ms`` without that; ``threads``, how many a run had in
         the mean; and ``waiting``, the part of their time in which these did not compute."""
-        with self._lock:
+        with self._held("read"):
             info = self._read_info()
         return {"runs": info.runs, "binds": info.binds, "bind_ms": info.bind_ns / 1e6,
                 "execute_ms": info.execute_ns / 1e6,
@@ -144,7 +147,7 @@ class Profile:
         entry, error = ffi.new("lk_profile_entry *"), ffi.new("lk_error *")
         entry.struct_size = ffi.sizeof("lk_profile_entry")
         found = []
-        with self._lock:
+        with self._held("read"):
             for i in range(self._read_info().n_entries):
                 status = self._api.profile_entry(self._pointer, i, entry, error)
                 if status:
@@ -166,7 +169,7 @@ class Profile:
         return iter(self.entries())
 
     def __len__(self) -> int:
-        with self._lock:
+        with self._held("read"):
             return int(self._read_info().n_entries)
 
     def __bool__(self) -> bool:
@@ -218,6 +221,19 @@ class Profile:
     def __repr__(self) -> str:
         return f"<latchkey.Profile of {self.info()['runs']} runs, {len(self)} entries>"
 
+    @contextlib.contextmanager
+    def _held(self, doing: str) -> Iterator[None]:
+        with self._lock:
+            if self._depth > 0:
+                raise BusyError(f"failed to {doing} a profile: the run that this thread has "
+                                "interrupted uses it; a signal's handler needs a profile of its "
+                                "own, or none", "LK_BUSY")
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+
     def _run(self, call: Callable[[], int], options: Any, threads: int) -> int:
         """The status of a run with these options, once its turn has come."""
         while not self._lock.acquire(timeout=_LOOK_SECONDS):
@@ -228,23 +244,24 @@ class Profile:
                 raise DeadlineError("failed to run: the deadline passed before its turn with the "
                                     "profile came", "LK_DEADLINE")
         try:
-            options.profile, self._threads = self._pointer, threads
-            self._load.begin()
-            status = call()
-            self._load.end()
-            return status
+            with self._held("run with"):
+                options.profile, self._threads = self._pointer, threads
+                self._load.begin()
+                status = call()
+                self._load.end()
+                return status
         finally:
             self._lock.release()
 
     def clear(self) -> None:
         """Forgets all runs."""
-        with self._lock:
+        with self._held("clear"):
             self._api.profile_clear(self._pointer)
             self._load = Load()
 
     def _others(self) -> float | None:
         """How many processors others used while the runs were on; ``None``: they were too short."""
-        with self._lock:
+        with self._held("read"):
             return self._load.others()
 
     def _read_info(self) -> Any:

@@ -271,7 +271,8 @@ class Session:
         else:
             outputs = _check_run(inputs, outputs, out)
             wanted = self._all_outputs if outputs is None else tuple(outputs)
-            wanted += tuple(name for name in out or () if name not in wanted)
+            known = set(wanted)
+            wanted += tuple(name for name in out or () if name not in known)
         call = self._take_call(tuple(inputs), wanted)
         alive = call.read_from(inputs)
         if out is not None:

@@ -85,6 +85,30 @@ def test_a_handler_that_raises_nothing_ends_nothing(endless):
     assert heard == [0, 0]
 
 
+@pytest.mark.parametrize("do", [
+    lambda session, profile: session.run({"go": numpy.bool_(False), "x": X}, profile=profile),
+    lambda session, profile: profile.info(), lambda session, profile: profile.entries(),
+    lambda session, profile: str(profile), lambda session, profile: len(profile),
+    lambda session, profile: profile.clear()],
+    ids=["run", "info", "entries", "str", "len", "clear"])
+def test_a_handler_is_refused_the_profile_of_the_run_that_it_interrupts(endless, do):
+    """It would wait for itself."""
+    session, profile, told = latchkey.Session(endless), latchkey.Profile(), []
+
+    def handle(_number, _frame):
+        try:
+            do(session, profile)
+        except latchkey.BusyError as error:
+            told.append(str(error))
+        raise Alarm
+    with handler(handle), sent(signal.SIGALRM, lambda: is_running(session)), pytest.raises(Alarm):
+        session.run(ENDLESS, timeout=LONG, profile=profile)
+    assert len(told) == 1 and "a signal's handler needs a profile of its own" in told[0]
+    profile.clear()
+    session.run({"go": numpy.bool_(False), "x": X}, profile=profile)
+    assert profile.info()["runs"] > 0
+
+
 def test_other_threads_go_on(endless, alarm):
     session, cancel, ends = latchkey.Session(endless), latchkey.Cancel(), []
 
