@@ -38,7 +38,8 @@ LK_EACH_INTEGER(INTEGER_LOOPS)
   LOOP(name##_max, type, wide, load, store, a != a ? a : (a > b ? a : b))
 FLOAT_LOOPS(f32, float, float, , )
 FLOAT_LOOPS(f64, double, double, , )
-FLOAT_LOOPS(f16, uint16_t, double, lk_f16_to_f64, lk_f64_to_f16)
+/* f32 has more than twice the digits of an f16, so that what is rounded twice is as rounded once */
+FLOAT_LOOPS(f16, uint16_t, float, lk_f16_to_f32, lk_f32_to_f16)
 FLOAT_LOOPS(bf16, uint16_t, double, lk_bf16_to_f64, lk_f64_to_bf16)
 
 LOOP(bool_or, uint8_t, uint8_t, , , a | b)

@@ -8,25 +8,6 @@
 /* An f64: its fraction, and what its exponent stands above. */
 enum { WIDE_FRACTION = 52, WIDE_BIAS = 1023 };
 
-static double from_bits(uint16_t bits, int fraction_bits, int exponent_bits) {
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
-  const uint64_t fraction = bits & ((1U << fraction_bits) - 1);
-  /* the least number that is not 0, a power of 2 */
-  const uint64_t least_bits = (uint64_t)(1 - bias - fraction_bits + WIDE_BIAS) << WIDE_FRACTION;
-  const uint64_t normal = (uint64_t)(exponent - bias + WIDE_BIAS) << WIDE_FRACTION |
-                          fraction << (WIDE_FRACTION - fraction_bits);
-  double least, value;
-  memcpy(&least, &least_bits, sizeof least);
-  memcpy(&value, &normal, sizeof value);
-  if (exponent == (1 << exponent_bits) - 1) {
-    value = fraction != 0 ? (double)NAN : (double)INFINITY;
-  } else if (exponent == 0) {
-    value = (double)fraction * least;
-  }
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-
 static uint16_t to_bits(double value, int fraction_bits, int exponent_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const unsigned sign = signbit(value) ? 0x8000u : 0u;
@@ -48,13 +29,6 @@ static uint16_t to_bits(double value, int fraction_bits, int exponent_bits) {
   /* The hidden bit of `whole` adds one to the exponent; so does a carry out of the fraction. */
   const unsigned bits = ((unsigned)(scale + bias - 1) << fraction_bits) + whole;
   return (uint16_t)(sign | (bits < infinity ? bits : infinity));
-}
-
-double lk_f16_to_f64(uint16_t bits) {
-  return from_bits(bits, 10, 5);
-}
-double lk_bf16_to_f64(uint16_t bits) {
-  return from_bits(bits, 7, 8);
 }
 
 uint16_t lk_f64_to_f16(double value) {

@@ -4,6 +4,7 @@
 
 #include <latchkey/base.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Toward zero; out of range and NaN: the least value (cvttsd2si). */
 static inline int64_t lk_f64_to_i64(double value) {
@@ -30,8 +31,50 @@ static inline uint64_t lk_f64_to_u64(double value) {
   X(LK_U64, u64, uint64_t)
 #define LK_IS_SIGNED(type) ((type)-1 < (type)1)
 
-double lk_f16_to_f64(uint16_t bits);
-double lk_bf16_to_f64(uint16_t bits);
+/* Without branches, so that a compiler makes vectors of them; the way of processors that treat
+ * denormal numbers as 0 is the same. */
+static inline float lk_f16_to_f32(uint16_t bits) {
+  const uint32_t exponents = UINT32_C(31) << 23, least = UINT32_C(113) << 23;
+  const uint32_t moved = (uint32_t)(bits & 0x7fff) << 13, exponent = moved & exponents;
+  const uint32_t tiny = moved + least; /* 2^-14 more than a denormal number is */
+  const uint32_t normal = moved + (UINT32_C(112) << 23);
+  const uint32_t special = moved + (UINT32_C(224) << 23);
+  float above, base, value;
+  memcpy(&above, &tiny, sizeof above);
+  memcpy(&base, &least, sizeof base);
+  above -= base;
+  uint32_t wide;
+  memcpy(&wide, &above, sizeof wide);
+  wide = exponent == 0 ? wide : exponent == exponents ? special : normal;
+  wide |= (uint32_t)(bits & 0x8000) << 16;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+/* To the nearest, ties to even; beyond the largest finite value: infinity. NaN stays NaN. */
+static inline uint16_t lk_f32_to_f16(float value) {
+  const uint32_t least = UINT32_C(113) << 23, infinity = UINT32_C(255) << 23;
+  uint32_t wide, tiny;
+  memcpy(&wide, &value, sizeof wide);
+  const uint32_t sign = wide >> 16 & 0x8000;
+  wide &= INT32_MAX;
+  float size;
+  memcpy(&size, &wide, sizeof size);
+  size += 0.5F; /* whose last bit is 2^-24, and the low bits are those of a denormal number */
+  memcpy(&tiny, &size, sizeof tiny);
+  const uint32_t normal = (wide - (UINT32_C(112) << 23) + 0xfff + (wide >> 13 & 1)) >> 13;
+  const uint32_t finite = wide < least ? tiny & 0x7ff : normal < 0x7c00 ? normal : 0x7c00;
+  return (uint16_t)(sign | (wide > infinity ? 0x7e00 : wide == infinity ? 0x7c00 : finite));
+}
+
+static inline double lk_f16_to_f64(uint16_t bits) {
+  return (double)lk_f16_to_f32(bits);
+}
+static inline double lk_bf16_to_f64(uint16_t bits) {
+  const uint32_t wide = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return (double)value;
+}
 /* To the nearest, ties to even; beyond the largest finite value: infinity. NaN stays NaN. */
 uint16_t lk_f64_to_f16(double value);
 uint16_t lk_f64_to_bf16(double value);

@@ -26,7 +26,7 @@ static inline uint64_t nearest_u64(double x) {
 #define EACH_TYPE(X)                                                                               \
   X(LK_F32, float, float, x, (float)x)                                                             \
   X(LK_F64, double, double, x, x)                                                                  \
-  X(LK_F16, uint16_t, float, (float)lk_f16_to_f64(x), lk_f64_to_f16((double)x))                    \
+  X(LK_F16, uint16_t, float, lk_f16_to_f32(x), lk_f32_to_f16(x))                                   \
   X(LK_BF16, uint16_t, float, (float)lk_bf16_to_f64(x), lk_f64_to_bf16((double)x))                 \
   X(LK_U8, uint8_t, float, (float)x, TO_INTEGER(uint8_t, 0, 255, 255))                             \
   X(LK_I8, int8_t, float, (float)x, TO_INTEGER(int8_t, -128, 127, 127))                            \

@@ -172,11 +172,11 @@ LK_VEC_FN veci veci_from_halves(vecd low, vecd high) {
 
 LK_VEC_FN vec vec_load_f16(const uint16_t *from) {
   vec x;
-  for (int i = 0; i < LK_VEC_LANES; i++) x[i] = (float)lk_f16_to_f64(from[i]);
+  for (int i = 0; i < LK_VEC_LANES; i++) x[i] = lk_f16_to_f32(from[i]);
   return x;
 }
 LK_VEC_FN void vec_store_f16(uint16_t *to, vec x) {
-  for (int i = 0; i < LK_VEC_LANES; i++) to[i] = lk_f64_to_f16((double)x[i]);
+  for (int i = 0; i < LK_VEC_LANES; i++) to[i] = lk_f32_to_f16(x[i]);
 }
 
 /* The low byte of each lane. */

@@ -25,6 +25,30 @@ TEST(Number, EveryHalfComesBack) {
   }
 }
 
+TEST(Number, EveryHalfIsItsFractionTimesAPowerOfTwo) {
+  for (uint32_t i = 0; i <= 0xffff; i++) {
+    const uint32_t exponent = i >> 10 & 31, fraction = i & 1023;
+    const int sign = i > INT16_MAX ? -1 : 1;
+    const float value = lk_f16_to_f32(static_cast<uint16_t>(i));
+    ASSERT_EQ(std::signbit(value), sign < 0) << i;
+    if (exponent == 31) {
+      ASSERT_TRUE(fraction != 0 ? std::isnan(value) : std::isinf(value)) << i;
+    } else {
+      const double size = exponent == 0 ? fraction : std::ldexp(fraction + 1024, int(exponent) - 1);
+      ASSERT_EQ(value, sign * std::ldexp(size, -24)) << i;
+    }
+  }
+}
+
+TEST(Number, FloatsBecomeHalvesAsDoublesDo) {
+  for (uint64_t i = 0; i <= UINT32_MAX; i += 1021) {
+    const auto bits = static_cast<uint32_t>(i);
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    ASSERT_EQ(lk_f32_to_f16(value), lk_f64_to_f16(value)) << bits;
+  }
+}
+
 TEST(Number, EveryBfloatIsTheUpperHalfOfAFloat) {
   for (uint32_t i = 0; i <= 0xffff; i++) {
     const uint32_t wide = i << 16;
@@ -48,6 +72,10 @@ TEST(Number, HalvesAreRoundedToTheNearest) {
     ASSERT_EQ(lk_f64_to_f16(std::nextafter(middle, low)), bits) << bits;
     ASSERT_EQ(lk_f64_to_f16(std::nextafter(middle, high)), bits + 1) << bits;
     ASSERT_EQ(lk_f64_to_f16(middle), bits + (bits & 1)) << bits;
+    const auto half = static_cast<float>(middle); /* which is exact */
+    ASSERT_EQ(lk_f32_to_f16(std::nextafter(half, 0.0F)), bits) << bits;
+    ASSERT_EQ(lk_f32_to_f16(std::nextafter(half, 1e9F)), bits + 1) << bits;
+    ASSERT_EQ(lk_f32_to_f16(half), bits + (bits & 1)) << bits;
   }
 }
 
@@ -55,6 +83,9 @@ TEST(Number, BeyondTheLargestIsInfinity) {
   EXPECT_EQ(lk_f64_to_f16(65519.99), 0x7bff);
   EXPECT_EQ(lk_f64_to_f16(65520), 0x7c00);
   EXPECT_EQ(lk_f64_to_f16(-INF), 0xfc00);
+  EXPECT_EQ(lk_f32_to_f16(65519.99F), 0x7bff);
+  EXPECT_EQ(lk_f32_to_f16(65520), 0x7c00);
+  EXPECT_EQ(lk_f32_to_f16(1e38F), 0x7c00);
   EXPECT_EQ(lk_f64_to_bf16(1e300), 0x7f80);
 }
 
