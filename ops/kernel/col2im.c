@@ -16,6 +16,7 @@ enum { SHARED_BYTES = 256 * 1024 };
 /* `from` side by side, `to` some elements apart; both with rows. */
 typedef struct rows {
   const char *from;
+  const char *between; /* to the elements behind those of `to`, which are 2 apart; NULL: nothing */
   char *to;
   int64_t from_row, to_row; /* bytes */
   int64_t count, columns;
@@ -28,7 +29,13 @@ typedef struct rows {
     for (int64_t row = 0; row < r->count; row++) {                                                 \
       type *restrict to = (type *)(void *)(r->to + row * r->to_row);                               \
       const type *restrict from = (const type *)(const void *)(r->from + row * r->from_row);       \
-      for (int64_t i = 0; i < r->columns; i++) {                                                   \
+      const type *restrict between =                                                               \
+          (const type *)(const void *)(r->between != NULL ? r->between + row * r->from_row : NULL); \
+      for (int64_t i = 0; between != NULL && i < r->columns; i++) {                                \
+        to[2 * i] = (type)(to[2 * i] + from[i]);                                                   \
+        to[2 * i + 1] = (type)(to[2 * i + 1] + between[i]);                                        \
+      }                                                                                            \
+      for (int64_t i = 0; between == NULL && i < r->columns; i++) {                                \
         to[i * r->apart] = (type)(to[i * r->apart] + from[i]);                                     \
       }                                                                                            \
     }                                                                                              \
@@ -101,6 +108,7 @@ static bool add_rows(const lk_col2im *self, const rows *all) {
     for (int64_t i = 0; i < all->columns; i += columns) {
       rows r = *all;
       r.from += row * r.from_row + i * element;
+      if (r.between != NULL) r.between += row * r.from_row + i * element;
       r.to += row * r.to_row + i * r.apart * element;
       r.count = lk_min(rows_at_once, all->count - row);
       r.columns = lk_min(columns, all->columns - i);
@@ -153,6 +161,16 @@ static void count_on(int64_t *at, const int64_t *counts, uint32_t n) {
   }
 }
 
+/* Whether the next tap along the last dimension has the same windows in the image, so that what both
+ * add lies side by side. */
+static bool has_pair(const lk_col2im *self, int64_t tap, const part *of_x) {
+  const uint32_t last = self->rank - 1;
+  const int64_t next = tap % self->block[last] + 1;
+  if (!self->has_pairs || next == self->block[last]) return false;
+  const part of_next = find_part(self, last, next);
+  return of_next.begin == of_x->begin && of_next.end == of_x->end;
+}
+
 static void add_plane(const lk_col2im *self, const char *from, char *to) {
   const uint32_t last = self->rank - 1, outer = self->rank > 1 ? self->rank - 2 : 0;
   const int64_t element = (int64_t)self->element, count = self->counts[last];
@@ -163,13 +181,16 @@ static void add_plane(const lk_col2im *self, const char *from, char *to) {
   for (int64_t tap = 0, done = 0; tap < self->taps; tap++) {
     if (lk_look_more(&done, 32 + high, LK_LOOK_FEW)) return;
     const part of_x = find_part(self, last, tap % self->block[last]);
+    const bool is_pair = has_pair(self, tap, &of_x);
     const part of_y = self->rank > 1 ? find_part(self, last - 1, now.tap[last - 1])
                                      : (part){.begin = 0, .end = 1};
     const int64_t stride_y = self->rank > 1 ? self->strides[last - 1] : 0;
     const int64_t line = self->image[last] * element;
     for (int64_t i = 0; i < planes; i++, from += count * high * element) {
       const int64_t offset = offset_of(self, &now, outer);
-      const rows r = {.from = from + (of_y.begin * count + of_x.begin) * element,
+      const char *first = from + (of_y.begin * count + of_x.begin) * element;
+      const rows r = {.from = first,
+                      .between = is_pair ? first + self->windows * element : NULL,
                       .to = to + offset * element + (of_y.at + of_y.begin * stride_y) * line +
                             (of_x.at + of_x.begin * self->strides[last]) * element,
                       .from_row = count * element,
@@ -180,6 +201,10 @@ static void add_plane(const lk_col2im *self, const char *from, char *to) {
       if (offset >= 0 && !add_rows(self, &r)) return;
       count_on(now.window, self->counts, outer);
       if (lk_look_more(&done, 1 + of_y.end, LK_LOOK_FEW)) return;
+    }
+    if (is_pair) {
+      tap++;
+      from += self->windows * element;
     }
     if ((tap + 1) % self->block[last] == 0) count_on(now.tap, self->block, last);
   }
@@ -198,7 +223,11 @@ static void add_planes(const void *arg, int64_t begin, int64_t end) {
 
 void lk_col2im_plan(lk_col2im *self, lk_isa isa) {
   const lk_element_class class_ = lk_element_class_of(self->dtype);
+  const bool is_half = self->dtype == LK_F16 || self->dtype == LK_BF16;
+  const uint32_t last = self->rank - 1;
   self->element = lk_dtype_size(self->dtype);
+  self->has_pairs = self->strides[last] == 2 && self->dilations[last] == 1 && !is_half &&
+                    self->dtype != LK_BOOL;
   self->add = lk_combine_find(self->dtype, LK_COMBINE_ADD);
   self->side_by_side = lk_element_is_of_class(self->dtype)
                            ? lk_element_loops_for(isa)->ops[LK_ELEMENT_ADD][class_].all

@@ -3,6 +3,8 @@
  * Bound: bytes of the windows, read once. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "ops/kernel/combine.h"
 #include "ops/kernel/element_ops.h"
 #include "ops/kernel/isa.h"
@@ -18,6 +20,7 @@ typedef struct lk_col2im {
   int64_t strides[LK_MAX_RANK], dilations[LK_MAX_RANK], pads[LK_MAX_RANK]; /* pads: before it */
   /* ---- by lk_col2im_plan ---- */
   size_t element;              /* bytes */
+  bool has_pairs;              /* two elements of a window are added to the image at once */
   lk_combine_fn *add;          /* of the type */
   lk_element_fn *side_by_side; /* the same for rows without gaps; NULL: there is none */
 } lk_col2im;

@@ -295,7 +295,7 @@ def center_crop_pad(rng):
 def col2im(rng):
     rank = int(rng.integers(1, 4))
     image, block, strides, dilations = (rng.integers(1, high, rank).tolist()
-                                        for high in (6, 4, 3, 3))
+                                        for high in ((40, 16, 6)[rank - 1], 4, 3, 3))
     pads = rng.integers(0, 3, 2 * rank).tolist()
     count = [(image[i] + pads[i] + pads[rank + i] - (block[i] - 1) * dilations[i] - 1)
              // strides[i] + 1 for i in range(rank)]
