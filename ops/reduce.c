@@ -106,12 +106,14 @@ static bool is_itself(variant what) {
   return what <= PROD || what == LOG_SUM_EXP;
 }
 
+static lk_element_op op_of(variant what) {
+  return what == LOG_SUM ? LK_ELEMENT_LOG : what == SUM_SQUARE ? LK_ELEMENT_SQUARE : LK_ELEMENT_ABS;
+}
+
 /* No dimension is reduced, but what is done with each element is. */
 static lk_status plan_elements(lk_planner *planner, variant what, lk_error *error) {
   const uint32_t dtype = planner->outputs[0].dtype;
-  const lk_element_op op = what == LOG_SUM      ? LK_ELEMENT_LOG
-                           : what == SUM_SQUARE ? LK_ELEMENT_SQUARE
-                                                : LK_ELEMENT_ABS;
+  const lk_element_op op = op_of(what);
   if (is_itself(what)) return lk_plan_same(planner, 0, error);
   if (what != LOG_SUM || (LK_TYPE(dtype) & LK_TYPES_FLOAT) != 0) {
     return lk_plan_eltwise(planner, op, 0, 0, error);
@@ -125,6 +127,29 @@ static lk_status plan_elements(lk_planner *planner, variant what, lk_error *erro
   return lk_chain_end(&chain, error);
 }
 
+/* Rows of one element, whose dimensions may be left out. A logarithm of integers is not there. */
+static lk_status plan_rows_of_one(lk_planner *planner, variant what, lk_error *error) {
+  lk_operand all[2]; /* from, to */
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_planner_plain(planner, 1, all, error));
+  const int64_t count = lk_elements(&all[0].desc);
+  const uint32_t dtype = all[0].desc.dtype;
+  const lk_operand from = lk_operand_seen_as(&all[0], 1, &count);
+  const lk_operand to = lk_operand_seen_as(&all[1], 1, &count);
+  lk_chain_begin_at(planner, &to, &chain);
+  chain.value = lk_chain_operand(&chain, &from);
+  lk_chain_unary(&chain, op_of(what), 0, 0);
+  if (what == L2 && (dtype == LK_I32 || dtype == LK_I64)) { /* the least has no size */
+    lk_element_program *program = &chain.program;
+    const lk_element_value is_least = lk_element_binary(program, LK_ELEMENT_LESS, chain.value,
+                                                        lk_element_integer(program, dtype, 0));
+    const lk_element_value most =
+        lk_element_integer(program, dtype, dtype == LK_I32 ? INT32_MAX : INT64_MAX);
+    chain.value = lk_element_ternary(program, LK_ELEMENT_WHERE, is_least, most, chain.value);
+  }
+  return lk_chain_step(&chain, error);
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &planner->inputs[0].desc;
   const lk_tensor_desc *to = &planner->outputs[0];
@@ -136,8 +161,11 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
    * CPU provider, so that a node computes the same wherever it runs. */
   if (lk_elements(x) == 0) return lk_plan_reduction_of_nothing(planner, &reduction, error);
   if (mask == 0) return plan_elements(planner, what, error);
-  if (lk_elements(x) == lk_elements(to) && is_itself(what)) {
-    return lk_plan_view(planner, 0, LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, error);
+  if (lk_elements(x) == lk_elements(to)) {
+    if (is_itself(what)) return lk_plan_view(planner, 0, LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, error);
+    if (what != LOG_SUM || (LK_TYPE(x->dtype) & LK_TYPES_FLOAT) != 0) {
+      return plan_rows_of_one(planner, what, error);
+    }
   }
   if (what == LOG_SUM_EXP) return lk_plan_log_sum_exp(planner, mask, error);
   if (what == MEAN) reduction.divisor = (double)lk_elements(x) / (double)lk_elements(to);
@@ -151,8 +179,9 @@ static bool resize(const lk_resizing *self) {
   const variant what = (variant)self->node->class_->variant;
   lk_reduction reduction = reductions[what];
   uint32_t mask = 0;
-  if (self->step->kernel == lk_element_kernel) return lk_chain_resize(self);
   if (reduced_dims(self->node, self->inputs, &mask, NULL) != LK_OK) return false;
+  if (mask == 0) return self->step->kernel == lk_element_kernel && lk_chain_resize(self);
+  if (lk_elements(&self->inputs[0].desc) == lk_elements(self->output)) return false;
   if (what == MEAN) {
     const lk_tensor_desc *x = &self->inputs[0].desc;
     reduction.divisor = (double)lk_elements(x) / (double)lk_elements(self->output);

@@ -146,7 +146,6 @@ void lk_reduce_plan(const lk_tensor_desc *from, uint32_t mask, const int64_t *to
     out->load = NULL;
   } else if (is_rows(out) && is_short(out)) {
     out->transpose = lk_copy_planes_get(isa)->transpose[out->wide == sizeof(int64_t) ? 3 : 2];
-    out->finish = NULL;
   }
   if (out->is_row) return;
   const int64_t columns = out->dims[out->n_kept - 1].size;
@@ -413,13 +412,17 @@ static void reduce_some_rows(const lk_reduce *self, const char *from, char *to, 
   } else {
     self->loops->many(totals, data, n, rows, next);
   }
+  if (self->finish != NULL && self->dims[0].to == 1) {
+    self->finish(totals, rows, self->factor, (float *)(void *)to);
+    return;
+  }
   store(self, totals, rows, to, self->dims[0].to * (int64_t)lk_dtype_size(self->dtype));
 }
 
 static void reduce_turns(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_reduce *self = loop->params;
-  if (is_rows(self) && self->finish != NULL) {
+  if (is_rows(self) && self->finish != NULL && self->loops->rows != NULL) {
     reduce_rows(self, loop->pointers, begin, end);
     return;
   }

@@ -88,6 +88,9 @@ enum { LK_REDUCE_COLUMNS = 512 };
 typedef void lk_reduce_columns_fn(lk_reduce_total *totals, int64_t columns, const void *from,
                                   int64_t n, int64_t step);
 
+/* Of `n` integers: a number below 2^k where the sizes of all are at most that. */
+typedef uint64_t lk_reduce_bits_fn(const void *from, int64_t n);
+
 /* Those totals times a factor, as f32. */
 typedef void lk_reduce_finish_fn(const lk_reduce_total *totals, int64_t columns, double factor,
                                  float *to);
@@ -221,6 +224,7 @@ typedef struct lk_row_loops {
   lk_reduce_loops reduce[LK_ELEMENT_CLASSES][LK_REDUCE_KINDS];
   /* maxima and minima of rows of LK_REDUCE_BYTES at least, of bytes as they lie */
   lk_reduce_loops reduce_u8[2], reduce_i8[2];
+  lk_reduce_bits_fn *reduce_bits[LK_ELEMENT_CLASSES];
   lk_reduce_finish_fn *reduce_finish;
   lk_reduce_narrow_fn *reduce_narrow;
   lk_largest_fn *largest[LK_ELEMENT_CLASSES];

@@ -12,9 +12,8 @@
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 
-/* `to`: the dimensions of `from` that are kept, and maybe 1 for each other one. */
-static lk_reduce make_reduce(const lk_tensor_desc *from, const lk_tensor_desc *to, uint32_t mask,
-                             const lk_reduction *reduction) {
+lk_reduce lk_make_reduce(const lk_tensor_desc *from, const lk_tensor_desc *to, uint32_t mask,
+                         const lk_reduction *reduction) {
   lk_reduce step;
   int64_t own[LK_MAX_RANK], strides[LK_MAX_RANK] = {0};
   const bool keeps = to->rank == from->rank;
@@ -35,7 +34,7 @@ static size_t size_of(const lk_reduce *step) {
 
 lk_status lk_plan_reduce_step(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                               uint32_t mask, const lk_reduction *reduction, lk_error *error) {
-  const lk_reduce step = make_reduce(&from->desc, &to->desc, mask, reduction);
+  const lk_reduce step = lk_make_reduce(&from->desc, &to->desc, mask, reduction);
   const lk_operand operands[] = {*from, *to};
   return lk_planner_kernel(planner, lk_reduce_kernel, "reduce", &step, size_of(&step), operands, 2,
                            error);
@@ -44,7 +43,7 @@ lk_status lk_plan_reduce_step(lk_planner *planner, const lk_operand *from, const
 bool lk_resize_reduction(const lk_resizing *self, uint32_t mask, const lk_reduction *reduction) {
   if (self->step->kernel != lk_reduce_kernel || mask == 0) return false;
   if (self->args[0].place != LK_PLACE_INPUT) return false;
-  const lk_reduce step = make_reduce(&self->inputs[0].desc, self->output, mask, reduction);
+  const lk_reduce step = lk_make_reduce(&self->inputs[0].desc, self->output, mask, reduction);
   if (size_of(&step) != self->step->params_size) return false;
   memcpy(self->params, &step, size_of(&step));
   return true;

@@ -7,6 +7,10 @@
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 
+/* `to`: the dimensions of `from` that are kept, and maybe 1 for each other one. */
+lk_reduce lk_make_reduce(const lk_tensor_desc *from, const lk_tensor_desc *to, uint32_t mask,
+                         const lk_reduction *reduction);
+
 /* Output 0 of the dimensions of `from`, an input in one of the two fixed layouts, that are not in
  * `mask` (a bit each); those that are may be left out, or have size 1. `to` is output 0 too, or a
  * temporary of its dimensions. */

@@ -1,4 +1,6 @@
 // Sums and maxima over random dimensions against plain loops in double, on every instruction set.
+#include <algorithm>
+
 #include "tests/harness/lk_test.h"
 #include "tests/ops/kernel/element_reference.h"
 #include "tests/ops/kernel/product.h"
@@ -185,7 +187,7 @@ TEST(Reduce, DependsOnNothingElseNorOnThreads) {
     }
   }
   // Nor do short rows, of which several are added up at once.
-  for (int64_t n : {1, 2, 3, 5, 8, 10, 15, 16, 17}) {
+  for (int64_t n : {1, 2, 3, 5, 8, 10, 15, 16, 17, 63, 64, 65, 200, 4096, 4100}) {
     Case rows, row;
     const int64_t many[] = {53, n}, single[] = {1, n};
     rows.from = lk_tensor_desc_make(LK_F32, 2, many);
@@ -342,6 +344,62 @@ TEST(Reduce, TakesEveryType) {
                                 << " down " << down << " isa " << isa;
           }
         }
+      }
+    }
+  }
+}
+
+// The largest and smallest bytes of rows, of which several are compared at once.
+template <typename T> void compares_bytes(uint32_t dtype) {
+  std::mt19937 random(6);
+  for (const int64_t n : {1, 15, 16, 17, 31, 33, 64, 65, 127, 130, 300, 1000}) {
+    for (const int64_t count : {1, 15, 16, 17, 50}) {
+      std::vector<T> x(size_t(n * count));
+      for (T &one : x) one = T(random());
+      for (lk_isa isa : lk::instruction_sets()) {
+        for (const bool largest : {false, true}) {
+          const int64_t dims[] = {count, n}, strides[] = {1, 0};
+          const lk_tensor_desc from = lk_tensor_desc_make(dtype, 2, dims);
+          const lk_reduction reduction = {largest ? LK_REDUCE_MAX : LK_REDUCE_MIN,
+                                          LK_REDUCE_AS_IT_IS, 1, LK_DTYPE_NONE};
+          std::vector<T> y(static_cast<size_t>(count)), right;
+          for (auto row = x.begin(); row != x.end(); row += n) {
+            right.push_back(largest ? *std::max_element(row, row + n)
+                                    : *std::min_element(row, row + n));
+          }
+          lk_reduce step;
+          lk_reduce_plan(&from, 2, strides, &reduction, isa, &step);
+          void *const pointers[] = {x.data(), y.data()};
+          LK_ASSERT_OK(lk_reduce_kernel(&step, pointers, LK_ERR));
+          ASSERT_EQ(y, right) << count << " rows of " << n << " isa " << isa;
+        }
+      }
+    }
+  }
+}
+
+TEST(Reduce, ComparesBytesOfManyRows) {
+  compares_bytes<uint8_t>(LK_U8);
+  compares_bytes<int8_t>(LK_I8);
+}
+
+// Products of rows do not depend on how many there are.
+TEST(Reduce, ProductsOfRowsDependOnNothingElse) {
+  std::mt19937 random(8);
+  for (int64_t n : {1, 3, 7, 8, 9, 16, 17, 64, 300}) {
+    Case rows, row;
+    const int64_t many[] = {37, n}, single[] = {1, n};
+    rows.kind = row.kind = LK_REDUCE_PRODUCT;
+    rows.from = lk_tensor_desc_make(LK_F32, 2, many);
+    row.from = lk_tensor_desc_make(LK_F32, 2, single);
+    rows.mask = row.mask = 2;
+    const Guarded x = lk::random_floats(size_t(37 * n), random);
+    for (lk_isa isa : lk::instruction_sets()) {
+      const Guarded y = rows.run(x, isa);
+      for (size_t i = 0; i < 37; i++) {
+        Guarded part{size_t(n)};
+        std::memcpy(part.get(), x.get() + i * part.size(), part.size() * sizeof(float));
+        EXPECT_EQ(row.run(part, isa)[0], y[i]) << n << " isa " << isa;
       }
     }
   }
