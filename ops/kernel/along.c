@@ -163,14 +163,36 @@ static void find_loaded(const lk_along *self, const span *block, char *from, int
   }
 }
 
+/* The bits of 1. */
+static uint64_t one_of(uint32_t dtype) {
+  switch (dtype) {
+  case LK_F64:
+    return UINT64_C(0x3ff) << 52;
+  case LK_F16:
+    return 0x3c00;
+  case LK_BF16:
+    return 0x3f80;
+  default:
+    return 0x3f800000;
+  }
+}
+
+/* 1 in place at[i] of `count` lines, `next` bytes apart, whose places lie `step` bytes apart. */
+static void put_ones(const lk_along *self, char *to, const int64_t *at, int64_t step, int64_t next,
+                     int64_t count) {
+  const uint64_t one = one_of(self->dtype);
+  const int64_t size = (int64_t)lk_dtype_size(self->dtype);
+  if (size == sizeof(uint16_t)) {
+    for (int64_t i = 0; i < count; i++) memcpy(to + i * next + at[i] * step, &one, 2);
+  } else if (size == sizeof(uint32_t)) {
+    for (int64_t i = 0; i < count; i++) memcpy(to + i * next + at[i] * step, &one, 4);
+  } else {
+    for (int64_t i = 0; i < count; i++) memcpy(to + i * next + at[i] * step, &one, 8);
+  }
+}
+
 /* 1 in rows `at` of columns from `to` on, and 0 in the others. */
 static void write_hot(const lk_along *self, const span *block, char *to, const int64_t *at) {
-  const double real = 1;
-  const float narrow = 1;
-  const uint16_t half = self->dtype == LK_F16 ? lk_f64_to_f16(1) : lk_f64_to_bf16(1);
-  const void *one = self->dtype == LK_F64   ? (const void *)&real
-                    : self->dtype == LK_F32 ? (const void *)&narrow
-                                            : (const void *)&half;
   const int64_t size = block->size;
   const bool is_whole = block->columns == self->inner; /* rows lie behind each other */
   const int64_t rows = is_whole ? 1 : self->n, of_row = is_whole ? self->n : 1;
@@ -178,21 +200,20 @@ static void write_hot(const lk_along *self, const span *block, char *to, const i
     lk_fill_long(to + row * self->inner * size, 0, (size_t)(of_row * block->columns * size));
     if (lk_look_after(row, LK_LOOK_EACH)) return;
   }
-  for (int64_t i = 0; i < block->columns; i++) {
-    memcpy(to + (at[i] * self->inner + i) * size, one, (size_t)size);
-  }
+  put_ones(self, to, at, self->inner * size, size, block->columns);
 }
 
 /* `at`: of the rows of a turn. */
-static void write_short(const lk_along *self, const short_rows *rows, void *to, int64_t *at) {
+static void write_short(const lk_along *self, const short_rows *rows, void *to,
+                        const int64_t *at) {
   if (!self->is_one_hot) {
     memcpy((int64_t *)to + rows->first, at, (size_t)rows->count * sizeof *at);
     return;
   }
-  const span row = {.columns = 1, .size = (int64_t)lk_dtype_size(self->dtype)};
-  for (int64_t i = 0; i < rows->count; i++) {
-    write_hot(self, &row, (char *)to + (rows->first + i) * self->n * row.size, &at[i]);
-  }
+  const int64_t size = (int64_t)lk_dtype_size(self->dtype), of_row = self->n * size;
+  char *first = (char *)to + rows->first * of_row;
+  lk_fill_long(first, 0, (size_t)(rows->count * of_row));
+  put_ones(self, first, at, size, of_row, rows->count);
 }
 
 static void find_short(const lk_kernel_loop *loop, int64_t begin, int64_t end) {

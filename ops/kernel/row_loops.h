@@ -116,6 +116,10 @@ typedef void lk_largest_fn(const void *from, int64_t n, int64_t step, int64_t co
  * than `worst`, an element, or smaller; NaN in either is both. Whole LK_SKIP_WORSE. */
 enum { LK_SKIP_WORSE = 32 };
 typedef int64_t lk_skip_worse_fn(const void *from, int64_t n, const void *worst, bool smallest);
+/* The places of `n` elements side by side, up to LK_SORT_FEW, from the largest to the smallest, or
+ * the other way round; of equal ones the first comes first. NaN is larger than all others. */
+enum { LK_SORT_FEW = 32 };
+typedef void lk_sort_few_fn(const void *from, int64_t n, bool smallest, int64_t *places);
 /* Sums, or products, of each column up to each row; with `exclusive`, of the rows before it.
  * `totals` go on from call to call. */
 typedef void lk_running_fn(const void *from, void *to, int64_t n, int64_t step, int64_t columns,
@@ -229,6 +233,7 @@ typedef struct lk_row_loops {
   lk_reduce_narrow_fn *reduce_narrow;
   lk_largest_fn *largest[LK_ELEMENT_CLASSES];
   lk_skip_worse_fn *skip_worse[LK_ELEMENT_CLASSES];
+  lk_sort_few_fn *sort_few[LK_ELEMENT_CLASSES];
   lk_running_fn *running[LK_ELEMENT_CLASSES];
   lk_softmax_rows_fn *softmax_rows;
   lk_softmax_rows_f64_fn *softmax_rows_f64;

@@ -2,7 +2,8 @@
  * pieces of the class of its type (element_ops.h), because elements are made keys (order.h) class
  * by class. The best elements so far are a heap, with the worst of them at its root: most elements
  * are compared with the root alone, many at a time. The heap has ranks, or pairs where keys have 64
- * bits. It lies on the stack, and where it is too large for that, in the outputs. */
+ * bits. It lies on the stack, and where it is too large for that, in the outputs. Lines of a few
+ * elements are sorted instead. */
 #include "ops/kernel/top_k.h"
 
 #include <string.h>
@@ -212,6 +213,11 @@ static bool choose(const axis_line *line, char *values, int64_t *indices) {
   const int64_t k = self->k, step = self->inner, count = self->count;
   const bool has_pairs = lk_dtype_size(self->dtype) == sizeof(uint64_t), is_near = k <= PIECE;
   if (k < 1) return true;
+  if (count <= LK_SORT_FEW) {
+    self->sort_few(take(line, 0, count, piece), count, self->smallest, near_indices);
+    for (int64_t i = 0; i < k; i++) indices[i * step] = near_indices[i];
+    return true;
+  }
   uint64_t *keys = is_near ? near_keys : (uint64_t *)(void *)values;
   lk_ranks ranks = {is_near ? near_indices : indices, is_near ? 1 : step, k};
   lk_pairs pairs = {keys, ranks.items, ranks.step, k};
@@ -282,8 +288,15 @@ static void choose_lines(const void *arg, int64_t begin, int64_t end) {
     for (int64_t i = 0, next; i < self->k; i = next) {
       next = lk_look_part(i, self->k, LK_LOOK_FEW);
       for (int64_t j = i; j < next; j++) {
-        memcpy(values + (size_t)j * line.step,
-               line.data + (size_t)indices[j * self->inner] * line.step, size);
+        char *value = values + (size_t)j * line.step;
+        const char *found = line.data + (size_t)indices[j * self->inner] * line.step;
+        if (size == 8) { /* where a call is dear */
+          memcpy(value, found, 8);
+        } else if (size == 4) {
+          memcpy(value, found, 4);
+        } else {
+          memcpy(value, found, size);
+        }
       }
       if (next < self->k && lk_team_is_stopped()) return;
     }
@@ -291,7 +304,9 @@ static void choose_lines(const void *arg, int64_t begin, int64_t end) {
 }
 
 void lk_top_k_plan(lk_top_k *self, lk_isa isa) {
-  self->skip_worse = lk_row_loops_get(isa)->skip_worse[lk_element_class_of(self->dtype)];
+  const lk_row_loops *loops = lk_row_loops_get(isa);
+  self->skip_worse = loops->skip_worse[lk_element_class_of(self->dtype)];
+  self->sort_few = loops->sort_few[lk_element_class_of(self->dtype)];
   if (self->k != 1) return;
   self->best = (lk_along){.dtype = self->dtype,
                           .is_smallest = self->smallest,

@@ -14,6 +14,7 @@ typedef struct lk_top_k {
   /* by lk_top_k_plan */
   lk_along best; /* how the best one alone is found */
   lk_skip_worse_fn *skip_worse;
+  lk_sort_few_fn *sort_few;
 } lk_top_k;
 
 /* Sets the last part from the others. */

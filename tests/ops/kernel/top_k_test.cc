@@ -50,7 +50,7 @@ std::vector<char> draw(std::mt19937 &random, uint32_t dtype, size_t bytes, bool 
 
 void check(std::mt19937 &random, uint32_t dtype, int64_t count, int64_t k, int64_t inner,
            bool smallest, bool is_few) {
-  lk_top_k step = {2, count, inner, k, dtype, smallest, {}, nullptr};
+  lk_top_k step = {2, count, inner, k, dtype, smallest, {}, nullptr, nullptr};
   lk_top_k_plan(&step, lk_isa_get());
   const size_t size = lk_dtype_size(dtype);
   std::vector<char> x = draw(random, dtype, size_t(2 * count * inner) * size, is_few);
@@ -81,6 +81,7 @@ TEST(TopK, IsAStableSort) {
   // beyond 1024, heaps and lines are no longer on the stack as a whole
   const std::pair<int64_t, int64_t> sizes[] = {
       {1, 1},   {7, 1},    {7, 3},       {31, 1},    {33, 33},     {100, 1},
+      {8, 8},   {16, 3},   {25, 24},     {32, 32},
       {200, 3}, {1000, 5}, {1024, 1024}, {1500, 40}, {1500, 1100}, {1100, 1100}};
   for (const uint32_t dtype : TYPES) {
     for (const auto &[count, k] : sizes) {
