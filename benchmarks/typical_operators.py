@@ -314,7 +314,7 @@ def gather(listed, blocks, seconds, wanted):
 def main(question, listed):
     """Measures what is listed, as cases() has it, and prints it."""
     chosen, wanted = operators.options(question)
-    blocks, seconds = common.by_extent(chosen, (3, 0.002), (5, 0.01), (11, 0.05))
+    blocks, seconds = common.by_extent(chosen, (6, 0.001), (50, 0.001), (500, 0.001))
     rows = gather(listed, blocks, seconds, wanted)
     measured = [row for row in rows if "ratio" in row]
     if chosen.json:

@@ -34,8 +34,9 @@ def cases():
         yield from sorts(dtype)
     yield from sets()
     for dtype in ("f4", "f8", "i4", "i8"):
-        yield from scattered(dtype)
         yield from products(dtype)
+    for dtype in ("f4", "f8", "i4", "i8", "f2"):
+        yield from scattered(dtype)
 
 
 def rows(dtype, shape, axis):
