@@ -32,14 +32,23 @@ static bool of_4_channels(const lk_tensor *inputs) {
   return has_channels_up_to(&inputs[0].desc, 4);
 }
 
-/* Too few products for what is written. Weights have the output's channels in dimension 1. */
-static bool of_8_channels_to_2(const lk_tensor *inputs) {
-  return has_channels_up_to(&inputs[0].desc, 8) && has_channels_up_to(&inputs[1].desc, 2);
+/* Too few products for what is written; or half a vector is empty. Weights have the output's
+ * channels in dimension 1. */
+static bool of_few_channels(const lk_tensor *inputs) {
+  const lk_tensor_desc *images = &inputs[0].desc, *weights = &inputs[1].desc;
+  if (has_channels_up_to(images, 8) && has_channels_up_to(weights, 2)) return true;
+  return has_channels_up_to(weights, 9) && !has_channels_up_to(weights, 4);
+}
+
+/* What is done once for a row costs most. */
+static bool of_rows_up_to_4(const lk_tensor *inputs) {
+  const lk_tensor_desc *x = &inputs[0].desc;
+  return lk_ort_shape_is_known(x) && x->rank > 0 && x->dims[x->rank - 1] <= 4;
 }
 
 static const rule rules[] = {
-    {"ConvTranspose", LK_TYPE(LK_F32), of_8_channels_to_2},
-    {"Hardmax", LK_TYPE(LK_F16), NULL},
+    {"ConvTranspose", LK_TYPE(LK_F32), of_few_channels},
+    {"LayerNormalization", LK_TYPE(LK_F32), of_rows_up_to_4},
     {"MatMul", LK_TYPE(LK_F32) | LK_TYPE(LK_F64), of_short_rows},
     {"RoiAlign", LK_TYPE(LK_F32), of_4_channels},
 };

@@ -8,16 +8,20 @@ from onnx import TensorProto, helper
 from provider import NO_WORK, SOONER, open_session, statistics
 
 SOURCE = pathlib.Path(__file__).parents[3] / "executor_glue/ort/sooner.c"
-FLOAT, FLOAT16, DOUBLE, INT32 = (
-    TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32)
+FLOAT, DOUBLE, INT32 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32
 
 # Operator, type, shapes of its inputs, and whether the provider leaves it to ONNX Runtime.
 NODES = [
     ("ConvTranspose", FLOAT, [(1, 8, 9, 9), (8, 2, 2, 2)], True),
     ("ConvTranspose", FLOAT, [(1, 8, 9, 9), (8, 3, 2, 2)], False),
     ("ConvTranspose", FLOAT, [(1, 9, 9, 9), (9, 2, 2, 2)], False),
-    ("Hardmax", FLOAT16, [(500, 4)], True),
-    ("Hardmax", FLOAT, [(500, 4)], False),
+    ("ConvTranspose", FLOAT, [(1, 32, 9, 9), (32, 4, 2, 2)], False),
+    ("ConvTranspose", FLOAT, [(1, 32, 9, 9), (32, 5, 2, 2)], True),
+    ("ConvTranspose", FLOAT, [(1, 32, 9, 9), (32, 9, 2, 2)], True),
+    ("ConvTranspose", FLOAT, [(1, 32, 9, 9), (32, 10, 2, 2)], False),
+    ("LayerNormalization", FLOAT, [(500, 4), (4,)], True),
+    ("LayerNormalization", FLOAT, [(500, 5), (5,)], False),
+    ("LayerNormalization", FLOAT, [(500, "columns"), ("columns",)], False),
     ("MatMul", FLOAT, [(500, 8), (8, 1)], True),
     ("MatMul", FLOAT, [(500, 8), (8,)], True),
     ("MatMul", FLOAT, [("rows", 8), (8, 1)], False),  # it may be one row
@@ -70,7 +74,7 @@ def test_what_never_gains_alone_is_left_for_that(op_type, dtype, shapes):
 
 def test_beside_a_node_that_gains_it_is_claimed():
     behind = [helper.make_node("Softmax", ["y"], ["z"])]
-    assert claims_of(model_of("Hardmax", FLOAT16, [(500, 4)], behind))["left"] == []
+    assert claims_of(model_of("LayerNormalization", FLOAT, [(500, 4), (4,)], behind))["left"] == []
 
 
 def test_every_rule_is_tried():
