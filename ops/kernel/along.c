@@ -204,8 +204,7 @@ static void write_hot(const lk_along *self, const span *block, char *to, const i
 }
 
 /* `at`: of the rows of a turn. */
-static void write_short(const lk_along *self, const short_rows *rows, void *to,
-                        const int64_t *at) {
+static void write_short(const lk_along *self, const short_rows *rows, void *to, const int64_t *at) {
   if (!self->is_one_hot) {
     memcpy((int64_t *)to + rows->first, at, (size_t)rows->count * sizeof *at);
     return;

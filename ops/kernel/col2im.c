@@ -30,7 +30,8 @@ typedef struct rows {
       type *restrict to = (type *)(void *)(r->to + row * r->to_row);                               \
       const type *restrict from = (const type *)(const void *)(r->from + row * r->from_row);       \
       const type *restrict between =                                                               \
-          (const type *)(const void *)(r->between != NULL ? r->between + row * r->from_row : NULL); \
+          (const type *)(const void *)(r->between != NULL ? r->between + row * r->from_row         \
+                                                          : NULL);                                 \
       for (int64_t i = 0; between != NULL && i < r->columns; i++) {                                \
         to[2 * i] = (type)(to[2 * i] + from[i]);                                                   \
         to[2 * i + 1] = (type)(to[2 * i + 1] + between[i]);                                        \
@@ -226,8 +227,8 @@ void lk_col2im_plan(lk_col2im *self, lk_isa isa) {
   const bool is_half = self->dtype == LK_F16 || self->dtype == LK_BF16;
   const uint32_t last = self->rank - 1;
   self->element = lk_dtype_size(self->dtype);
-  self->has_pairs = self->strides[last] == 2 && self->dilations[last] == 1 && !is_half &&
-                    self->dtype != LK_BOOL;
+  self->has_pairs =
+      self->strides[last] == 2 && self->dilations[last] == 1 && !is_half && self->dtype != LK_BOOL;
   self->add = lk_combine_find(self->dtype, LK_COMBINE_ADD);
   self->side_by_side = lk_element_is_of_class(self->dtype)
                            ? lk_element_loops_for(isa)->ops[LK_ELEMENT_ADD][class_].all

@@ -243,6 +243,8 @@ static void move_run(indexing *loop, const position *p, int64_t count) {
     move_blocks(loop, p, count, 4, true, false);
   } else if (self->block == 8 && self->wide) {
     move_blocks(loop, p, count, 8, true, false);
+  } else if (self->block == 2 && self->wide) {
+    move_blocks(loop, p, count, 2, true, false);
   } else {
     move_blocks(loop, p, count, self->block, self->wide, false);
   }

@@ -80,9 +80,9 @@ TEST(TopK, IsAStableSort) {
   std::mt19937 random(1);
   // beyond 1024, heaps and lines are no longer on the stack as a whole
   const std::pair<int64_t, int64_t> sizes[] = {
-      {1, 1},   {7, 1},    {7, 3},       {31, 1},    {33, 33},     {100, 1},
-      {8, 8},   {16, 3},   {25, 24},     {32, 32},
-      {200, 3}, {1000, 5}, {1024, 1024}, {1500, 40}, {1500, 1100}, {1100, 1100}};
+      {1, 1},       {7, 1},     {7, 3},       {31, 1},     {33, 33}, {100, 1},
+      {8, 8},       {16, 3},    {25, 24},     {32, 32},    {200, 3}, {1000, 5},
+      {1024, 1024}, {1500, 40}, {1500, 1100}, {1100, 1100}};
   for (const uint32_t dtype : TYPES) {
     for (const auto &[count, k] : sizes) {
       for (int round = 0; round < 8; round++) {

@@ -88,8 +88,8 @@ template <typename T> void is_same_beside(const char *op, T large) {
         sum += signed_one;
         squares += double(one) * double(one);
       }
-      expected.push_back(T(std::string_view(op) == "ReduceMean" ? sum / n
-                                                                : int64_t(std::sqrt(squares))));
+      expected.push_back(
+          T(std::string_view(op) == "ReduceMean" ? sum / n : int64_t(std::sqrt(squares))));
     }
     for (const bool has_large : {false, true}) {
       if (has_large) {
