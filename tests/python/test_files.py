@@ -2,13 +2,14 @@
 replaced as a whole. All nodes are the test's own, in a folder of its own."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
 import threading
 
 import pytest
-from conftest import random
+from conftest import ROOT, make_convnet, random
 
 import latchkey
 from latchkey._files import write_whole
@@ -49,7 +50,33 @@ def of_picture(path, _session):
         os.unlink(named)
 
 
-WRITERS = [of_helper, of_recorder, of_recorder_block, of_trace, of_picture]
+def of_reduced_model(path, _session):
+    model_file = pytest.importorskip("latchkey._compare.model_file")
+    onnx = pytest.importorskip("onnx")
+    model_file.save(onnx.load_from_string(make_convnet()), path)
+
+
+WRITERS = [of_helper, of_recorder, of_recorder_block, of_trace, of_picture, of_reduced_model]
+
+# What opens files to write, and may: by the one way itself; a picture that is drawn in memory; a
+# model of more than 2 GB, and a copy under a name that nobody has, which is gone again; and what
+# resets a counter of the process.
+OPENS = {
+    ".py": re.compile(r"\bopen\([^)\n]*[\"'](?:[wax]b?|[rwab]+\+)[\"']|\.write_(?:text|bytes)\(|"
+                      r"\.savefig\(|\bfdopen\(|\bmkstemp\("),
+    ".c": re.compile(r"\bO_(?:CREAT|WRONLY|RDWR)\b|\b(?:fopen|fdopen)\([^)\n]*\"[wa]|\bmkstemp\("),
+}
+MAY_OPEN = {"base/whole_file.c", "python/latchkey/_bench/picture.py",
+            "python/latchkey/_compare/model_file.py", "executor_glue/cli/common/rss.c"}
+
+
+def test_nothing_else_of_the_product_writes_files():
+    folders = ("base", "keys", "ops", "plugin", "executor_glue", "python/latchkey")
+    paths = [path for folder in folders for ending in OPENS
+             for path in (ROOT / folder).rglob("*" + ending)]
+    assert len(paths) > 500
+    assert {str(path.relative_to(ROOT)) for path in paths
+            if OPENS[path.suffix].search(path.read_text())} == MAY_OPEN
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from .._errors import Error, FileError
+from .._files import write_whole
 from .._model import NodeInfo
 from .difference import Difference, Tolerance, measure
 from .model_file import ModelFile, open_small, save
@@ -99,7 +100,7 @@ class ReducedModel:
             for kind, arrays in (("input", self.inputs), ("output", self.outputs)):
                 for i, (name, array) in enumerate(arrays.items()):
                     tensor = to_tensor(numpy.ascontiguousarray(array).reshape(array.shape), name)
-                    (data / f"{kind}_{i}.pb").write_bytes(tensor.SerializeToString())
+                    write_whole(data / f"{kind}_{i}.pb", tensor.SerializeToString(), "a tensor")
         except OSError as error:
             raise FileError(f"failed to write the reduced model into '{folder}': {error.strerror}",
                             "LK_IO") from None

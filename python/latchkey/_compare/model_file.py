@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from .._errors import FileError, MalformedError
+from .._files import write_whole
 from .._session import Session
 from .._source import MOST_BYTES
 from .packages import need
@@ -212,8 +213,11 @@ def _declare(name: str, array: numpy.ndarray) -> Any:
 
 def save(model: ModelProto, path: Path) -> None:
     """Writes a model to a file; what is too large for one goes into ``weights.bin`` beside it."""
-    need("onnx").save_model(model, os.fspath(path), location="weights.bin",
-                            save_as_external_data=model.ByteSize() > MOST_BYTES)
+    if model.ByteSize() <= MOST_BYTES:
+        write_whole(path, model.SerializeToString(), "a model")
+    else:
+        need("onnx").save_model(model, os.fspath(path), location="weights.bin",
+                                save_as_external_data=True)
 
 
 def open_small(model: ModelProto, options: Mapping[str, Any]) -> Session:
