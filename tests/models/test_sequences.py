@@ -112,3 +112,21 @@ def report(tmp_path_factory):
 def test_all_agree_with_numpy(report):
     assert [line for line in report if not line.startswith("ok")] == report[-1:]
     assert report[-1].split()[0] == str(CASES)
+
+
+def test_a_sequence_of_very_many_tensors(tmp_path):
+    """It would take too long to give back."""
+    case = helper.make_graph(
+        [helper.make_node("SplitToSequence", ["x"], ["s"]),
+         helper.make_node("SequenceLength", ["s"], ["y"])], "graph",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.INT8, ["n"])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.INT64, [])])
+    onnx.save(helper.make_model(case, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+              tmp_path / "m.onnx")
+    for count, code in ((1 << 19, 0), ((1 << 19) + 1, 1)):
+        numpy.save(tmp_path / "x.npy", numpy.zeros(count, numpy.int8))
+        done = subprocess.run([COMMAND, "run", tmp_path / "m.onnx", "-i",
+                               f"x={tmp_path / 'x.npy'}", "-o", tmp_path / "out"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        assert code == 0 or "524289 tensors, at most 524288 are supported" in done.stderr

@@ -34,6 +34,24 @@ def test_says_what_a_model_takes_and_gives(convnet, relu):
     assert latchkey.Session(relu).metadata == {"author": "näme\nline 2"}
 
 
+def test_many_entries_of_metadata(relu):
+    """Each is found by its key without a walk along all: a walk would take minutes."""
+    model = onnx.ModelProto.FromString(relu)
+    expected = {f"k{i}": str(i) for i in range(200000)}
+    onnx.helper.set_model_props(model, expected)
+    assert latchkey.Session(model.SerializeToString()).metadata == expected
+
+
+def test_out_of_many_outputs():
+    names = [f"y{i}" for i in range(3000)]
+    model = make_model([onnx.helper.make_node("Relu", ["x"], [name]) for name in names],
+                       [("x", onnx.TensorProto.FLOAT, [1])],
+                       [(name, onnx.TensorProto.FLOAT, [1]) for name in names])
+    out = {name: numpy.zeros(1, numpy.float32) for name in reversed(names)}
+    found = latchkey.Session(model).run({"x": numpy.ones(1, numpy.float32)}, out=out)
+    assert found.keys() == out.keys() and all(one[0] == 1 for one in out.values())
+
+
 def test_opens_paths_and_bytes(relu, tmp_path):
     path = tmp_path / "mödel.onnx"
     path.write_bytes(relu)

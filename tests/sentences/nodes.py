@@ -25,6 +25,8 @@ NODES = {
     "Concat without axis": Node("Concat", f32(2), f32(2)),
     "LeakyRelu with alpha as a text": Node("LeakyRelu", f32(2), alpha="much"),
     "Softmax with axis as a list": Node("Softmax", f32(2, 2), axis=[0, 1]),
+    "Softmax with axis as a list of one": Node("Softmax", f32(2, 2), axis=[0]),
+    "ReduceSum with keepdims of 2": Node("ReduceSum", f32(2, 2), keepdims=2),
     "Softmax with axis as a float": Node("Softmax", f32(2, 2), axis=1.5),
     "Cast to an unknown type": Node("Cast", f32(2), to=99),
     "Cast to strings": Node("Cast", f32(2), to=8),
