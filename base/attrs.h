@@ -71,8 +71,8 @@ const char *lk_op_attr_type_text(const lk_op_attr *attr);
 
 /* LK_OK: a node of the row and opset may have this attribute, of this type and number of values.
  * Else LK_INVALID_ARGUMENT, LK_OUT_OF_RANGE for a flag that is neither 0 nor 1, or LK_UNSUPPORTED
- * for a text that is none of the list's, and what is wrong, without the node's name: "it has no attribute 'axes' at opset 13; since opset 13 that is
- * input 1". */
+ * for a text that is none of the list's, and what is wrong, without the node's name: "it has no
+ * attribute 'axes' at opset 13; since opset 13 that is input 1". */
 lk_status lk_op_attr_check(const lk_op_row *row, int32_t opset, const lk_attr *given,
                            lk_error *error);
 /* The same of all that a node has. Also, none may be there twice, and none that is required may be

@@ -7,9 +7,9 @@
 
 typedef struct lk_bump {
   const lk_allocator *allocator;
-  struct lk_bump_chunk *chunks; /* from the allocator */
-  size_t taken;                 /* bytes that the allocator has given for them */
-  unsigned char *at, *end;      /* what is left of the chunk that is being filled */
+  struct lk_bump_chunk *chunks;   /* from the allocator */
+  size_t taken;                   /* bytes that the allocator has given for them */
+  unsigned char *at, *end;        /* what is left of the chunk that is being filled */
   size_t chunk_bytes, most_bytes; /* of the next chunk; each is twice as large, up to the most */
 } lk_bump;
 

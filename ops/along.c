@@ -53,8 +53,8 @@ static lk_status plan_arg(lk_planner *planner, lk_error *error) {
                 .types = {LK_TYPES_NUMBER, LK_TYPE(LK_I64)}),                                      \
       .params_size = sizeof(arg_params),                                                           \
       .variant = is_smallest,                                                                      \
-      LK_OP_ATTRS(LK_INT("axis", 0), LK_FLAG("keepdims", 1),                                        \
-                  LK_FLAG("select_last_index", 0, .since = 12)),                                    \
+      LK_OP_ATTRS(LK_INT("axis", 0), LK_FLAG("keepdims", 1),                                       \
+                  LK_FLAG("select_last_index", 0, .since = 12)),                                   \
       .parse = parse_arg,                                                                          \
       .infer = infer_arg,                                                                          \
       .plan = plan_arg}
@@ -110,7 +110,7 @@ static lk_status plan_running(lk_planner *planner, lk_error *error) {
                 .types = {LK_TYPES_NUMBER, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),              \
       .params_size = sizeof(running_params),                                                       \
       .variant = is_product,                                                                       \
-      LK_OP_ATTRS(LK_FLAG("exclusive", 0), LK_FLAG("reverse", 0)),                                   \
+      LK_OP_ATTRS(LK_FLAG("exclusive", 0), LK_FLAG("reverse", 0)),                                 \
       .parse = parse_running,                                                                      \
       .infer = infer_running,                                                                      \
       .plan = plan_running}

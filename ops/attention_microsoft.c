@@ -359,7 +359,7 @@ static double flops(const lk_op_node *node, const lk_tensor *inputs,
 }
 
 #define PROJECTED_ATTRS                                                                            \
-  LK_ANY_FLAG("do_rotary", 0), LK_ANY_FLOAT("mask_filter_value", -10000),                           \
+  LK_ANY_FLAG("do_rotary", 0), LK_ANY_FLOAT("mask_filter_value", -10000),                          \
       LK_REQUIRED_INT("num_heads"), LK_ANY_INT("past_present_share_buffer", 0),                    \
       LK_ANY_FLOAT("scale", NAN), LK_FLAG("unidirectional", 0)
 

@@ -54,7 +54,7 @@ static lk_status plan_trilu(lk_planner *planner, lk_error *error) {
                 .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)},                     \
                 .shape_inputs = 1u << 1, .in_place_inputs = 1u << 0),                              \
       .params_size = sizeof(bool),                                                                 \
-      LK_OP_ATTRS(LK_FLAG("upper", 1)),                                                             \
+      LK_OP_ATTRS(LK_FLAG("upper", 1)),                                                            \
       .parse = parse_trilu,                                                                        \
       .infer = infer_trilu,                                                                        \
       .plan = plan_trilu}

@@ -75,7 +75,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
       .plan = plan
 
 #define GRID_ATTRS(...)                                                                            \
-  LK_OP_ATTRS(LK_FLAG("align_corners", 0), LK_CHOICE("padding_mode", "zeros|border|reflection"),    \
+  LK_OP_ATTRS(LK_FLAG("align_corners", 0), LK_CHOICE("padding_mode", "zeros|border|reflection"),   \
               __VA_ARGS__)
 
 const lk_op_class lk_op_grid_sample = {

@@ -173,7 +173,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
             .input_types = "TUUT", .output_types = "T",                                            \
             .types = {LK_TYPES_BY_F32, LK_TYPES_BY_F32}),                                          \
       .by_f32 = true, .params_size = sizeof(group_norm_params),                                    \
-      LK_OP_ATTRS(LK_REQUIRED_INT("activation"), LK_FLAG("channels_last", 1),                       \
+      LK_OP_ATTRS(LK_REQUIRED_INT("activation"), LK_FLAG("channels_last", 1),                      \
                   LK_FLOAT("epsilon", 1e-5F), LK_REQUIRED_INT("groups")),                          \
       .parse = parse, .infer = infer, .plan = plan
 

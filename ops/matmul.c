@@ -200,7 +200,7 @@ GEMM(fused_gemm, "FusedGemm", "com.microsoft", 1, "Gemm, then an activation", pa
       MATMUL_ROW(name, "com.microsoft", "alpha A B, A and B possibly transposed", 1, 2, 0,         \
                  LK_TYPES_FLOAT),                                                                  \
       .params_size = sizeof(matmul_params),                                                        \
-      LK_OP_ATTRS(LK_FLOAT("alpha", 1), LK_FLAG("transA", 0), LK_FLAG("transB", 0), __VA_ARGS__),    \
+      LK_OP_ATTRS(LK_FLOAT("alpha", 1), LK_FLAG("transA", 0), LK_FLAG("transB", 0), __VA_ARGS__),  \
       .parse = parse_fused,                                                                        \
       .own_post_ops = fused_post_ops,                                                              \
       .infer = infer_matmul,                                                                       \

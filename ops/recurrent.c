@@ -300,7 +300,7 @@ static double flops(const lk_op_node *node, const lk_tensor *inputs,
             .max_inputs = inputs, .max_outputs = outputs, .input_types = "TTTTUT",                 \
             .output_types = "T", .types = {LK_TYPES_BY_F32, LK_TYPE(LK_I32)}),                     \
       .by_f32 = true, .params_size = sizeof(recurrent_params),                                     \
-      LK_OP_ATTRS(RECURRENT_ATTRS, LK_FLAG("layout", 0, .since = 14), __VA_ARGS__),                 \
+      LK_OP_ATTRS(RECURRENT_ATTRS, LK_FLAG("layout", 0, .since = 14), __VA_ARGS__),                \
       .parse = reader, .infer = infer, .flops = flops, .plan = recurrent_plan
 
 const lk_op_class lk_op_rnn = {

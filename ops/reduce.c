@@ -203,8 +203,8 @@ static bool resize(const lk_resizing *self) {
                 .types = {type_set, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),                     \
       .params_size = sizeof(reduce_params),                                                        \
       .variant = what,                                                                             \
-      LK_OP_ATTRS(LK_INTS("axes", .until = first - 1, .input = 1), LK_FLAG("keepdims", 1),          \
-                  LK_FLAG("noop_with_empty_axes", 0, .since = first)),                              \
+      LK_OP_ATTRS(LK_INTS("axes", .until = first - 1, .input = 1), LK_FLAG("keepdims", 1),         \
+                  LK_FLAG("noop_with_empty_axes", 0, .since = first)),                             \
       .parse = parse,                                                                              \
       .infer = infer,                                                                              \
       .plan = plan,                                                                                \

@@ -113,7 +113,7 @@ static lk_status plan_window(lk_planner *planner, lk_error *error) {
                 .shape_inputs = 1u),                                                               \
       .params_size = sizeof(signal_params),                                                        \
       .variant = which,                                                                            \
-      LK_OP_ATTRS(LK_INT("output_datatype", LK_F32), LK_FLAG("periodic", 1)),                       \
+      LK_OP_ATTRS(LK_INT("output_datatype", LK_F32), LK_FLAG("periodic", 1)),                      \
       .parse = parse,                                                                              \
       .infer = infer_window,                                                                       \
       .plan = plan_window}

@@ -84,8 +84,8 @@ class Profile:
     def __init__(self) -> None:
         self._api = lib.lk_py_session_api()
         self._pointer = self._make()
-        # Held by the run that uses it, and by whoever reads it: once by a thread. A signal's handler
-        # that comes while its thread has it must not wait for that.
+        # Held by the run that uses it, and by whoever reads it: once by a thread. A signal's
+        # handler that comes while its thread has it must not wait for that.
         self._lock, self._depth = threading.RLock(), 0
         self._load = Load()  # of the machine while runs were on
         self._threads: int | None = None  # of the context of the newest run

@@ -453,7 +453,8 @@ def nested_ifs(depth=6):
 # By kind: the bytes of a file of a megabyte, most of which is of it.
 KINDS = {
     "nodes": lambda: chain("Abs"),
-    "nodes that nobody reads": lambda: megabyte(lambda i: [(1, raw_node("Abs", ["x"], [f"v{i:x}"]))]),
+    "nodes that nobody reads": lambda: megabyte(
+        lambda i: [(1, raw_node("Abs", ["x"], [f"v{i:x}"]))]),
     "nodes with a constant": lambda: linked(lambda read, made, other: [
         tensor_field(5, other, (2, 1), (4, b"\0\0\x80\x3f")),
         (1, raw_node("Add", [read, other], [made]))]),
@@ -477,8 +478,9 @@ KINDS = {
         5, raw_attribute("a", 8, *[(9, b"")] * 10000))))]),
     "tensors of attributes": lambda: megabyte(lambda i: [(1, raw_node("Abs", ["x"], [f"v{i:x}"], (
         5, raw_attribute("a", 9, *[(10, message((2, 1), (1, 0)))] * 10000))))]),
-    "types of attributes": lambda: megabyte(lambda i: [(1, raw_node("Optional", ["x"], [f"v{i:x}"], (
-        5, raw_attribute("type", 13, (14, message((4, message((1, FLOAT_1)))))))))]),
+    "types of attributes": lambda: megabyte(lambda i: [(1, raw_node(
+        "Optional", ["x"], [f"v{i:x}"], (5, raw_attribute("type", 13, (
+            14, message((4, message((1, FLOAT_1)))))))))]),
     "Constants": lambda: megabyte(lambda i: [(1, raw_node("Constant", [], [f"v{i:x}"], (
         5, raw_attribute("value_int", 2, (3, 1)))))]),
     "lists of Constants": lambda: megabyte(lambda i: [(1, raw_node("Constant", [], [f"v{i:x}"], (
@@ -537,9 +539,11 @@ KINDS = {
             6, b""))), (5, raw_attribute("else_branch", 5, (6, b"")))))],
         ends=(*CONDITIONS, IDENTITY, X, Y)),
     "branches in branches": lambda: megabyte(
-        lambda i: [if_node(f"v{i:x}", nested_ifs()), (12, message((1, f"v{i:x}")))], ends=(*CONDITIONS, IDENTITY, X, Y)),
+        lambda i: [if_node(f"v{i:x}", nested_ifs()), (12, message((1, f"v{i:x}")))],
+        ends=(*CONDITIONS, IDENTITY, X, Y)),
     "captured values": lambda: megabyte(
-        lambda i: [if_node(f"v{i:x}", ((1, raw_node("Sum", [f"c{j}" for j in range(200)], ["r"])),)),
+        lambda i: [if_node(f"v{i:x}", ((1, raw_node(
+            "Sum", [f"c{j}" for j in range(200)], ["r"])),)),
                    (12, message((1, f"v{i:x}")))],
         ends=(*CONDITIONS, *((1, raw_node("Abs", ["x"], [f"c{j}"])) for j in range(200)),
               IDENTITY, X, Y)),
@@ -547,7 +551,8 @@ KINDS = {
         lambda i: [if_node(f"v{i:x}", ((1, raw_node("Unique", ["x"], ["l0"])),
                                *((1, raw_node("Unique", [f"l{j}"], [f"l{j + 1}"]))
                                  for j in range(20)),
-                               (1, raw_node("Relu", ["l20"], ["r"])))), (12, message((1, f"v{i:x}")))],
+                               (1, raw_node("Relu", ["l20"], ["r"])))),
+                   (12, message((1, f"v{i:x}")))],
         ends=(*CONDITIONS, IDENTITY, X, Y)),
     "sequences": lambda: megabyte(
         lambda i: [(1, raw_node("SequenceConstruct", ["x"] * 3, [f"s{i:x}"])),

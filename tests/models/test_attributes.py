@@ -171,7 +171,7 @@ CASES = {
     "a list behind Conv": (behind_conv(helper.make_node("LeakyRelu", ["c"], ["y"], alpha=[0.5])),
                            "attribute 'alpha' holds a list of floats, it must hold a float"),
     "an integer for integers": (one("Transpose", perm=0),
-                                "attribute 'perm' holds an integer, it must hold a list of integers"),
+                                "attribute 'perm' holds an integer, it must hold a list"),
     "a list of an operator of the executor": (
         one("SplitToSequence", keepdims=[1]),
         "attribute 'keepdims' holds a list of integers, it must hold an integer"),

@@ -398,7 +398,8 @@ def growing_loop():
 
 def branches_of_two_ranks():
     then = body_of([helper.make_node("Reshape", ["x", "s"], ["t"]),
-                    helper.make_node("Neg", ["t"], ["t1"]), helper.make_node("Neg", ["t1"], ["t2"])],
+                    helper.make_node("Neg", ["t"], ["t1"]),
+                    helper.make_node("Neg", ["t1"], ["t2"])],
                    [], [("t2", TensorProto.FLOAT)])
     other = body_of([helper.make_node("Neg", ["x"], ["e"])], [], [("e", TensorProto.FLOAT)])
     return [helper.make_node("Size", ["s"], ["n"]),

@@ -23,7 +23,8 @@ OTHERWISE = {
 NUMBERS = {
     "accuracy_level", "axis", "batch_axis", "batch_dims", "block_size", "dtype", "gather_axis",
     "group", "k", "offset_group", "output_dtype", "output_height", "output_width",
-    "output_datatype", "precision", "qk_matmul_output_mode", "qk_output", "quantize_axis", "rotary_embedding_dim", "sample_size",
+    "output_datatype", "precision", "qk_matmul_output_mode", "qk_output",
+    "quantize_axis", "rotary_embedding_dim", "sample_size",
     "sampling_ratio", "start", "stash_type", "step", "time_axis", "weight_prepacked",
 }
 

@@ -1,7 +1,7 @@
 // What opening a model computes between two looks at what may stop it: models of many small things,
 // of each kind that a file may have many of. No part of it may take long without a look: not
-// reading the file, not linking the graph, no pass, not making operators and their plans. Nor may it
-// take long to give back what was read, whenever opening ends.
+// reading the file, not linking the graph, no pass, not making operators and their plans. Nor may
+// it take long to give back what was read, whenever opening ends.
 #include "tests/executor_glue/session/many.h"
 
 namespace {
