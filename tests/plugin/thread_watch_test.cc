@@ -186,4 +186,35 @@ TEST_F(ThreadWatch, EndsOperatorsInFramesThatWatchForThemselves) {
   LK_EXPECT_OK(run(&frame));
 }
 
+// A loop that ends early leaves the rest of its output as it was. The host is asked once: whoever
+// gets the answer has to tell.
+TEST_F(ThreadWatch, EndsOperatorsThatTakeNoTime) {
+  int asked = 0;
+  lk_watch watch = {};
+  watch.struct_size = sizeof watch;
+  watch.should_stop = stop_at_once;
+  watch.arg = &asked;
+  const lk_tensor_desc four = desc_of(LK_F32, {4});
+  const lk_node_input input = {};
+  const lk_node_desc node = host_node("Relu", &input, 1);
+  LK_ASSERT_OK(api()->op_create(executor, &node, op.out(), LK_ERR));
+  LK_ASSERT_OK(lk::bind(op, {four}, &plan, LK_ERR, -1, LK_LAYOUT_PLAIN));
+  lk::Frame frame;
+  uint32_t slot = 0;
+  LK_ASSERT_OK(api()->frame_create(executor, frame.out(), LK_ERR));
+  LK_ASSERT_OK(api()->frame_attach(frame, plan, &slot, LK_ERR));
+  const float x[] = {-1, 2, -3, 4};
+  float y[] = {9, 9, 9, 9};
+  void *in[] = {const_cast<float *>(x)}, *out[] = {y};
+  LK_ASSERT_OK(api()->thread_watch(&room, &watch, LK_ERR));
+  while (asked == 0) { // once in 40 ms at most, in the operator's own loop
+    const lk_status status = api()->op_run(frame, slot, in, out, LK_ERR);
+    ASSERT_EQ(status, asked == 0 ? LK_OK : LK_CANCELLED) << y[0];
+  }
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("cancelled while it computed"));
+  api()->thread_unwatch(&room);
+  LK_EXPECT_OK(api()->op_run(frame, slot, in, out, LK_ERR));
+  EXPECT_EQ(y[0], 0);
+}
+
 } // namespace
