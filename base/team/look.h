@@ -29,6 +29,11 @@ static inline bool lk_look_after(int64_t done, int64_t each) {
 /* For what can fail: LK_CANCELLED or LK_DEADLINE where it is not wanted any more. `doing` is what
  * the thread does, "pack weights". */
 lk_status lk_look_check(const char *doing, lk_error *error);
+/* The same in a loop that can fail, after `done` of many elements, as lk_look_after. */
+static inline lk_status lk_look_check_after(int64_t done, int64_t each, const char *doing,
+                                            lk_error *error) {
+  return done != 0 && done % each == 0 ? lk_look_check(doing, error) : LK_OK;
+}
 /* Copies any number of bytes, which may be 0. `doing`: as of lk_look_check, "copy weights". */
 lk_status lk_look_copy(void *to, const void *from, size_t bytes, const char *doing,
                        lk_error *error);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/team/look.h"
 #include "ops/kernel/copy_block.h"
 #include "ops/kernel/sizes.h"
 
@@ -23,6 +24,7 @@ lk_status lk_kv_places_kernel(const void *params, void *const *pointers, lk_erro
   int64_t *lengths = pointers[1], *positions = pointers[2];
   int64_t *kept = self->capacity > 0 ? pointers[3] : NULL, *dropped = kept ? pointers[4] : NULL;
   for (int64_t b = 0; b < self->batch; b++) {
+    LK_RETURN_NOT_OK(lk_look_check_after(b, LK_LOOK_EACH, "check lengths", error));
     const int64_t length = (int64_t)last[b] + 1, begin = self->is_prompt ? 0 : length - self->rows;
     if (length < 0 || begin < 0 || begin > self->past_rows || length > self->most) {
       return lk_fail(error, LK_OUT_OF_RANGE,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/status.h"
+#include "base/team/look.h"
 
 enum { SHARED_PLACES = 16 * 1024 };
 
@@ -40,6 +41,7 @@ lk_status lk_nll_kernel(const void *params, void *const *pointers, lk_error *err
   const lk_nll *self = params;
   const int64_t places = self->outer * self->inner;
   for (int64_t i = 0; i < places; i++) {
+    LK_RETURN_NOT_OK(lk_look_check_after(i, LK_LOOK_EACH, "check targets", error));
     const int64_t target = target_at(self, pointers[1], i);
     if (is_ignored(self, target) || (target >= 0 && target < self->classes)) continue;
     return lk_fail(error, LK_OUT_OF_RANGE,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/team/look.h"
 #include "base/team/team.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/sizes.h"
@@ -318,6 +319,7 @@ static void do_turns(const void *arg, int64_t turn, int64_t end_turn) {
 
 static lk_status check_lengths(const lk_recurrent *self, const int32_t *lengths, lk_error *error) {
   for (int64_t i = 0; i < self->batch; i++) {
+    LK_RETURN_NOT_OK(lk_look_check_after(i, LK_LOOK_EACH, "check lengths", error));
     if (lengths[i] >= 0 && lengths[i] <= self->length) continue;
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to read sequence_lens: value %" PRIi64 " is %" PRIi32

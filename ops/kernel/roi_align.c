@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/status.h"
+#include "base/team/look.h"
 #include "base/team/team.h"
 #include "ops/kernel/sizes.h"
 
@@ -258,6 +259,7 @@ static lk_status check_region(const lk_roi_align *self, void *const *pointers, i
 lk_status lk_roi_align_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_roi_align *self = params;
   for (int64_t i = 0; i < self->regions; i++) {
+    LK_RETURN_NOT_OK(lk_look_check_after(i, LK_LOOK_FEW, "check regions", error));
     LK_RETURN_NOT_OK(check_region(self, pointers, i, error));
   }
   const int64_t turns = self->regions * self->bins[0] * self->bins[1];

@@ -98,6 +98,7 @@ static lk_status check_region(const lk_roi_pool *self, const void *regions, int6
 lk_status lk_roi_pool_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_roi_pool *self = params;
   for (int64_t i = 0; i < self->regions; i++) {
+    LK_RETURN_NOT_OK(lk_look_check_after(i, LK_LOOK_FEW, "check regions", error));
     LK_RETURN_NOT_OK(check_region(self, pointers[1], i, error));
   }
   const int64_t turns = self->regions * self->channels;

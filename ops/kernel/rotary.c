@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/team/look.h"
 
 /* Elements that are worth a second thread. */
 #define MAX_ALONE 32768
@@ -20,6 +21,7 @@ static lk_status check_positions(const lk_rotary *self, const int64_t *given, lk
   const int64_t batches = self->has_positions && !self->is_first ? self->batch : 1;
   if (self->positions < 0) return LK_OK;
   for (int64_t i = 0; i < batches * self->rows; i++) {
+    LK_RETURN_NOT_OK(lk_look_check_after(i, LK_LOOK_EACH, "check positions", error));
     const int64_t at = position_of(self, given, i / self->rows, i % self->rows);
     if (at >= 0 && at < self->positions) continue;
     return lk_fail(error, LK_OUT_OF_RANGE,
@@ -30,17 +32,18 @@ static lk_status check_positions(const lk_rotary *self, const int64_t *given, lk
   return LK_OK;
 }
 
+/* Pairs `begin` to `end` - 1 of `half`. */
 static void turn_halves(const float *x, float *y, const float *cosines, const float *sines,
-                        int64_t half) {
-  for (int64_t i = 0; i < half; i++) {
+                        int64_t half, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i++) {
     const float a = x[i], b = x[half + i];
     y[i] = cosines[i] * a - sines[i] * b;
     y[half + i] = sines[i] * a + cosines[i] * b;
   }
 }
 static void turn_neighbours(const float *x, float *y, const float *cosines, const float *sines,
-                            int64_t half) {
-  for (int64_t i = 0; i < half; i++) {
+                            int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i++) {
     const float a = x[2 * i], b = x[2 * i + 1];
     y[2 * i] = cosines[i] * a - sines[i] * b;
     y[2 * i + 1] = sines[i] * a + cosines[i] * b;
@@ -51,10 +54,30 @@ static int64_t offset_of(const int64_t strides[3], int64_t batch, int64_t head, 
   return batch * strides[0] + head * strides[1] + row * strides[2];
 }
 
+static void turn_head(const lk_rotary *self, const float *x, float *y, const float *cosines,
+                      const float *sines) {
+  const int64_t half = self->rotated / 2;
+  for (int64_t i = 0, end; i < half && !lk_look_after(i, LK_LOOK_EACH); i = end) {
+    end = lk_look_part(i, half, LK_LOOK_EACH);
+    if (self->is_interleaved) {
+      turn_neighbours(x, y, cosines, sines, i, end);
+    } else {
+      turn_halves(x, y, cosines, sines, half, i, end);
+    }
+  }
+  if (x == y) return;
+  const int64_t rest = self->size - self->rotated;
+  for (int64_t i = 0, end; i < rest && !lk_look_after(i, LK_LOOK_EACH); i = end) {
+    end = lk_look_part(i, rest, LK_LOOK_EACH);
+    memcpy(y + self->rotated + i, x + self->rotated + i, (size_t)(end - i) * sizeof *y);
+  }
+}
+
 /* A turn: all heads of a row. */
 static void do_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_rotary *self = loop->params;
+  int64_t done = 0;
   const int64_t half = self->rotated / 2;
   for (int64_t i = begin; i < end; i++) {
     const int64_t batch = i / self->rows, row = i % self->rows;
@@ -65,10 +88,8 @@ static void do_rows(const void *arg, int64_t begin, int64_t end) {
       const float *x =
           (const float *)loop->pointers[0] + self->first + offset_of(self->from, batch, head, row);
       float *y = (float *)loop->pointers[1] + offset_of(self->to, batch, head, row);
-      (self->is_interleaved ? turn_neighbours : turn_halves)(x, y, cosines, sines, half);
-      if (x == y) continue;
-      memcpy(y + self->rotated, x + self->rotated,
-             (size_t)(self->size - self->rotated) * sizeof *y);
+      if (lk_look_more(&done, self->size, LK_LOOK_EACH)) return;
+      turn_head(self, x, y, cosines, sines);
     }
   }
 }
