@@ -65,7 +65,7 @@ struct Looks {
 inline Looks looks;
 
 // A whole that takes less says nothing.
-constexpr uint64_t LEAST_NS = 15000000;
+constexpr uint64_t LEAST_NS = 25000000;
 // What may lie between two looks: what is promised, and this part of the whole.
 constexpr double MOST_NS = 50000000, MOST_PART = 0.45;
 
