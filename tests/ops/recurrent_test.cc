@@ -17,7 +17,7 @@ OpTester lstm(const Dims &x = {5, 2, 4}, const Dims &w = {1, 12, 4}, const Dims 
 }
 
 TEST(Recurrent, RefusesAttributes) {
-  lstm().attr("layout", 2).expect_create(LK_INVALID_ARGUMENT, "'layout' is 2");
+  lstm().attr("layout", 2).expect_create(LK_OUT_OF_RANGE, "'layout' is 2");
   lstm().attr("hidden_size", -1).expect_create(LK_OUT_OF_RANGE, "'hidden_size' is -1");
   lstm().attr("hidden_size", INT64_MAX).expect_create(LK_OUT_OF_RANGE, "'hidden_size' is 9");
   lstm().attr_float("clip", 0).expect_create(LK_OUT_OF_RANGE, "'clip' is 0");

@@ -1,5 +1,6 @@
 """A run ends when another thread says so, wherever it is, and the session works on."""
 
+import contextlib
 import math
 import threading
 import time
@@ -84,6 +85,22 @@ def test_while_another_run_has_the_place(endless):
     assert isinstance(ends[0], latchkey.CancelledError)
 
 
+@contextlib.contextmanager
+def held_by_another_thread(lock):
+    is_held, is_over = threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            is_held.set()
+            is_over.wait()
+    thread = threading.Thread(target=hold)
+    thread.start()
+    is_held.wait()
+    yield
+    is_over.set()
+    thread.join()
+
+
 @pytest.mark.parametrize("limit", ["cancel", "timeout"])
 def test_while_another_run_has_the_profile(relu, limit):
     session, profile = latchkey.Session(relu), latchkey.Profile()
@@ -91,7 +108,8 @@ def test_while_another_run_has_the_profile(relu, limit):
     threading.Timer(0.1, cancel.set).start()
     limits = {"cancel": cancel} if limit == "cancel" else {"timeout": 0.1}
     error = latchkey.CancelledError if limit == "cancel" else latchkey.DeadlineError
-    with profile._lock, pytest.raises(error, match="its turn with the profile"):
+    with held_by_another_thread(profile._lock), \
+            pytest.raises(error, match="its turn with the profile"):
         session.run({"x": random(2, 3)}, profile=profile, **limits)
     assert len(profile) == 0
     session.run({"x": random(2, 3)}, profile=profile)

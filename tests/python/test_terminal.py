@@ -153,7 +153,8 @@ def test_no_subcommand_shows_it_as_it_is(odd, capfd):
     assert set(counts) == set(re.findall(r"^  ([a-z-]+) ", listed.partition("\nCommands:\n")[2],
                                          re.MULTILINE))
     if b"\xff" not in text:  # else packages that read models as protocol buffers refuse it
-        assert [name for name, ends in counts.items() if not any(ends)] == ["test", "top"]
+        failed = {name for name, ends in counts.items() if not any(ends)}
+        assert failed - {"doctor"} == {"test", "top"}  # a machine may have pitfalls
 
 
 def test_what_shows_itself_is_text(odd):
