@@ -184,8 +184,14 @@ static lk_status add_constant(lk_onnx_builder *b, lk_onnx_scope *scope, const On
   return lk_onnx_constant_forgive(scope->graph, value, status, b->error);
 }
 
+/* What an input is charged that is looked for in a call, beside what it takes: there may be as many
+ * as a node has in the file for each call, and what is allowed bounds the time, too. */
+enum { LOOKED_FOR_BYTES = 16 };
+
 static lk_status find_inputs(lk_onnx_builder *b, lk_onnx_scope *scope, const Onnx__NodeProto *proto,
                              int32_t index) {
+  const size_t bytes = b->calls > 0 ? proto->n_input * LOOKED_FOR_BYTES : 0;
+  if (!lk_graph_charge(scope->graph, bytes)) return lk_fail_memory(b->error, "inputs", bytes);
   for (size_t i = 0; i < proto->n_input; i++) {
     int32_t value = LK_NO_VALUE;
     if (!lk_onnx_given(proto->input[i])) continue;
