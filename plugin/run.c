@@ -123,8 +123,8 @@ IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_i
     LK_TRY(times != NULL
                ? run_step_timed(frame, self, lane_index, i, inputs, outputs, &times[i], error)
                : run_step(frame, self, lane_index, i, inputs, outputs, error));
-    /* A step that takes long may have been left undone; so may one that does not, by what the thread
-     * watched before: nobody asks for that again, but the answer stays. */
+    /* A step that takes long may have been left undone; so may one that does not, by what the
+     * thread watched before: nobody asks for that again, but the answer stays. */
     if (stop != NULL ? lk_team_is_stopped() : lk_team_why_stopped() != 0) {
       LK_TRY(fail_stopped(error));
     }

@@ -162,8 +162,8 @@ static void count_on(int64_t *at, const int64_t *counts, uint32_t n) {
   }
 }
 
-/* Whether the next tap along the last dimension has the same windows in the image, so that what both
- * add lies side by side. */
+/* Whether the next tap along the last dimension has the same windows in the image, so that what
+ * both add lies side by side. */
 static bool has_pair(const lk_col2im *self, int64_t tap, const part *of_x) {
   const uint32_t last = self->rank - 1;
   const int64_t next = tap % self->block[last] + 1;
