@@ -2,6 +2,7 @@
 #include "executor_glue/run/schedule.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -11,32 +12,16 @@ static lk_status look(const lk_api *api, lk_error *error) {
   return lk_graph_look(api, "plan what runs in parallel", error);
 }
 
-/* Equal ones have the order of the graph. */
-static bool comes_before(const double *priority, uint32_t a, uint32_t b) {
-  return priority[a] != priority[b] ? priority[a] > priority[b] : a < b;
+/* By falling priority; equal ones have the order of the graph. For qsort_r. */
+static int compare_steps(const void *a, const void *b, void *priorities) {
+  const double *priority = priorities;
+  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  if (priority[x] != priority[y]) return priority[x] > priority[y] ? -1 : 1;
+  return x < y ? -1 : x > y;
 }
 
-/* Moves the first of a heap, in which a parent comes behind its children, to its place. */
-static void sift(uint32_t *heap, uint32_t at, uint32_t count, const double *priority) {
-  const uint32_t step = heap[at];
-  for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
-    if (child + 1 < count && comes_before(priority, heap[child], heap[child + 1])) child++;
-    if (!comes_before(priority, step, heap[child])) break;
-    heap[at] = heap[child];
-    at = child;
-  }
-  heap[at] = step;
-}
-
-/* By falling priority. Many steps may wait for one, so a heap it is. */
-static void sort_by_priority(uint32_t *steps, uint32_t count, const double *priority) {
-  for (uint32_t i = count / 2; i-- > 0;) sift(steps, i, count, priority);
-  for (uint32_t end = count; end-- > 1;) {
-    const uint32_t last = steps[0];
-    steps[0] = steps[end];
-    steps[end] = last;
-    sift(steps, 0, end, priority);
-  }
+static void sort_by_priority(uint32_t *steps, uint32_t count, double *priority) {
+  qsort_r(steps, count, sizeof *steps, compare_steps, priority);
 }
 
 static void count_edges(const uint64_t *predecessors, uint32_t n_words, uint32_t n_steps,
