@@ -52,7 +52,7 @@ static void write_texts(const char *texts, char *out, size_t capacity) {
 
 /* ---- types ---- */
 
-static const char *type_text(uint32_t type, bool is_list) {
+const char *lk_attr_type_text(uint32_t type, bool is_list) {
   switch (type) {
   case LK_ATTR_INTS:
     return is_list ? "integers" : "an integer";
@@ -72,7 +72,7 @@ static const char *type_text(uint32_t type, bool is_list) {
 }
 
 const char *lk_op_attr_type_text(const lk_op_attr *attr) {
-  return type_text(attr->type, attr->is_list != 0);
+  return lk_attr_type_text(attr->type, attr->is_list != 0);
 }
 
 bool lk_op_attr_is_flag(const lk_op_attr *attr) {
@@ -89,7 +89,7 @@ static lk_status check_value(const lk_op_attr *attr, const lk_attr *given, lk_er
   const bool is_list = given->count != 1;
   if (given->type != attr->type) {
     return lk_fail(error, LK_INVALID_ARGUMENT, "attribute '%s' holds %s, it must hold %s",
-                   attr->name, type_text(given->type, is_list), lk_op_attr_type_text(attr));
+                   attr->name, lk_attr_type_text(given->type, is_list), lk_op_attr_type_text(attr));
   }
   if (is_one(attr) && given->count != 1) {
     return lk_fail(error, LK_INVALID_ARGUMENT,

@@ -66,7 +66,8 @@ bool lk_op_attr_is_default(const lk_op_attr *attr, const lk_attr *given);
 /* Which of the entry's texts it is; -1: none of them. */
 int64_t lk_op_attr_choice(const lk_op_attr *attr, const lk_attr *given);
 bool lk_op_attr_is_flag(const lk_op_attr *attr);
-/* "an integer", "floats", ... */
+/* "an integer", "floats", ... of an lk_attr_type, and of an entry. */
+const char *lk_attr_type_text(uint32_t type, bool is_list);
 const char *lk_op_attr_type_text(const lk_op_attr *attr);
 
 /* LK_OK: a node of the row and opset may have this attribute, of this type and number of values.

@@ -139,14 +139,9 @@ static const lk_op_row *find_row(const lk_node *node) {
   return own != NULL ? own : api->op_find(node->op_type, node->domain, node->opset);
 }
 
-static const char *list_text(uint32_t type, bool is_list) {
-  if (type == LK_ATTR_INTS) return is_list ? "a list of integers" : "an integer";
-  if (type == LK_ATTR_FLOATS) return is_list ? "a list of floats" : "a float";
-  return is_list ? "a list of tensors" : "a tensor";
-}
-
 static lk_status check_list(const reader *r, const lk_op_row *row, int32_t opset,
                             const Onnx__AttributeProto *a, const char *name) {
+  static const char list[] = "a list of ";
   const int type = type_of(a);
   const bool is_list = type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS ||
                        type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS ||
@@ -159,9 +154,10 @@ static lk_status check_list(const reader *r, const lk_op_row *row, int32_t opset
     return LK_OK;
   }
   return lk_fail(r->error, LK_MALFORMED,
-                 "failed to read node '%s' (%s): attribute '%s' holds %s, it must hold %s",
-                 r->label, r->node->op_type, name, list_text(attr->type, is_list),
-                 list_text(attr->type, !is_list));
+                 "failed to read node '%s' (%s): attribute '%s' holds %s%s, it must hold %s%s",
+                 r->label, r->node->op_type, name, is_list ? list : "",
+                 lk_attr_type_text(attr->type, is_list), is_list ? "" : list,
+                 lk_attr_type_text(attr->type, !is_list));
 }
 
 static bool is_reference(const Onnx__AttributeProto *a) {
