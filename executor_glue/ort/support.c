@@ -90,8 +90,9 @@ static bool knows_rank(const asker *self, int32_t value) {
 
 /* Whether the node may make a rank that none of its inputs has. */
 static bool may_raise_rank(const lk_node *node) {
-  static const char *const names[] = {"ConstantOfShape", "Expand",  "Gather",   "GatherND",
-                                      "OneHot",          "Reshape", "Unsqueeze"};
+  static const char *const names[] = {
+      "ConstantOfShape", "Expand", "ExpandDims", "Gather",   "GatherBlockQuantized",
+      "GatherND",        "OneHot", "Reshape",    "Unsqueeze"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (strcmp(node->op_type, names[i]) == 0) return true;
   }

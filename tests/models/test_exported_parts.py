@@ -420,6 +420,9 @@ OPEN_RANKS = {
     "Unsqueeze": [helper.make_node("Size", ["s"], ["n"]),
                   helper.make_node("Range", ["first", "n", "step"], ["axes"]),
                   helper.make_node("Unsqueeze", ["x", "axes"], ["v"])],
+    "ExpandDims": [helper.make_node("Reshape", ["x", "s"], ["r"]),
+                   helper.make_node("Exp", ["r"], ["r1"]),
+                   helper.make_node("ExpandDims", ["r1", "axis"], ["v"], domain="com.microsoft")],
     "Gather": [helper.make_node("ConstantOfShape", ["s"], ["i0"]),
                helper.make_node("Cast", ["i0"], ["i"], to=TensorProto.INT64),
                helper.make_node("Gather", ["x", "i"], ["v"])],
@@ -442,13 +445,13 @@ def test_ranks_that_nodes_make(kind):
     x = numpy.arange(6, dtype=numpy.float32)
     constants = [("zero", numpy.int64([0])), ("one", numpy.int64([1])), ("two", numpy.int64(2)),
                  ("first", numpy.int64(0)), ("step", numpy.int64(1)),
-                 ("on_off", numpy.float32([0, 1]))]
+                 ("on_off", numpy.float32([0, 1])), ("axis", numpy.int32(0))]
     model = model_of(nodes, {"x": x, "s": numpy.int64([6])}, ["y"], constants)
     model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "length"
     usual = open_onnxruntime(model)
     for claim in ("gains", "all"):
         session = open_onnxruntime(model, claim)
-        for rank in (1, 3, 9, 12):
+        for rank in (1, 3, 8, 9, 12):
             feeds = {"x": x, "s": numpy.int64([1] * (rank - 1) + [6])}
             for found, right in zip(session.run(None, feeds), usual.run(None, feeds), strict=True):
                 assert found.shape == right.shape
