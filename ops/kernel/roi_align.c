@@ -107,14 +107,18 @@ static void add_sample(const lk_roi_align *self, const pair *y, const pair *x, s
 LARGEST_OF(largest_f32, float)
 LARGEST_OF(largest_f64, double)
 
-static double sum_f32(const float *channel, const samples *all, double sum) {
+/* Means of f32, which most are: a sample after the other, whose weights stay in registers. */
+static void add_f32(const float *channels, int64_t plane, const samples *all, int64_t count,
+                    double *sums) {
   for (int64_t i = 0; i < all->count; i++) {
-    const sample *s = &all->inside[i];
-    const float upper = s->narrow[0] * channel[s->index[0]] + s->narrow[1] * channel[s->index[1]];
-    const float lower = s->narrow[2] * channel[s->index[2]] + s->narrow[3] * channel[s->index[3]];
-    sum += (double)(upper + lower);
+    const sample s = all->inside[i];
+    const float *channel = channels;
+    for (int64_t c = 0; c < count; c++, channel += plane) {
+      const float upper = s.narrow[0] * channel[s.index[0]] + s.narrow[1] * channel[s.index[1]];
+      const float lower = s.narrow[2] * channel[s.index[2]] + s.narrow[3] * channel[s.index[3]];
+      sums[c] += (double)(upper + lower);
+    }
   }
-  return sum;
 }
 static double sum_f64(const double *channel, const samples *all, double sum) {
   for (int64_t i = 0; i < all->count; i++) {
@@ -130,12 +134,15 @@ static void take(const lk_roi_align *self, const void *images, int64_t from, con
   const int64_t plane = self->image[0] * self->image[1];
   const float *narrow = (const float *)images + from;
   const double *wide = (const double *)images + from;
+  if (!self->is_max && !self->is_wide) {
+    add_f32(narrow, plane, all, count, sums);
+    return;
+  }
   for (int64_t c = 0; c < count; c++) {
     const int64_t at = c * plane;
-    sums[c] = self->is_max    ? self->is_wide ? largest_f64(wide + at, all, sums[c])
-                                              : largest_f32(narrow + at, all, sums[c])
-                 : self->is_wide ? sum_f64(wide + at, all, sums[c])
-                              : sum_f32(narrow + at, all, sums[c]);
+    sums[c] = !self->is_max   ? sum_f64(wide + at, all, sums[c])
+              : self->is_wide ? largest_f64(wide + at, all, sums[c])
+                              : largest_f32(narrow + at, all, sums[c]);
     if (self->is_max && all->outside > 0) sums[c] = fmax(sums[c], 0);
   }
 }
