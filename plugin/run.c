@@ -83,22 +83,26 @@ static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t
 }
 
 /* What is looked at while a slot runs that may take long: what the frame watches, and what the
- * thread has watched until then, `*out_before`. NULL: nothing of the frame's. `both`, which must
- * live as long: of a thread that watches something. The frame's own cannot hold it, since it serves
- * several threads, and stays reached once it is. */
+ * thread has watched until then, `*out_before`. NULL: nothing, also where a slot takes no time: then
+ * nobody looks, reads a clock or leaves something undone. `both`, which must live as long: of a
+ * thread that watches something. The frame's own cannot hold it, since it serves several threads,
+ * and stays reached once it is. */
 IN_LOOP lk_stop *begin_watch(lk_frame *frame, const lk_slot *slot, lk_stop *both,
                              lk_stop **out_before) {
-  *out_before = NULL;
-  if (!slot->is_long || !frame->is_watched) return NULL;
-  *out_before = lk_team_watch(&frame->stop);
-  if (*out_before == NULL) return &frame->stop;
-  *both = (lk_stop){.limit = frame->stop.limit,
-                    .ask = frame->stop.ask,
-                    .arg = frame->stop.arg,
-                    .owner = frame->stop.owner,
-                    .outer = *out_before};
-  (void)lk_team_watch(both);
-  return both;
+  lk_stop *before = *out_before = lk_team_watch(NULL), *stop = before;
+  if (!slot->is_long) return NULL;
+  if (frame->is_watched && before == NULL) {
+    stop = &frame->stop;
+  } else if (frame->is_watched) {
+    *both = (lk_stop){.limit = frame->stop.limit,
+                      .ask = frame->stop.ask,
+                      .arg = frame->stop.arg,
+                      .owner = frame->stop.owner,
+                      .outer = before};
+    stop = both;
+  }
+  (void)lk_team_watch(stop);
+  return stop;
 }
 
 /* Of what the thread watches, which stays as it is. */
@@ -123,14 +127,10 @@ IN_LOOP lk_status run_slot(lk_frame *frame, uint32_t lane_index, uint32_t slot_i
     LK_TRY(times != NULL
                ? run_step_timed(frame, self, lane_index, i, inputs, outputs, &times[i], error)
                : run_step(frame, self, lane_index, i, inputs, outputs, error));
-    /* A step that takes long may have been left undone; so may one that does not, by what the
-     * thread watched before: nobody asks for that again, but the answer stays. */
-    if (stop != NULL ? lk_team_is_stopped() : lk_team_why_stopped() != 0) {
-      LK_TRY(fail_stopped(error));
-    }
+    if (stop != NULL && lk_team_is_stopped()) LK_TRY(fail_stopped(error)); /* it may be undone */
   }
 cleanup:
-  if (stop != NULL) (void)lk_team_watch(before);
+  (void)lk_team_watch(before);
   if (has_ahead) lk_kernel_set_ahead(NULL);
   return status;
 }

@@ -394,9 +394,9 @@ typedef struct lk_api {
    * to stop: constants that are hashed and packed, and operators that it runs in frames. op_create,
    * op_bind and the builds of the cache that hash or pack then fail with LK_CANCELLED or
    * LK_DEADLINE, and nothing of it is kept; other threads that waited for such a build make their
-   * own. In a frame that watches something itself, operators look at both, and op_run and its like
-   * fail for whichever says so first; in another frame they return LK_OK, and what an operator that
-   * ran meanwhile has written is undefined once thread_look fails.
+   * own. Operators that may take long look at this and at what their frame watches, and op_run and
+   * its like fail for whichever says so first; what they have written is undefined then. Operators
+   * that take no time do their work whole.
    *
    * `room` is filled; what `watch` points to and `room` must live until thread_unwatch, which gets
    * the same `room`. Pairs may lie in each other: what is made within the inner one looks at both,
