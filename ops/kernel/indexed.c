@@ -245,6 +245,8 @@ static void move_run(indexing *loop, const position *p, int64_t count) {
     move_blocks(loop, p, count, 8, true, false);
   } else if (self->block == 2 && self->wide) {
     move_blocks(loop, p, count, 2, true, false);
+  } else if (self->block == 16 && self->wide) { /* boxes */
+    move_blocks(loop, p, count, 16, true, false);
   } else {
     move_blocks(loop, p, count, self->block, self->wide, false);
   }
@@ -256,9 +258,11 @@ static void move_slots(const void *arg, int64_t begin, int64_t end) {
   const uint32_t last = self->rank - 1;
   position p = find_slot(self, begin * self->unit);
   /* to find a block takes as long as to move some bytes, and more where memory has to come */
-  const int64_t of_slot = 64 + (int64_t)self->block, most = lk_max(1, LK_LOOK_BYTES / 8 / of_slot);
+  const int64_t of_slot = 64 + (int64_t)self->block, slots = (end - begin) * self->unit;
+  const bool are_few = (double)slots * (double)of_slot <= LK_LOOK_BYTES / 8;
+  const int64_t most = are_few ? slots : lk_max(1, LK_LOOK_BYTES / 8 / of_slot);
   int64_t done = 0;
-  for (int64_t left = (end - begin) * self->unit, run; left > 0; left -= run) {
+  for (int64_t left = slots, run; left > 0; left -= run) {
     run = lk_min(lk_min(left, most), self->dims[last] - p.at[last]);
     move_run(loop, &p, run);
     step(self, &p, run);
