@@ -1,5 +1,7 @@
 """latchkey bench-compare and bench-plot: verdicts, what is refused, and what is drawn."""
 
+import contextlib
+import io
 import json
 import math
 import os
@@ -11,6 +13,7 @@ import numpy
 import pytest
 
 from latchkey._bench import BadFile, bootstrap, files, read, shown, terminal, verdict
+from latchkey.commands import front
 
 REPORT = {"schema": "latchkey-bench-1", "model": "m.onnx", "model_digest": "xxh3:1",
           "latchkey": "0.1.0", "date": "2026-01-02T03:04:05Z", "cache": "shared", "seed": 1,
@@ -47,10 +50,19 @@ def save(tmp_path):
     return write
 
 
-def latchkey(*words, environment=None):
+def program(*words, **environment):
+    """The command, in a process of its own."""
     return subprocess.run([sys.executable, "-m", "latchkey", *map(str, words)], timeout=300,
                           capture_output=True, encoding="utf-8",
-                          env={**os.environ, **(environment or {})})
+                          env={**os.environ, **environment})
+
+
+def latchkey(name, *words):
+    """The command, in this process, which has imported what it needs."""
+    with (contextlib.redirect_stdout(io.StringIO()) as out,
+          contextlib.redirect_stderr(io.StringIO()) as said):
+        code = front.run(name, [*map(str, words)])
+    return subprocess.CompletedProcess(words, code, out.getvalue(), said.getvalue())
 
 
 def verdicts(a, b):
@@ -74,7 +86,7 @@ def drifting(save, seed, count, factor=1.0):
 def test_the_interval_holds_the_ratio_in_nearly_19_of_20():
     """Also where requests disturb each other, for which the plain bootstrap is far too narrow."""
     true, quantiles = 1.1, [bootstrap.MEAN, 0.5, 0.9]
-    times, held = 100, [0, 0, 0]
+    times, held = int(os.environ.get("LK_TEST_INTERVALS", 25)), [0, 0, 0]
     for i in range(times):
         a = latencies(2 * i, 400).astype(numpy.int64)
         b = latencies(2 * i + 1, 400, true).astype(numpy.int64)
@@ -338,7 +350,7 @@ def test_bad_words_are_sentences(save, tmp_path):
             (["bench-plot"], "required"), (["bench-plot", a, "-o", "a.pdf"], "FILE.svg or FILE"),
             (["bench-plot", a, "--bins", "0"], "'0'"),
             (["bench-plot", a, "-o", "a.svg", "--json"], "one is needed")):
-        done = latchkey(*words)
+        done = program(*words)
         assert (done.returncode, done.stdout) == (2, ""), words
         assert sentence in done.stderr
     (tmp_path / "a.csv").write_text("threads\n")
@@ -371,7 +383,7 @@ def test_elements_of_shapes(shape, elements):
 
 def test_plots_in_the_terminal(save):
     a = save("a.json", setting(latencies(1, 400)))
-    done = latchkey("bench-plot", a, environment={"LC_ALL": "C.UTF-8"})
+    done = program("bench-plot", a, LC_ALL="C.UTF-8")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == f"{a}: 1 thread, 1 caller, 200 requests of known shapes"
@@ -380,7 +392,7 @@ def test_plots_in_the_terminal(save):
     assert longest == 56 and lines[17] == "median of each of 7 sizes:"
     assert sum(bin(ord(c) - 0x2800).count("1") for c in done.stdout
                if 0x2800 < ord(c) < 0x2900) == 7
-    done = latchkey("bench-plot", a, environment={"LC_ALL": "C"})
+    done = program("bench-plot", a, LC_ALL="C")
     assert done.returncode == 0 and done.stdout.isascii()
     assert max(line.count("#") for line in done.stdout.splitlines()) == 56
     assert done.stdout.count("*") == 7
@@ -429,12 +441,11 @@ def test_pictures(save, tmp_path):
 def test_without_matplotlib_a_sentence_says_how_to_get_it(save, tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ImportError('none')\n")
     a = save("a.json", setting(latencies(1, 400)))
-    environment = {"PYTHONPATH": str(tmp_path)}
-    done = latchkey("bench-plot", a, "-o", tmp_path / "p.svg", environment=environment)
+    done = program("bench-plot", a, "-o", tmp_path / "p.svg", PYTHONPATH=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == ("latchkey bench-plot: failed to draw a picture: it needs the package "
                            "matplotlib, which `pip install latchkey[plot]` installs\n")
-    assert latchkey("bench-plot", a, environment=environment).returncode == 0
+    assert program("bench-plot", a, PYTHONPATH=tmp_path).returncode == 0
 
 
 # ---- with the program ----------------------------------------------------------------------------
@@ -444,8 +455,8 @@ def test_what_bench_writes_is_read(tmp_path, relu):
     (tmp_path / "m.onnx").write_bytes(relu)
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     for path in files:
-        done = latchkey("bench", tmp_path / "m.onnx", "--shape", "x={1..9}x3", "-n", "60",
-                        "--threads", "1,2", "--callers", "1,2", "--latencies", path)
+        done = program("bench", tmp_path / "m.onnx", "--shape", "x={1..9}x3", "-n", "60",
+                       "--threads", "1,2", "--callers", "1,2", "--latencies", path)
         assert done.returncode == 0, done.stderr
     result = read(str(files[0]))
     assert [one.setting for one in result.settings] == [

@@ -1,4 +1,4 @@
-"""200 random nodes of every row of the operator table against another implementation; and some that
+"""Random nodes of every row of the operator table against another implementation; and some that
 lack an input."""
 
 import dataclasses
@@ -16,7 +16,7 @@ from case import ROWS, check, feeds_of, make_model
 for path in sorted(pathlib.Path(__file__).parent.glob("*_rows.py")):
     importlib.import_module(path.stem)
 
-SEEDS = int(os.environ.get("LATCHKEY_ROW_SEEDS", "200"))
+SEEDS = int(os.environ.get("LK_TEST_ROW_SEEDS", 80))
 
 
 @pytest.fixture(scope="module")

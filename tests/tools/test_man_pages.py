@@ -1,5 +1,6 @@
 """The man pages: made from --help, whole, and such that man and lexgrog find no fault in them."""
 
+import functools
 import os
 import re
 import subprocess
@@ -34,6 +35,7 @@ def pages(tmp_path_factory):
     return made
 
 
+@functools.cache
 def shown(page):
     """A page as a reader sees it, without hyphens at the ends of lines."""
     text = tell("man", "-l", page, env={**os.environ, "MANWIDTH": "1000", "LC_ALL": "C.UTF-8"})

@@ -26,7 +26,7 @@ NOT_PROGRAM = re.compile(r"^faults_")
 AGAIN = ((re.compile("^ops_"), "LATCHKEY_MAX_ISA", ("avx2", "sse2")),
          (re.compile("^(plugin|session)_"), "LATCHKEY_CACHE", ("thread",)))
 ROWS_IN_A_UNIT = 12
-ROW_SEEDS = "25"  # `make test` takes 200
+ROW_SEEDS = "25"  # `make test` takes 80
 MEMORY = 24 << 30  # bytes of addresses for a program; a mutant may ask for any
 
 
@@ -97,7 +97,7 @@ def python_units(name, command, environment, folder, build):
     file = Path(folder) / command[-1]
     # The package in .venv takes the library of this build: its own is found by RUNPATH, after this.
     environment = (*environment, ("LD_LIBRARY_PATH", str(build)),
-                   ("LATCHKEY_ROW_SEEDS", ROW_SEEDS))
+                   ("LK_TEST_ROW_SEEDS", ROW_SEEDS))
     sources = (*(str(path) for path in sorted(file.parent.glob("*.py"))),
                *(str(path) for path in sorted(build.glob("*.so"))), str(build / "latchkey"))
     if not name.startswith("rows_"):
