@@ -23,14 +23,14 @@ MOST = 6.0  # of four times as many
 KINDS = {
     "nodes": (make.many_nodes, 15000),
     "stages": (make.many_stages, 4000),
-    "calls of one name": (make.calls_of_one_name, 5000),
+    "calls of one name": (make.calls_of_one_name, 10000),
     "branches of one name": (make.branches_of_one_name, 3000),
     "calls in calls": (lambda count: make.calls_of_calls(make.node("Relu", ["a"], ["b"]),
                                                          calls=count), 5000),
     "names that differ at their ends": (lambda count: make.long_names(count, 10000), 500),
     "elements of an attribute": (make.numbers_of_an_attribute, 100000),
     "bodies that read a list": (lambda count: make.bodies_that_read_a_list(count, 100000), 100),
-    "outputs of a node": (make.split, 5000),
+    "outputs of a node": (make.split, 20000),
 }
 
 
