@@ -30,7 +30,6 @@ KINDS = {
     "names that differ at their ends": (lambda count: make.long_names(count, 10000), 500),
     "elements of an attribute": (make.numbers_of_an_attribute, 100000),
     "bodies that read a list": (lambda count: make.bodies_that_read_a_list(count, 100000), 100),
-    "outputs of a node": (make.split, 20000),
 }
 
 
@@ -39,7 +38,7 @@ def seconds(made, folder, turns):
     runs = [run_bounded("run", folder / "model.onnx", "-i", f"x={folder / 'x.npy'}", "-o",
                         folder / "out") for _ in range(turns)]
     for run in runs:
-        assert run.code in (0, 1), run.said
+        assert run.code in (0, 1), run.said  # it runs, or is refused once it was read
     return min(run.seconds for run in runs)
 
 
