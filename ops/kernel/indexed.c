@@ -182,36 +182,70 @@ static void combine_elements(indexing *loop, const position *p, int64_t count) {
   }
 }
 
-/* The most usual: one index each, of `block` bytes. `is_line`: as is_along_line says. */
+/* The most usual: one index each, of `block` bytes, which replace what is there. `is_line`: as
+ * is_along_line says. Where arguments are constants, so is what depends on them in the loop. */
 static inline __attribute__((always_inline)) void move_blocks(indexing *loop, const position *p,
                                                               int64_t count, size_t block,
-                                                              bool wide, bool is_line) {
+                                                              bool wide, bool is_line,
+                                                              bool scatters) {
   const lk_indexed *self = loop->self;
   const uint32_t last = self->rank - 1;
   const int64_t size = self->sizes[0], stride = is_line ? (int64_t)block : self->strides[0];
   const int64_t index_step = is_line ? 1 : self->index[last];
   const int64_t data_step = is_line ? 0 : self->data[last];
   const int64_t value_step = is_line ? (int64_t)block : self->values[last];
-  const bool scatters = self->scatters;
-  lk_combine_fn *const combine = self->combine;
   const void *indices = loop->indices;
+  const int64_t first = p->index; /* what is written may be anything, also `p`, for the compiler */
   char *data = loop->data + p->data, *values = loop->values + p->values;
   for (int64_t i = 0; i < count; i++, data += data_step) {
-    const int64_t place = p->index + i * index_step;
+    const int64_t place = first + i * index_step;
     const int64_t given =
         wide ? ((const int64_t *)indices)[place] : (int64_t)((const int32_t *)indices)[place];
     const int64_t index = given < 0 ? given + size : given;
-    char *value = values + i * value_step;
-    if ((uint64_t)index >= (uint64_t)size) {
+    char *value = values + i * value_step, *at = data + index * stride;
+    if (__builtin_expect((uint64_t)index >= (uint64_t)size, 0)) {
       (void)find_block(loop, place, 0); /* notes it */
-    } else if (combine != NULL) {
-      combine_block(self, data + index * stride, value);
-    } else if (scatters) {
-      lk_copy_long(data + index * stride, value, block);
     } else {
-      lk_copy_long(value, data + index * stride, block);
+      lk_copy_long(scatters ? at : value, scatters ? value : at, block);
     }
   }
+}
+
+/* Of i64, and of sizes for which a call is dear: elements, and boxes. */
+static inline __attribute__((always_inline)) bool move_small(indexing *loop, const position *p,
+                                                             int64_t count, bool scatters) {
+  const lk_indexed *self = loop->self;
+  if (!self->wide) return false;
+  if (self->block == 4) {
+    move_blocks(loop, p, count, 4, true, false, scatters);
+  } else if (self->block == 8) {
+    move_blocks(loop, p, count, 8, true, false, scatters);
+  } else if (self->block == 2) {
+    move_blocks(loop, p, count, 2, true, false, scatters);
+  } else if (self->block == 16) {
+    move_blocks(loop, p, count, 16, true, false, scatters);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/* A function of its own, so that all that the loop needs is in registers. */
+static __attribute__((noinline)) void gather_line(indexing *loop, const position *p,
+                                                  int64_t count) {
+  move_blocks(loop, p, count, 4, true, true, false);
+}
+static void gather_run(indexing *loop, const position *p, int64_t count) {
+  if (loop->self->block == 4 && loop->self->wide && is_along_line(loop->self)) {
+    gather_line(loop, p, count);
+    return;
+  }
+  if (move_small(loop, p, count, false)) return;
+  move_blocks(loop, p, count, loop->self->block, loop->self->wide, false, false);
+}
+static void scatter_run(indexing *loop, const position *p, int64_t count) {
+  if (move_small(loop, p, count, true)) return;
+  move_blocks(loop, p, count, loop->self->block, loop->self->wide, false, true);
 }
 
 static void move_any(indexing *loop, const position *p, int64_t count) {
@@ -233,22 +267,14 @@ static void move_any(indexing *loop, const position *p, int64_t count) {
 
 static void move_run(indexing *loop, const position *p, int64_t count) {
   const lk_indexed *self = loop->self;
-  if (self->n_axes != 1 || uses_shift(self)) {
+  if (self->n_axes != 1 || uses_shift(self) || (self->combine != NULL && self->elements != 1)) {
     move_any(loop, p, count);
-  } else if (self->combine != NULL && self->elements == 1) {
+  } else if (self->combine != NULL) {
     combine_elements(loop, p, count);
-  } else if (self->block == 4 && self->wide && is_along_line(self)) { /* where a call is dear */
-    move_blocks(loop, p, count, 4, true, true);
-  } else if (self->block == 4 && self->wide) {
-    move_blocks(loop, p, count, 4, true, false);
-  } else if (self->block == 8 && self->wide) {
-    move_blocks(loop, p, count, 8, true, false);
-  } else if (self->block == 2 && self->wide) {
-    move_blocks(loop, p, count, 2, true, false);
-  } else if (self->block == 16 && self->wide) { /* boxes */
-    move_blocks(loop, p, count, 16, true, false);
+  } else if (self->scatters) {
+    scatter_run(loop, p, count);
   } else {
-    move_blocks(loop, p, count, self->block, self->wide, false);
+    gather_run(loop, p, count);
   }
 }
 
