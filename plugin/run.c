@@ -89,11 +89,11 @@ static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t
  * and stays reached once it is. */
 IN_LOOP lk_stop *begin_watch(lk_frame *frame, const lk_slot *slot, lk_stop *both,
                              lk_stop **out_before) {
-  lk_stop *before = *out_before = lk_team_watch(NULL), *stop = before;
+  lk_stop *before = lk_team_watch(NULL), *stop = before;
+  *out_before = before;
   if (!slot->is_long) return NULL;
-  if (frame->is_watched && before == NULL) {
-    stop = &frame->stop;
-  } else if (frame->is_watched) {
+  if (frame->is_watched) stop = &frame->stop;
+  if (frame->is_watched && before != NULL) {
     *both = (lk_stop){.limit = frame->stop.limit,
                       .ask = frame->stop.ask,
                       .arg = frame->stop.arg,
