@@ -157,7 +157,7 @@ const Many kinds[] = {
      [] {
        Graph same;
        same.in("row").out("row");
-       return model(rows_of(TRIPS)
+       return model(rows_of(TRIPS / 3) /* two sequences are given back, which looks at nothing */
                         .node(node("SequenceMap", {"rows"}, {"mapped"}, {body("body", same)}))
                         .node(node("ConcatFromSequence", {"mapped"}, {"y"},
                                    {attribute("axis", kInt).num(3, 0)})),
