@@ -83,9 +83,9 @@ static lk_status check_slot(const lk_frame *frame, uint32_t lane_index, uint32_t
 }
 
 /* What is looked at while a slot runs that may take long: what the frame watches, and what the
- * thread has watched until then, `*out_before`. NULL: nothing, also where a slot takes no time: then
- * nobody looks, reads a clock or leaves something undone. `both`, which must live as long: of a
- * thread that watches something. The frame's own cannot hold it, since it serves several threads,
+ * thread has watched until then, `*out_before`. NULL: nothing, also where a slot takes no time:
+ * then nobody looks, reads a clock or leaves something undone. `both`, which must live as long: of
+ * a thread that watches something. The frame's own cannot hold it, since it serves several threads,
  * and stays reached once it is. */
 IN_LOOP lk_stop *begin_watch(lk_frame *frame, const lk_slot *slot, lk_stop *both,
                              lk_stop **out_before) {

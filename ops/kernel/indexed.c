@@ -202,10 +202,11 @@ static inline __attribute__((always_inline)) void move_blocks(indexing *loop, co
     const int64_t given =
         wide ? ((const int64_t *)indices)[place] : (int64_t)((const int32_t *)indices)[place];
     const int64_t index = given < 0 ? given + size : given;
-    char *value = values + i * value_step, *at = data + index * stride;
+    char *value = values + i * value_step;
     if (__builtin_expect((uint64_t)index >= (uint64_t)size, 0)) {
       (void)find_block(loop, place, 0); /* notes it */
     } else {
+      char *at = data + index * stride;
       lk_copy_long(scatters ? at : value, scatters ? value : at, block);
     }
   }

@@ -1,7 +1,7 @@
 """Small models that would take hours, gigabytes or files of others (hostile_models.py): each is
-refused with a sentence that says of what, by exit code 1, within 256 MB beyond its file; a minute of
-processor time ends what hangs, and benchmarks/growth.py shows that time grows as models do. Those
-that may run for ever end at a deadline.
+refused with a sentence that says of what, by exit code 1, within 256 MB beyond its file; a minute
+of processor time ends what hangs, and benchmarks/growth.py shows that time grows as models do.
+Those that may run for ever end at a deadline.
 
 Wrong bytes, nesting and floods of records are in tests/executor_glue/onnx, paths that leave the
 folder in its external_test.cc, numbers of single operators in tests/ops/hostile_test.cc, and models

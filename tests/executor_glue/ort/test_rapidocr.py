@@ -22,7 +22,7 @@ from rapidocr_onnxruntime.utils import infer_engine
 ROOT = pathlib.Path(os.environ.get("LK_TEST_SOURCE", pathlib.Path(__file__).parents[3]))
 PROGRAM = ROOT / "examples" / "rapidocr_latchkey.py"
 PAGES = 24
-# The application makes pages larger before it looks for text: so much that 24 of them take a minute.
+# The application makes pages larger before it looks for text: 24 of them would take a minute.
 QUICK = {"det_limit_side_len": 160}
 
 
