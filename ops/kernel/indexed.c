@@ -284,10 +284,12 @@ static void move_slots(const void *arg, int64_t begin, int64_t end) {
   const lk_indexed *self = loop->self;
   const uint32_t last = self->rank - 1;
   position p = find_slot(self, begin * self->unit);
-  /* to find a block takes as long as to move some bytes, and more where memory has to come */
+  /* To find a block takes as long as to move some bytes, and more where memory has to come. Few
+   * need no division. */
+  enum { PART = LK_LOOK_BYTES / 8 };
   const int64_t of_slot = 64 + (int64_t)self->block, slots = (end - begin) * self->unit;
-  const bool are_few = (double)slots * (double)of_slot <= LK_LOOK_BYTES / 8;
-  const int64_t most = are_few ? slots : lk_max(1, LK_LOOK_BYTES / 8 / of_slot);
+  const bool are_few = (double)slots * (double)of_slot <= PART;
+  const int64_t most = are_few ? slots : lk_max(1, PART / of_slot);
   int64_t done = 0;
   for (int64_t left = slots, run; left > 0; left -= run) {
     run = lk_min(lk_min(left, most), self->dims[last] - p.at[last]);
