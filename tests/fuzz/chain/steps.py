@@ -242,6 +242,17 @@ CASTS = {"f16": numpy.float16, "bf16": ml_dtypes.bfloat16, "f32": numpy.float32,
          "bool": numpy.bool_}
 
 
+def _to_odd(value):
+    """f64 as f32, such that what is rounded to bf16 next is rounded once: what lies between two
+    numbers becomes the odd one."""
+    near = value.astype(numpy.float32)
+    wide = near.astype(numpy.float64)
+    is_beyond = numpy.isfinite(near) & (numpy.abs(wide) > numpy.abs(value))
+    inner = numpy.where(is_beyond, numpy.nextafter(near, numpy.float32(0)), near)
+    is_between = numpy.isfinite(near) & (wide != value)
+    return (inner.view(numpy.uint32) | is_between.astype(numpy.uint32)).view(numpy.float32)
+
+
 def cast(rng, place: Place) -> Step:
     """To another type and back."""
     name = list(CASTS)[rng.integers(len(CASTS))]
@@ -253,7 +264,13 @@ def cast(rng, place: Place) -> Step:
             value = numpy.where(numpy.abs(value) < 9.2e18, value, 0)
         return value.astype(target).astype(place.dtype)
 
-    def evaluate(x: Interval) -> Interval:
+    # ml_dtypes and ONNX Runtime round twice, to f32 before
+    is_twice = target == CASTS["bf16"] and place.dtype == numpy.float64
+
+    def there_once(value):
+        return there(_to_odd(value) if is_twice else value)
+
+    def evaluate(x: Interval, there: Callable = there_once) -> Interval:
         if target.kind == "b":
             one, zero = at.number(1, place.dtype), at.number(0, place.dtype)
             jumps = (x.lo <= 0) & (x.hi >= 0) & (x.lo != x.hi)
@@ -265,9 +282,17 @@ def cast(rng, place: Place) -> Step:
             inside = (lo >= limits.min) & (hi <= min(limits.max, 9.2e18))
             found = interval.opened(found, ~inside)
         return found
+
+    def evaluate_by_ort(x: Interval) -> Interval:
+        once = evaluate(x)
+        if not is_twice:
+            return once
+        twice = evaluate(x, there)
+        return Interval(interval.lower(once.lo, twice.lo), interval.upper(once.hi, twice.hi),
+                        once.open)
     return Step(f"Cast({name}) and back",
                 lambda b, x: b.cast(b.cast(x, target), place.dtype), evaluate,
-                copies=target == place.dtype)
+                copies=target == place.dtype, evaluate_by_ort=evaluate_by_ort)
 
 
 # Kinds of steps and their shares.
