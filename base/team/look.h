@@ -20,6 +20,13 @@ static inline int64_t lk_look_part(int64_t begin, int64_t end, int64_t each) {
   return end - begin > each ? begin + each : end;
 }
 
+/* How many of `count` steps, of `of_step` elements each, to do between two looks; at least one. Few
+ * need no division. */
+static inline int64_t lk_look_steps(int64_t count, int64_t of_step, int64_t each) {
+  if ((double)count * (double)of_step <= (double)each) return count;
+  return of_step < each ? each / of_step : 1;
+}
+
 /* Whether to leave the rest undone, after `done` of many elements. Looks where that is a multiple
  * of `each` but 0: the steps of the caller's loop have to divide it. */
 static inline bool lk_look_after(int64_t done, int64_t each) {

@@ -161,7 +161,7 @@ static void run_line(const lk_depthwise_integer *self, const lk_integer_window *
   const inside all = find_inside(&self->conv);
   const int64_t size = line->channels * (int64_t)lk_dtype_size(line->c_dtype);
   const int64_t of_window = lk_max(1, line->taps * line->channels);
-  const int64_t most = lk_max(1, LK_LOOK_BYTES / of_window); /* windows between two looks */
+  const int64_t most = lk_look_steps(self->conv.out[2], of_window, LK_LOOK_BYTES); /* windows */
   lk_integer_window call = *line;
   int64_t done = 0;
   call.from = taps;

@@ -108,9 +108,7 @@ static void run_tiles(const phase_loop *self, lk_depthwise_call *call, int64_t c
   const int64_t image = shape->in[2], step = width * shape->stride[2];
   const int64_t span = lk_conv_span(shape, 2, width);
   const int64_t of_tile = lk_max(1, lk_conv_positions(shape) * shape->in_channels * call->channels);
-  /* tiles between two looks; few need a division */
-  const bool are_few = (double)count * (double)of_tile <= LK_LOOK_BYTES;
-  const int64_t most = are_few ? count : lk_max(1, LK_LOOK_BYTES / of_tile);
+  const int64_t most = lk_look_steps(count, of_tile, LK_LOOK_BYTES); /* tiles */
   int64_t at = column * shape->stride[2] - shape->pad[2], done = 0;
   call->in_tile = step * call->in_column;
   call->out_tile = width * call->out_column;

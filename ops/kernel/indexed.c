@@ -212,41 +212,32 @@ static inline __attribute__((always_inline)) void move_blocks(indexing *loop, co
   }
 }
 
-/* Of i64, and of sizes for which a call is dear: elements, and boxes. */
-static inline __attribute__((always_inline)) bool move_small(indexing *loop, const position *p,
+/* Sizes for which a call is dear have a loop of their own: elements, and boxes. */
+static inline __attribute__((always_inline)) void move_whole(indexing *loop, const position *p,
                                                              int64_t count, bool scatters) {
   const lk_indexed *self = loop->self;
-  if (!self->wide) return false;
-  if (self->block == 4) {
-    move_blocks(loop, p, count, 4, true, false, scatters);
-  } else if (self->block == 8) {
-    move_blocks(loop, p, count, 8, true, false, scatters);
-  } else if (self->block == 2) {
+  switch (self->wide ? self->block : 0) {
+  case 2:
     move_blocks(loop, p, count, 2, true, false, scatters);
-  } else if (self->block == 16) {
+    break;
+  case 4:
+    move_blocks(loop, p, count, 4, true, false, scatters);
+    break;
+  case 8:
+    move_blocks(loop, p, count, 8, true, false, scatters);
+    break;
+  case 16:
     move_blocks(loop, p, count, 16, true, false, scatters);
-  } else {
-    return false;
+    break;
+  default:
+    move_blocks(loop, p, count, self->block, self->wide, false, scatters);
   }
-  return true;
 }
 
 /* A function of its own, so that all that the loop needs is in registers. */
 static __attribute__((noinline)) void gather_line(indexing *loop, const position *p,
                                                   int64_t count) {
   move_blocks(loop, p, count, 4, true, true, false);
-}
-static void gather_run(indexing *loop, const position *p, int64_t count) {
-  if (loop->self->block == 4 && loop->self->wide && is_along_line(loop->self)) {
-    gather_line(loop, p, count);
-    return;
-  }
-  if (move_small(loop, p, count, false)) return;
-  move_blocks(loop, p, count, loop->self->block, loop->self->wide, false, false);
-}
-static void scatter_run(indexing *loop, const position *p, int64_t count) {
-  if (move_small(loop, p, count, true)) return;
-  move_blocks(loop, p, count, loop->self->block, loop->self->wide, false, true);
 }
 
 static void move_any(indexing *loop, const position *p, int64_t count) {
@@ -273,9 +264,11 @@ static void move_run(indexing *loop, const position *p, int64_t count) {
   } else if (self->combine != NULL) {
     combine_elements(loop, p, count);
   } else if (self->scatters) {
-    scatter_run(loop, p, count);
+    move_whole(loop, p, count, true);
+  } else if (self->block == 4 && self->wide && is_along_line(self)) {
+    gather_line(loop, p, count);
   } else {
-    gather_run(loop, p, count);
+    move_whole(loop, p, count, false);
   }
 }
 
@@ -284,12 +277,9 @@ static void move_slots(const void *arg, int64_t begin, int64_t end) {
   const lk_indexed *self = loop->self;
   const uint32_t last = self->rank - 1;
   position p = find_slot(self, begin * self->unit);
-  /* To find a block takes as long as to move some bytes, and more where memory has to come. Few
-   * need no division. */
-  enum { PART = LK_LOOK_BYTES / 8 };
+  /* to find a block takes as long as to move some bytes, and more where memory has to come */
   const int64_t of_slot = 64 + (int64_t)self->block, slots = (end - begin) * self->unit;
-  const bool are_few = (double)slots * (double)of_slot <= PART;
-  const int64_t most = are_few ? slots : lk_max(1, PART / of_slot);
+  const int64_t most = lk_look_steps(slots, of_slot, LK_LOOK_BYTES / 8);
   int64_t done = 0;
   for (int64_t left = slots, run; left > 0; left -= run) {
     run = lk_min(lk_min(left, most), self->dims[last] - p.at[last]);
