@@ -284,15 +284,12 @@ def cast(rng, place: Place) -> Step:
         return found
 
     def evaluate_by_ort(x: Interval) -> Interval:
-        once = evaluate(x)
-        if not is_twice:
-            return once
-        twice = evaluate(x, there)
+        once, twice = evaluate(x), evaluate(x, there)
         return Interval(interval.lower(once.lo, twice.lo), interval.upper(once.hi, twice.hi),
                         once.open)
     return Step(f"Cast({name}) and back",
                 lambda b, x: b.cast(b.cast(x, target), place.dtype), evaluate,
-                copies=target == place.dtype, evaluate_by_ort=evaluate_by_ort)
+                copies=target == place.dtype, evaluate_by_ort=evaluate_by_ort if is_twice else None)
 
 
 # Kinds of steps and their shares.
