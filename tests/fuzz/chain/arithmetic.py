@@ -32,10 +32,11 @@ def sub(a: Interval, b: Interval) -> Interval:
 
 def mul(a: Interval, b: Interval) -> Interval:
     found = interval.pair(a, b, numpy.multiply)
-    for one, other in ((a, b), (b, a)):  # 0 times infinity lies at no end
-        if not one.is_exact:
-            unsure = _has_zero(one) & _has_infinity(other)
-            found = interval.opened(found, unsure & (one.lo != one.hi))
+    if a.is_exact and b.is_exact:
+        return found
+    unsure = (a.lo != a.hi) | (b.lo != b.hi)
+    for one, other in ((a, b), (b, a)):  # 0 times infinity lies at no end, or at the ends alone
+        found = interval.opened(found, unsure & _has_zero(one) & _has_infinity(other))
     return found
 
 

@@ -90,6 +90,23 @@ def test_what_is_wrong(found, lo, hi, is_wrong):
     assert interval.wrong(numpy.float32([found]), right)[0] == is_wrong
 
 
+@pytest.mark.parametrize("step", [arithmetic.add, arithmetic.sub, arithmetic.mul, arithmetic.div])
+def test_what_numbers_within_give_lies_within(step):
+    ends = numpy.float32([-numpy.inf, -2, -0.0, 0.0, 0.5, 2, numpy.inf])
+    all_of = [(lo, hi) for i, lo in enumerate(ends) for hi in ends[i:]]
+    with numpy.errstate(all="ignore"):
+        for a in all_of:
+            for b in all_of:
+                right = step(*(interval.Interval(numpy.float32([lo]), numpy.float32([hi]))
+                               for lo, hi in (a, b)))
+                within = [[x for x in ends if not interval.is_below(x, lo)
+                           and not interval.is_below(hi, x)] for lo, hi in (a, b)]
+                for x in within[0]:
+                    for y in within[1]:
+                        points = (interval.exact(numpy.float32([z])) for z in (x, y))
+                        assert not interval.wrong(step(*points).lo, right)[0], (a, b, x, y)
+
+
 def test_a_vector_that_is_large_is_no_exception():
     terms = exceptions.Terms(numpy.ones((1, 2)), 1, False, numpy.ones(2))
     found = interval.exact(numpy.ones((1, 2), numpy.float32))
