@@ -226,8 +226,9 @@ static void take_window(const lk_product_integer *self, const uint8_t *a, const 
   const int64_t plane_bytes = conv->kernel[1] * conv->kernel[2] * conv->in_channels;
   const bool is_whole = has_runs(conv) && plane_bytes <= LK_LOOK_BYTES && at[2] >= 0 &&
                         at[2] + conv->kernel[2] <= conv->in[2];
+  const bool is_long = self->k > LK_LOOK_BYTES;
   for (int64_t i = 0, done = 0; i < conv->kernel[0]; i++) {
-    if (lk_look_more(&done, plane_bytes, LK_LOOK_BYTES)) return;
+    if (is_long && lk_look_more(&done, plane_bytes, LK_LOOK_BYTES)) return;
     const int64_t depth = at[0] + i * conv->dilation[0];
     if (is_whole && depth >= 0 && depth < conv->in[0]) {
       const uint8_t *plane = image + (depth * conv->in[1] * conv->in[2] + at[2]) * pixel;
@@ -236,7 +237,9 @@ static void take_window(const lk_product_integer *self, const uint8_t *a, const 
       continue;
     }
     for (int64_t j = 0; j < conv->kernel[1]; j++) {
-      if (lk_look_more(&done, conv->kernel[2] * conv->in_channels, LK_LOOK_BYTES)) return;
+      if (is_long && lk_look_more(&done, conv->kernel[2] * conv->in_channels, LK_LOOK_BYTES)) {
+        return;
+      }
       const uint8_t *line = line_of(conv, image, depth, at[1] + j * conv->dilation[1]);
       take_line(self, line, at[2], zero, to);
       to += conv->kernel[2] * conv->in_channels * element_bytes(self);
@@ -253,14 +256,23 @@ static bool is_pointwise(const lk_conv_shape *conv) {
   return true;
 }
 
+/* Makes the last vector of a row 0, which ends with what is behind the last whole group: a constant
+ * size is no call. */
+static void clear_end(const lk_product_integer *self, int32_t *row) {
+  enum { MOST_LANES = 16 };
+  if (self->a_step >= MOST_LANES) {
+    memset(row + self->a_step - MOST_LANES, 0, MOST_LANES * sizeof *row);
+  } else {
+    memset(row, 0, (size_t)self->a_step * sizeof *row);
+  }
+}
+
 /* `a` is the first row. Behind each there are zeros, up to whole vectors. */
 static void take_rows(const lk_product_integer *self, const uint8_t *a, int64_t row_step,
                       int64_t count, int32_t *to) {
-  const int64_t step = self->a_step * self->loops->group, whole = self->k / self->loops->group;
-  const bool has_zeros = self->k < step, is_line = self->a_k == 1 || self->is_conv;
-  for (int64_t i = 0; i < count && has_zeros; i++) {
-    memset(to + i * self->a_step + whole, 0, (size_t)(self->a_step - whole) * sizeof *to);
-  }
+  const int64_t step = self->a_step * self->loops->group;
+  const bool is_line = self->a_k == 1 || self->is_conv;
+  for (int64_t i = 0; i < count && self->k < step; i++) clear_end(self, to + i * self->a_step);
   if (is_line && count * self->k <= LK_LOOK_BYTES) {
     self->loops->widen_runs(to, step, a, self->k, count, row_step, self->a_is_signed);
     return;
@@ -277,11 +289,10 @@ static void take_rows(const lk_product_integer *self, const uint8_t *a, int64_t 
 
 static void take_windows(const lk_product_integer *self, const uint8_t *a, int64_t first,
                          int64_t count, const uint8_t *zero, int32_t *to) {
-  const int64_t zeros = lk_max(0, self->groups - 1); /* the last group may not be whole */
   window at = find_window(&self->conv, first);
   for (int64_t i = 0, done = 0; i < count; i++, to += self->a_step) {
     if (lk_look_more(&done, self->k, LK_LOOK_BYTES)) return;
-    memset(to + zeros, 0, (size_t)(self->a_step - zeros) * sizeof *to);
+    clear_end(self, to);
     take_window(self, a, &at, zero, (uint8_t *)to);
     next_window(&self->conv, &at);
   }
