@@ -204,20 +204,25 @@ static void sort(lk_ranks *ranks, lk_pairs *pairs, bool has_pairs, int64_t *indi
   }
 }
 
+/* Of up to LK_SORT_FEW elements. */
+static void choose_few(const axis_line *line, int64_t *indices) {
+  _Alignas(64) uint64_t piece[LK_SORT_FEW];
+  int64_t places[LK_SORT_FEW];
+  const lk_top_k *self = line->self;
+  self->sort_few(take(line, 0, self->count, piece), self->count, self->smallest, places);
+  for (int64_t i = 0; i < self->k; i++) indices[i * self->inner] = places[i];
+}
+
 /* `values`: memory for as many as `indices`, of 8 bytes where elements have so many. False: it is
- * stopped, and the indices are any. */
-static bool choose(const axis_line *line, char *values, int64_t *indices) {
+ * stopped, and the indices are any. Not inlined: a stack that is large is a quarter of the time of
+ * a short line. */
+static __attribute__((noinline)) bool choose_by_heap(const axis_line *line, char *values,
+                                                     int64_t *indices) {
   _Alignas(64) uint64_t piece[PIECE], near_keys[PIECE];
   int64_t near_indices[PIECE];
   const lk_top_k *self = line->self;
   const int64_t k = self->k, step = self->inner, count = self->count;
   const bool has_pairs = lk_dtype_size(self->dtype) == sizeof(uint64_t), is_near = k <= PIECE;
-  if (k < 1) return true;
-  if (count <= LK_SORT_FEW) {
-    self->sort_few(take(line, 0, count, piece), count, self->smallest, near_indices);
-    for (int64_t i = 0; i < k; i++) indices[i * step] = near_indices[i];
-    return true;
-  }
   uint64_t *keys = is_near ? near_keys : (uint64_t *)(void *)values;
   lk_ranks ranks = {is_near ? near_indices : indices, is_near ? 1 : step, k};
   lk_pairs pairs = {keys, ranks.items, ranks.step, k};
@@ -239,6 +244,13 @@ static bool choose(const axis_line *line, char *values, int64_t *indices) {
   } while (first < count);
   sort(&ranks, &pairs, has_pairs, indices, step);
   return k <= LK_LOOK_FEW || !lk_team_is_stopped();
+}
+
+static bool choose(const axis_line *line, char *values, int64_t *indices) {
+  if (line->self->k < 1) return true;
+  if (line->self->count > LK_SORT_FEW) return choose_by_heap(line, values, indices);
+  choose_few(line, indices);
+  return true;
 }
 
 /* Short lines side by side that do not lie as their class: as many as a piece has, from `turn` on,
