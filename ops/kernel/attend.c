@@ -147,7 +147,7 @@ static void begin_row(const task *self, int64_t head, float *largest, float *sum
 
 static void multiply_row(const lk_attend *self, float *y, float factor) {
   for (int64_t i = 0; i < self->v_size && !(i > 0 && lk_team_is_stopped()); i += LK_LOOK_BYTES) {
-    self->loops->attend.multiply(y + i, lk_min(self->v_size - i, LK_LOOK_BYTES), factor);
+    self->loops->multiply(y + i, lk_min(self->v_size - i, LK_LOOK_BYTES), factor);
   }
 }
 
@@ -155,7 +155,7 @@ static void multiply_row(const lk_attend *self, float *y, float factor) {
 static void do_scores(const task *self, int64_t head, int64_t query, int64_t end, float *scores,
                       float *largest, float *sum, float *y) {
   const lk_attend *of = self->self;
-  const lk_attend_loops *loops = &of->loops->attend;
+  const lk_attend_loops *loops = of->loops;
   const lk_key_range range = lk_key_range_of(&of->window, self->length, query);
   const int64_t first = lk_max(range.begin, self->key), last = lk_min(range.end, end);
   const int64_t n = lk_max(0, last - first), keys = end - self->key;
@@ -224,14 +224,13 @@ static void weigh(const task *self, int64_t rows, float *const *y) {
   for (int64_t i = 0; i < of->v_size && !(i > 0 && lk_team_is_stopped()); i += LK_LOOK_EACH) {
     float *to[FEW_ROWS];
     for (int64_t r = 0; r < rows; r++) to[r] = y[r] + i;
-    of->loops->attend.weigh(self->scores, of->score_row, rows, v + i, of->v.row, keys,
+    of->products->weigh(self->scores, of->score_row, rows, v + i, of->v.row, keys,
                             lk_min(of->v_size - i, LK_LOOK_EACH), to);
   }
 }
 
 static void do_few(task *self) {
   const lk_attend *of = self->self;
-  const lk_attend_loops *loops = &of->loops->attend;
   const int64_t queries = of->window.queries, rows = of->row_block;
   const float *q[FEW_ROWS];
   float *y[FEW_ROWS];
@@ -248,7 +247,7 @@ static void do_few(task *self) {
        self->key = self->key_end) {
     self->key_end = lk_min(self->key + of->key_block, end);
     const int64_t keys = self->key_end - self->key;
-    lk_dots_run(loops, q, rows, self->k + self->key * of->k.row, of->k.row, keys, of->size,
+    lk_dots_run(of->products, q, rows, self->k + self->key * of->k.row, of->k.row, keys, of->size,
                 self->scores, of->score_row);
     for (int64_t r = 0; r < rows; r++) {
       do_scores(self, head_of(self, r / queries), r % queries, self->key_end,

@@ -12,8 +12,10 @@
  * few rows, the bytes of K and V. */
 #pragma once
 
+#include "ops/kernel/attend_loops.h"
 #include "ops/kernel/attention.h"
 #include "ops/kernel/product.h"
+#include "ops/kernel/product_loops.h"
 
 enum { LK_ATTEND_MASKS = 2 };
 
@@ -25,7 +27,8 @@ typedef struct lk_attend_place {
 
 /* Sizes are 1 or more. */
 typedef struct lk_attend {
-  const lk_row_loops *loops;
+  const lk_attend_loops *loops;
+  const lk_product_loops *products;
   const lk_micro *micro;
   int64_t batch, heads, kv_heads, size, v_size;
   lk_attend_place q, k, v, y;

@@ -6,7 +6,7 @@
 /* Rows and keys at a time. */
 enum { ROWS = 4, KEYS = 32 };
 
-static void run_few(const lk_attend_loops *loops, const float *const *q, int64_t rows,
+static void run_few(const lk_product_loops *loops, const float *const *q, int64_t rows,
                     const float *k, int64_t k_row, int64_t keys, int64_t size, float *scores,
                     int64_t score_row) {
   float part[ROWS * KEYS];
@@ -25,7 +25,7 @@ static void run_few(const lk_attend_loops *loops, const float *const *q, int64_t
   }
 }
 
-void lk_dots_run_parts(const lk_attend_loops *loops, const float *const *q, int64_t rows,
+void lk_dots_run_parts(const lk_product_loops *loops, const float *const *q, int64_t rows,
                        const float *k, int64_t k_row, int64_t keys, int64_t size, float *scores,
                        int64_t score_row) {
   for (int64_t r = 0; r < rows; r += ROWS) {

@@ -3,14 +3,14 @@
 #pragma once
 
 #include "base/team/look.h"
-#include "ops/kernel/row_loops.h"
+#include "ops/kernel/product_loops.h"
 
-/* As lk_attend_loops.dots has it. */
-void lk_dots_run_parts(const lk_attend_loops *loops, const float *const *q, int64_t rows,
+/* As lk_dots_fn has it. */
+void lk_dots_run_parts(const lk_product_loops *loops, const float *const *q, int64_t rows,
                        const float *k, int64_t k_row, int64_t keys, int64_t size, float *scores,
                        int64_t score_row);
 
-static inline void lk_dots_run(const lk_attend_loops *loops, const float *const *q, int64_t rows,
+static inline void lk_dots_run(const lk_product_loops *loops, const float *const *q, int64_t rows,
                                const float *k, int64_t k_row, int64_t keys, int64_t size,
                                float *scores, int64_t score_row) {
   if (size <= LK_LOOK_EACH) {

@@ -12,7 +12,7 @@
 #include "ops/kernel/bits_panels.h"
 #include "ops/kernel/dots.h"
 #include "ops/kernel/kernel.h"
-#include "ops/kernel/row_loops.h"
+#include "ops/kernel/product_loops.h"
 #include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
@@ -237,7 +237,7 @@ static void end_sums(const lk_matmul *self, const operands *read, int64_t batch,
 static void do_dots(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_matmul *self = loop->params;
-  const lk_attend_loops *loops = &lk_row_loops_get(self->isa)->attend;
+  const lk_product_loops *loops = lk_product_loops_get(self->isa);
   const operands read = read_pointers(self, loop->pointers);
   const int64_t panels = self->product.panels, width = self->product.panel;
   for (int64_t i = begin; i < end; i++) {
@@ -261,7 +261,7 @@ static int64_t line_tasks(const lk_matmul *self) {
 static void do_lines(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_matmul *self = loop->params;
-  const lk_attend_loops *loops = &lk_row_loops_get(self->isa)->attend;
+  const lk_product_loops *loops = lk_product_loops_get(self->isa);
   const operands read = read_pointers(self, loop->pointers);
   const int64_t tasks = line_tasks(self);
   const bool has_end =
@@ -289,7 +289,7 @@ static void do_lines(const void *arg, int64_t begin, int64_t end) {
 static void do_sums(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_matmul *self = loop->params;
-  const lk_attend_loops *loops = &lk_row_loops_get(self->isa)->attend;
+  const lk_product_loops *loops = lk_product_loops_get(self->isa);
   const operands read = read_pointers(self, loop->pointers);
   for (int64_t i = begin; i < end; i++) {
     const lk_matmul_place at = lk_matmul_find_place(self, i);

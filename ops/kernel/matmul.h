@@ -14,12 +14,8 @@
 #include <latchkey/base.h>
 #include <stddef.h>
 
+#include "ops/kernel/matmul_batch.h"
 #include "ops/kernel/product.h"
-
-/* A dimension of batches, with the strides of both operands and of the output. */
-typedef struct lk_matmul_batch {
-  int64_t size, a, b, c;
-} lk_matmul_batch;
 
 /* Strides are in elements; 0 repeats the operand along a dimension. The columns of the output lie
  * side by side. */
@@ -55,13 +51,6 @@ void lk_matmul_plan(lk_matmul *self);
 /* Bytes of it that matter. */
 static inline size_t lk_matmul_size(const lk_matmul *self) {
   return offsetof(lk_matmul, batch) + self->batch_rank * sizeof self->batch[0];
-}
-
-/* How many matrices the dimensions of a batch have together. */
-static inline int64_t lk_matmul_count_batches(const lk_matmul_batch *batch, uint32_t rank) {
-  int64_t count = 1;
-  for (uint32_t i = 0; i < rank; i++) count *= batch[i].size;
-  return count;
 }
 
 /* Where a batch's matrices lie, and which of the right operand's it is. */

@@ -28,14 +28,14 @@ static lk_plain_type type_of(uint32_t dtype) {
 }
 
 void lk_matmul_plain_plan(const lk_matmul *of, uint32_t dtype, lk_isa isa, lk_matmul_plain *out) {
-  const lk_row_loops *loops = lk_row_loops_get(isa);
+  const lk_product_loops *loops = lk_product_loops_get(isa);
   const lk_plain_type type = type_of(dtype);
-  out->run = loops->product[type];
+  out->run = loops->plain[type];
   const bool has_few =
       of->columns <= LK_PLAIN_COLUMNS && of->a_k == 1 && of->k >= LK_PLAIN_SHORTEST;
-  out->run_columns = has_few ? loops->product_columns[type] : NULL;
+  out->run_columns = has_few ? loops->plain_columns[type] : NULL;
   out->size = type == LK_PLAIN_U32 ? 4 : 8;
-  out->panel = loops->product_panel / out->size;
+  out->panel = loops->plain_panel / out->size;
   out->of = *of;
   out->batches = lk_matmul_count_batches(of->batch, of->batch_rank);
 }

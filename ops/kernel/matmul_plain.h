@@ -7,7 +7,7 @@
 #pragma once
 
 #include "ops/kernel/matmul.h"
-#include "ops/kernel/row_loops.h"
+#include "ops/kernel/product_loops.h"
 
 typedef struct lk_matmul_plain {
   lk_plain_product_fn *run;

@@ -14,7 +14,7 @@
 #include "ops/kernel/conv_shape.h"
 #include "ops/kernel/integer_loops.h"
 #include "ops/kernel/kernel.h"
-#include "ops/kernel/matmul.h"
+#include "ops/kernel/matmul_batch.h"
 
 /* The order of the pointers; those of which `has` lacks the bit are left out. */
 typedef enum lk_integer_role {

@@ -138,33 +138,6 @@ enum { LK_SOFTMAX_COLUMNS = 64 };
 typedef void lk_softmax_columns_fn(const float *from, float *to, int64_t n, int64_t step,
                                    int64_t columns, bool is_log);
 
-/* ---- attention ---- */
-
-/* Scores of a row, which become cap * tanh(scale * score / cap) plus masks. */
-typedef struct lk_attend_row {
-  float *scores;
-  int64_t n;
-  const float *masks[2]; /* NULL: none */
-  bool fills;            /* what the mask has stands in the place of the score, where it is not 0 */
-  float scale, cap;      /* cap 0: none */
-} lk_attend_row;
-
-typedef struct lk_attend_loops {
-  /* Does that, and says the largest; NaN does not count. */
-  float (*prepare)(const lk_attend_row *row);
-  /* The largest alone, of scores as they are. */
-  float (*largest)(const float *scores, int64_t n);
-  /* x = e^(scale * x - shift), which is at most 1; their sum. */
-  float (*powers)(float *x, int64_t n, float scale, float shift);
-  void (*multiply)(float *x, int64_t n, float factor);
-  /* scores[r * score_row + k] = q[r] times row k of K. */
-  void (*dots)(const float *const *q, int64_t rows, const float *k, int64_t k_row, int64_t keys,
-               int64_t size, float *scores, int64_t score_row);
-  /* y[r] += the sum of weights[r * weight_row + k] times row k of V. */
-  void (*weigh)(const float *weights, int64_t weight_row, int64_t rows, const float *v,
-                int64_t v_row, int64_t keys, int64_t size, float *const *y);
-} lk_attend_loops;
-
 /* ---- norms ---- */
 
 typedef struct lk_norm_row {
@@ -194,32 +167,6 @@ typedef struct lk_lrn_window {
 enum { LK_LRN_COLUMNS = 64 };
 typedef void lk_lrn_fn(const lk_lrn_window *window, const float *from, float *to, int64_t count);
 
-/* ---- matrix products of other types than f32 ---- */
-
-/* C = A B, or C += A B: `columns` of them, up to the panel's. B has all columns of the panel side
- * by side. Steps are in elements. */
-typedef struct lk_plain_tile {
-  const void *a, *b;
-  void *c;
-  int64_t rows, columns, k;
-  int64_t a_row, a_k, b_k, c_row;
-  bool adds;
-} lk_plain_tile;
-typedef void lk_plain_product_fn(const lk_plain_tile *tile);
-
-/* Integers wrap around, whether they have a sign or not. */
-typedef enum lk_plain_type {
-  LK_PLAIN_F64,
-  LK_PLAIN_U32,
-  LK_PLAIN_U64,
-  LK_PLAIN_TYPES
-} lk_plain_type;
-
-/* Bytes of a row of a panel, at most. */
-enum { LK_PLAIN_PANEL = 128 };
-/* So few columns are multiplied together, side by side as rows are; not shorter. */
-enum { LK_PLAIN_COLUMNS = 3, LK_PLAIN_SHORTEST = 8 };
-
 /* ---- all ---- */
 
 typedef struct lk_row_loops {
@@ -238,13 +185,8 @@ typedef struct lk_row_loops {
   lk_softmax_rows_fn *softmax_rows;
   lk_softmax_rows_f64_fn *softmax_rows_f64;
   lk_softmax_columns_fn *softmax_columns;
-  lk_attend_loops attend;
   lk_lrn_fn *lrn_rows, *lrn_columns;
   lk_norm_row_fn *norm_row;
-  lk_plain_product_fn *product[LK_PLAIN_TYPES];
-  /* of 1 to LK_PLAIN_COLUMNS columns, b_k apart; steps along k are 1, LK_PLAIN_SHORTEST or more */
-  lk_plain_product_fn *product_columns[LK_PLAIN_TYPES];
-  int64_t product_panel; /* bytes */
 } lk_row_loops;
 
 /* Only for a processor that has the instructions. */

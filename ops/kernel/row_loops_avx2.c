@@ -13,11 +13,9 @@
 #include "ops/kernel/vec_double.h"
 #include "ops/kernel/vec_lanes.h"
 
-#include "ops/kernel/attend_loops.inc"
 #include "ops/kernel/lrn_loops.inc"
 #include "ops/kernel/pool_loops.inc"
 #include "ops/kernel/pool_rolling_loops.inc"
-#include "ops/kernel/product_plain.inc"
 #include "ops/kernel/reduce_loops.inc"
 #include "ops/kernel/reduce_plain.inc"
 

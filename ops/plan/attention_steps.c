@@ -302,7 +302,8 @@ static lk_status plan_at_once(lk_planner *planner, const lk_attention *self, lk_
   const lk_operand *masks[] = {self->mask, self->mask_too};
   lk_operand operands[9] = {self->q.operand, self->k.operand, self->v.operand, self->y.operand};
   uint32_t n = 5; /* the scratch memory is known when all else is */
-  lk_attend step = {.loops = lk_row_loops_get(lk_isa_get()),
+  lk_attend step = {.loops = lk_attend_loops_get(lk_isa_get()),
+                    .products = lk_product_loops_get(lk_isa_get()),
                     .micro = lk_micro_get(lk_isa_get()),
                     .batch = self->batch,
                     .heads = self->heads,

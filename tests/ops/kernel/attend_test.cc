@@ -30,7 +30,8 @@ struct Case {
   }
   lk_attend step(lk_isa isa) const {
     lk_attend made{};
-    made.loops = lk_row_loops_get(isa);
+    made.loops = lk_attend_loops_get(isa);
+    made.products = lk_product_loops_get(isa);
     made.micro = lk_micro_get(isa);
     made.batch = batch, made.heads = heads(), made.kv_heads = kv_heads;
     made.size = size, made.v_size = v_size;

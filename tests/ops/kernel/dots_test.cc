@@ -22,7 +22,7 @@ TEST(Dots, AreRightForAnyLength) {
       for (int64_t r = 0; r < rows; r++) of.push_back(q.get() + r * size);
       for (const lk_isa isa : lk::instruction_sets()) {
         lk::Guarded to(size_t((rows - 1) * row + keys));
-        lk_dots_run(&lk_row_loops_get(isa)->attend, of.data(), rows, k.get(), size, keys, size,
+        lk_dots_run(lk_product_loops_get(isa), of.data(), rows, k.get(), size, keys, size,
                     to.get(), row);
         to.check();
         for (int64_t i = 0; i < rows * keys; i++) {

@@ -52,7 +52,8 @@ lk_product_integer plan_integer(const Shape &shape) {
 
 lk_attend plan_attend(int64_t heads, int64_t rows) {
   lk_attend attend = {};
-  attend.loops = lk_row_loops_get(lk_isa_get());
+  attend.loops = lk_attend_loops_get(lk_isa_get());
+  attend.products = lk_product_loops_get(lk_isa_get());
   attend.micro = lk_micro_get(lk_isa_get());
   attend.batch = 1;
   attend.heads = attend.kv_heads = heads;
