@@ -24,7 +24,7 @@
 
 extern "C" {
 #include "base/team/team.h"
-#include "ops/kernel/element.h"
+#include "ops/kernel/element/element.h"
 #include "ops/kernel/isa.h"
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "benchmarks/arguments.h"
-#include "tests/ops/kernel/element_reference.h"
+#include "tests/ops/kernel/element/element_reference.h"
 
 namespace {
 

@@ -12,9 +12,9 @@
 #include "benchmarks/bandwidth.h"
 
 extern "C" {
-#include "ops/kernel/cast.h"
-#include "ops/kernel/concat.h"
-#include "ops/kernel/copy.h"
+#include "ops/kernel/element/cast.h"
+#include "ops/kernel/move/concat.h"
+#include "ops/kernel/move/copy.h"
 }
 
 using namespace beside;

@@ -9,10 +9,10 @@
 #include "benchmarks/beside.h"
 
 extern "C" {
-#include "ops/kernel/conv.h"
-#include "ops/kernel/conv_transposed.h"
-#include "ops/kernel/depthwise_weights.h"
-#include "ops/kernel/matmul.h"
+#include "ops/kernel/conv/conv.h"
+#include "ops/kernel/conv/conv_transposed.h"
+#include "ops/kernel/conv/depthwise_weights.h"
+#include "ops/kernel/product/matmul.h"
 }
 
 namespace beside {

@@ -10,9 +10,9 @@
 #include "benchmarks/bandwidth.h"
 
 extern "C" {
-#include "ops/kernel/resize.h"
-#include "ops/kernel/resize_nearest.h"
-#include "ops/kernel/resize_table.h"
+#include "ops/kernel/sample/resize.h"
+#include "ops/kernel/sample/resize_nearest.h"
+#include "ops/kernel/sample/resize_table.h"
 }
 
 using namespace beside;

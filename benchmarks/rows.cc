@@ -16,10 +16,10 @@
 
 extern "C" {
 #include "base/tensor.h"
-#include "ops/kernel/lrn.h"
-#include "ops/kernel/pool.h"
-#include "ops/kernel/reduce.h"
-#include "ops/kernel/softmax.h"
+#include "ops/kernel/reduce/lrn.h"
+#include "ops/kernel/reduce/pool.h"
+#include "ops/kernel/reduce/reduce.h"
+#include "ops/kernel/reduce/softmax.h"
 #include "ops/kernel/strides.h"
 }
 

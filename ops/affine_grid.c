@@ -1,5 +1,5 @@
 /* AffineGrid: a grid for GridSample, by affine maps. */
-#include "ops/kernel/affine_grid.h"
+#include "ops/kernel/sample/affine_grid.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Along one dimension: ArgMax, ArgMin, CumProd, CumSum (ONNX operators of these names). */
-#include "ops/kernel/along.h"
+#include "ops/kernel/reduce/along.h"
 
 #include <inttypes.h>
 

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/cast.h"
+#include "ops/kernel/element/cast.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/post_op_steps.h"
 

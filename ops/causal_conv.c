@@ -1,5 +1,5 @@
 /* CausalConvWithState (ai.onnx, opset 27 on). */
-#include "ops/kernel/causal_conv.h"
+#include "ops/kernel/sequence/causal_conv.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"

@@ -1,5 +1,5 @@
 /* Col2Im: windows of images, with what overlaps added up. */
-#include "ops/kernel/col2im.h"
+#include "ops/kernel/reduce/col2im.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/planner.h"

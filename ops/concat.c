@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/concat.h"
+#include "ops/kernel/move/concat.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/quantized_steps.h"

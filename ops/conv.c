@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/depthwise.h"
+#include "ops/kernel/conv/depthwise.h"
 #include "ops/kernel/sizes.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/fused_activation.h"

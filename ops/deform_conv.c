@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/deform_columns.h"
+#include "ops/kernel/sample/deform_columns.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/product_steps.h"

@@ -1,5 +1,5 @@
 /* Det: determinants of the last two dimensions. */
-#include "ops/kernel/det.h"
+#include "ops/kernel/signal/det.h"
 
 #include "base/status.h"
 #include "base/tensor.h"

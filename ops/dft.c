@@ -3,8 +3,8 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/cast.h"
-#include "ops/kernel/dft.h"
+#include "ops/kernel/element/cast.h"
+#include "ops/kernel/signal/dft.h"
 #include "ops/plan/planner.h"
 
 typedef struct dft_params {

@@ -1,8 +1,8 @@
 /* Operators of matrices and their diagonals: Trilu, EyeLike. */
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/band.h"
-#include "ops/kernel/cast.h"
+#include "ops/kernel/element/cast.h"
+#include "ops/kernel/move/band.h"
 #include "ops/kernel/sizes.h"
 #include "ops/plan/moves.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/block_bits.h"
+#include "ops/kernel/integer/block_bits.h"
 #include "ops/plan/indexing.h"
 #include "ops/plan/moves.h"
 

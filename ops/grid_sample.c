@@ -1,5 +1,5 @@
 /* GridSample, of ai.onnx and of com.microsoft: images at the places of a grid. */
-#include "ops/kernel/grid_sample.h"
+#include "ops/kernel/sample/grid_sample.h"
 
 #include <string.h>
 

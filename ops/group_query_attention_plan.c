@@ -4,9 +4,9 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/group_query_attention.h"
-#include "ops/kernel/kv_bytes.h"
-#include "ops/kernel/kv_cache.h"
-#include "ops/kernel/rotary.h"
+#include "ops/kernel/sequence/kv_bytes.h"
+#include "ops/kernel/sequence/kv_cache.h"
+#include "ops/kernel/sequence/rotary.h"
 #include "ops/plan/attention_steps.h"
 #include "ops/plan/moves.h"
 

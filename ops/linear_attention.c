@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/linear_attention.h"
+#include "ops/kernel/sequence/linear_attention.h"
 #include "ops/plan/attention_steps.h"
 
 enum { QUERY, KEY, VALUE, PAST, DECAY, RATE }; /* inputs */

@@ -1,5 +1,5 @@
 /* NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss (ONNX operators of these names). */
-#include "ops/kernel/loss.h"
+#include "ops/kernel/reduce/loss.h"
 
 #include "base/status.h"
 #include "base/tensor.h"

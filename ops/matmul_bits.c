@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/bits_panels.h"
+#include "ops/kernel/integer/bits_panels.h"
 #include "ops/plan/matmul_shape.h"
 #include "ops/plan/packing.h"
 #include "ops/plan/product_steps.h"

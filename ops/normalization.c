@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/lrn.h"
+#include "ops/kernel/reduce/lrn.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/reduction.h"

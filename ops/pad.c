@@ -6,8 +6,8 @@
 #include "base/status.h"
 #include "base/team/look.h"
 #include "base/tensor.h"
-#include "ops/kernel/cast.h"
-#include "ops/kernel/pad.h"
+#include "ops/kernel/element/cast.h"
+#include "ops/kernel/move/pad.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/values.h"
 

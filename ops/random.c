@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/random.h"
+#include "ops/kernel/signal/random.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 

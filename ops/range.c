@@ -4,8 +4,8 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/cast.h"
-#include "ops/kernel/range.h"
+#include "ops/kernel/element/cast.h"
+#include "ops/kernel/move/range.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/values.h"
 

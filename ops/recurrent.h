@@ -1,7 +1,7 @@
 /* What the files of RNN, GRU and LSTM share: the attributes, read. */
 #pragma once
 
-#include "ops/kernel/recurrent.h"
+#include "ops/kernel/sequence/recurrent.h"
 #include "ops/plan/planner.h"
 
 enum {

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/resize_types.h"
+#include "ops/kernel/sample/resize_types.h"
 #include "ops/plan/moves.h"
 
 static void parse(lk_attrs *attrs, void *params) {

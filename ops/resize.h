@@ -1,7 +1,7 @@
 /* What the files of Resize share: its attributes, and how each dimension is stretched. */
 #pragma once
 
-#include "ops/kernel/resize_taps.h"
+#include "ops/kernel/sample/resize_taps.h"
 #include "ops/plan/planner.h"
 
 typedef enum lk_resize_policy { LK_STRETCH, LK_NOT_LARGER, LK_NOT_SMALLER } lk_resize_policy;

@@ -7,10 +7,10 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/resize.h"
-#include "ops/kernel/resize_nearest.h"
-#include "ops/kernel/resize_table.h"
-#include "ops/kernel/resize_types.h"
+#include "ops/kernel/sample/resize.h"
+#include "ops/kernel/sample/resize_nearest.h"
+#include "ops/kernel/sample/resize_table.h"
+#include "ops/kernel/sample/resize_types.h"
 #include "ops/resize.h"
 
 enum { MOST_TAPS = 16 }; /* of two dimensions in one step; more are summed faster one by one */

@@ -1,5 +1,5 @@
 /* RoiAlign: regions of images as bins of one size. */
-#include "ops/kernel/roi_align.h"
+#include "ops/kernel/sample/roi_align.h"
 
 #include <inttypes.h>
 #include <string.h>

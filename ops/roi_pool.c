@@ -1,5 +1,5 @@
 /* MaxRoiPool: the largest elements of regions of images, as bins of one size. */
-#include "ops/kernel/roi_pool.h"
+#include "ops/kernel/sample/roi_pool.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/rotary.h"
+#include "ops/kernel/sequence/rotary.h"
 #include "ops/plan/attention_steps.h"
 #include "ops/plan/moves.h"
 

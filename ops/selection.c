@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/selection.h"
-#include "ops/kernel/unique.h"
+#include "ops/kernel/reduce/selection.h"
+#include "ops/kernel/reduce/unique.h"
 #include "ops/plan/planner.h"
 
 /* A dimension that follows from data: `most` where a plan is made, else unknown. */

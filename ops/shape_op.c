@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/fill.h"
+#include "ops/kernel/move/fill.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/values.h"
 

@@ -5,9 +5,9 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/cast.h"
-#include "ops/kernel/mel.h"
-#include "ops/kernel/range.h"
+#include "ops/kernel/element/cast.h"
+#include "ops/kernel/move/range.h"
+#include "ops/kernel/signal/mel.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 

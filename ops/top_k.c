@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "base/status.h"
-#include "ops/kernel/top_k.h"
+#include "ops/kernel/reduce/top_k.h"
 #include "ops/plan/planner.h"
 
 enum { K = 1, K_AS_INPUT_SINCE = 10 };

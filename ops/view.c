@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/cast.h"
+#include "ops/kernel/element/cast.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/values.h"
 

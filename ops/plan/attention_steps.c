@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/attention.h"
-#include "ops/kernel/element.h"
+#include "ops/kernel/element/element.h"
+#include "ops/kernel/sequence/attention.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"

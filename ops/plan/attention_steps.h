@@ -8,8 +8,8 @@
  * are read and written where they lie: with heads inside of rows, or rows inside of heads. */
 #pragma once
 
-#include "ops/kernel/attend.h"
-#include "ops/kernel/padding.h"
+#include "ops/kernel/sequence/attend.h"
+#include "ops/kernel/sequence/padding.h"
 #include "ops/plan/planner.h"
 
 /* Rows of heads, f32 where products read them: the first element and strides, in elements. The

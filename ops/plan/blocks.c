@@ -2,8 +2,8 @@
  * concatenation of whole inputs. */
 #include "ops/plan/blocks.h"
 
-#include "ops/kernel/concat.h"
-#include "ops/kernel/copy.h"
+#include "ops/kernel/move/concat.h"
+#include "ops/kernel/move/copy.h"
 #include "ops/plan/layout.h"
 
 static const lk_step_arg *args_of(const lk_plan_body *body, const lk_step *step) {

@@ -1,7 +1,7 @@
 /* Element-wise steps that several operators emit: element programs over output 0. */
 #pragma once
 
-#include "ops/kernel/element.h"
+#include "ops/kernel/element/element.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 

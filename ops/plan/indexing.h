@@ -1,7 +1,7 @@
 /* Steps that move blocks by indices, and what operators that emit them share. */
 #pragma once
 
-#include "ops/kernel/indexed.h"
+#include "ops/kernel/move/indexed.h"
 #include "ops/plan/planner.h"
 
 /* ---- shape rules ---- */

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/pixels.h"
+#include "ops/kernel/integer/pixels.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/packing.h"
 

@@ -1,8 +1,8 @@
 /* Steps of products and convolutions of bytes. */
 #pragma once
 
-#include "ops/kernel/depthwise_integer.h"
-#include "ops/kernel/product_integer.h"
+#include "ops/kernel/integer/depthwise_integer.h"
+#include "ops/kernel/integer/product_integer.h"
 #include "ops/plan/planner.h"
 
 /* A step while it is put together:

@@ -2,7 +2,7 @@
  * one. */
 #pragma once
 
-#include "ops/kernel/matmul.h"
+#include "ops/kernel/product/matmul.h"
 #include "ops/plan/op.h"
 
 /* How an operand of rank 2 or more lies, where it does not lie as numpy.matmul has it. */

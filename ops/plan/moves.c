@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/fill.h"
+#include "ops/kernel/move/fill.h"
 #include "ops/kernel/strides.h"
 
 lk_layout lk_image_layout(lk_planner *planner, uint32_t index) {

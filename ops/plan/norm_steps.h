@@ -1,7 +1,7 @@
 /* Steps that normalize rows. */
 #pragma once
 
-#include "ops/kernel/norm.h"
+#include "ops/kernel/reduce/norm.h"
 #include "ops/plan/planner.h"
 
 /* A norm's step, but for its loops: operands are what lk_norm_kernel reads and writes, in its

@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "ops/kernel/cast.h"
-#include "ops/kernel/copy.h"
+#include "ops/kernel/element/cast.h"
+#include "ops/kernel/move/copy.h"
 #include "ops/kernel/sizes.h"
 #include "ops/plan/layout.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/col2im.h"
+#include "ops/kernel/reduce/col2im.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/product_steps.h"
 

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/cast.h"
+#include "ops/kernel/element/cast.h"
 #include "ops/plan/blocks.h"
 #include "ops/plan/packing.h"
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/bump.h"
-#include "ops/kernel/copy.h"
+#include "ops/kernel/move/copy.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/plan_body.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/pool_indices.h"
+#include "ops/kernel/reduce/pool_indices.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"

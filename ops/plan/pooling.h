@@ -1,7 +1,7 @@
 /* Poolings, for the operators that are one and for those that can be computed by one. */
 #pragma once
 
-#include "ops/kernel/pool.h"
+#include "ops/kernel/reduce/pool.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 #include "ops/plan/window.h"

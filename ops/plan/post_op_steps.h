@@ -1,7 +1,7 @@
 /* Post-ops as steps of element programs. */
 #pragma once
 
-#include "ops/kernel/element_program.h"
+#include "ops/kernel/element/element_program.h"
 #include "ops/plan/op.h"
 
 enum { LK_POST_OP_STEPS = 2 }; /* of one post-op, at most */

@@ -2,7 +2,7 @@
  * node, as many as it can do. */
 #pragma once
 
-#include "ops/kernel/product.h"
+#include "ops/kernel/product/product.h"
 #include "ops/plan/planner.h"
 
 typedef struct lk_product_ends {

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/depthwise_planes.h"
+#include "ops/kernel/conv/depthwise_planes.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/product_ends.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ops/kernel/conv_shape.h"
-#include "ops/kernel/matmul_plain.h"
+#include "ops/kernel/product/matmul_plain.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/conv_pack.h"
+#include "ops/kernel/conv/conv_pack.h"
 #include "ops/plan/packing.h"
 
 static lk_status pack_conv(const void *params, const void *plain, void *to, lk_error *error) {

@@ -3,11 +3,11 @@
  * matrix products in each run. */
 #pragma once
 
-#include "ops/kernel/conv.h"
-#include "ops/kernel/conv_transposed.h"
-#include "ops/kernel/depthwise_weights.h"
-#include "ops/kernel/matmul.h"
-#include "ops/kernel/recurrent.h"
+#include "ops/kernel/conv/conv.h"
+#include "ops/kernel/conv/conv_transposed.h"
+#include "ops/kernel/conv/depthwise_weights.h"
+#include "ops/kernel/product/matmul.h"
+#include "ops/kernel/sequence/recurrent.h"
 #include "ops/plan/planner.h"
 
 /* The params are planned. */

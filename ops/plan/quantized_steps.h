@@ -2,7 +2,7 @@
  * zero point of one value each. */
 #pragma once
 
-#include "ops/kernel/quantize.h"
+#include "ops/kernel/integer/quantize.h"
 #include "ops/plan/eltwise_steps.h"
 
 /* Input `index`, where it is there and its shape is known, has one value, or is a vector of `count`

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/softmax.h"
+#include "ops/kernel/reduce/softmax.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"

@@ -1,9 +1,9 @@
 /* Steps that reduce dimensions, or go along one. */
 #pragma once
 
-#include "ops/kernel/along.h"
-#include "ops/kernel/element_program.h"
-#include "ops/kernel/reduce.h"
+#include "ops/kernel/element/element_program.h"
+#include "ops/kernel/reduce/along.h"
+#include "ops/kernel/reduce/reduce.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 

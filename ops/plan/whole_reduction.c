@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/reduce_whole.h"
+#include "ops/kernel/reduce/reduce_whole.h"
 #include "ops/plan/eltwise_steps.h"
 
 bool lk_reduction_is_whole(uint32_t dtype, const lk_reduction *reduction) {

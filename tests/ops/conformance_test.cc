@@ -23,7 +23,7 @@
 
 extern "C" {
 #include "base/alloc.h"
-#include "ops/kernel/cast.h"
+#include "ops/kernel/element/cast.h"
 }
 
 static void PrintTo(const lk_op_row &row, std::ostream *out) {

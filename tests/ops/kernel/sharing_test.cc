@@ -1,11 +1,11 @@
 // What machines with many processors have to do: how many tasks loops are cut into, and that
 // results do not depend on it, with more threads than there are processors here.
-#include "tests/ops/kernel/product.h"
+#include "tests/ops/kernel/product/product.h"
 
 extern "C" {
-#include "ops/kernel/attend.h"
-#include "ops/kernel/matmul.h"
-#include "ops/kernel/product_integer.h"
+#include "ops/kernel/integer/product_integer.h"
+#include "ops/kernel/product/matmul.h"
+#include "ops/kernel/sequence/attend.h"
 #include "ops/kernel/sharing.h"
 }
 

@@ -1,0 +1,15 @@
+/* The loops of products of bytes, compiled for AVX2. */
+#define LK_VEC_BYTES 32
+#define LK_DOT_GROUP 2
+#define LK_INTEGER_TABLE lk_integer_avx2
+
+#include <immintrin.h>
+#include <latchkey/base.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "ops/kernel/vec/vec_begin.h"
+
+#include "ops/kernel/integer/integer_loops.inc"
+
+#include "ops/kernel/vec/vec_end.h"

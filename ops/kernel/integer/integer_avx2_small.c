@@ -1,0 +1,16 @@
+/* The loops of products of bytes, compiled for AVX2 and right operands of small
+ * bytes. */
+#define LK_VEC_BYTES 32
+#define LK_DOT_GROUP 4
+#define LK_INTEGER_TABLE lk_integer_avx2_small
+
+#include <immintrin.h>
+#include <latchkey/base.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "ops/kernel/vec/vec_begin.h"
+
+#include "ops/kernel/integer/integer_loops.inc"
+
+#include "ops/kernel/vec/vec_end.h"

@@ -1,0 +1,17 @@
+/* Planes of strided copies, compiled for AVX2. */
+#define LK_VEC_BYTES 32
+#define PLANES lk_copy_planes_avx2
+
+#include <immintrin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/kernel/move/copy_plane.h"
+
+#include "ops/kernel/vec/vec_begin.h"
+
+#include "ops/kernel/vec/lanes.h"
+
+#include "ops/kernel/move/copy_plane.inc"
+
+#include "ops/kernel/vec/vec_end.h"
