@@ -5,21 +5,16 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/conv/depthwise.h"
-#include "ops/kernel/sizes.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/fused_activation.h"
-#include "ops/plan/integer_steps.h"
-#include "ops/plan/pattern.h"
-#include "ops/plan/plane_products.h"
-#include "ops/plan/product_steps.h"
 #include "ops/plan/quantized_steps.h"
-#include "ops/plan/window.h"
+#include "ops/plan/work.h"
 
 /* Of the class's variants: which inputs are weights and bias; -1: none. */
 enum { REAL, INTEGER, QLINEAR };
 static const struct {
-  int32_t w, bias;
+  uint32_t w;
+  int32_t bias;
 } inputs_of[] = {[REAL] = {1, 2}, [INTEGER] = {1, -1}, [QLINEAR] = {3, 8}};
 
 typedef struct conv_params {
@@ -173,68 +168,35 @@ static double conv_transpose_flops(const lk_op_node *node, const lk_tensor *inpu
   return 2 * (double)lk_elements(&inputs[0].desc) * kernel_elements(&inputs[1].desc);
 }
 
-/* Dimensions that are not there come first, as memory has them. */
-static lk_conv_shape describe(const lk_tensor *inputs, const lk_op_node *node,
-                              const lk_window_shape *shape) {
+/* What is computed, but for the scales and zero points of bytes. */
+static void describe(const lk_op_node *node, const lk_tensor *inputs, const lk_tensor_desc *to,
+                     const lk_window_shape *window, lk_task *out) {
   const conv_params *params = node->params;
-  const int32_t w_input = inputs_of[node->class_->variant].w;
-  const lk_tensor_desc given_x = channels_second(&inputs[0].desc, params->is_last);
-  const lk_tensor_desc given_w = channels_second(&inputs[w_input].desc, params->weights_are_last);
-  const lk_tensor_desc *x = &given_x, *w = &given_w;
-  const int64_t groups = params->groups;
-  lk_conv_shape conv = {.batch = x->dims[0],
-                        .groups = groups,
-                        .in_channels = x->dims[1] / groups,
-                        .out_channels = params->is_transposed ? w->dims[1] : w->dims[0] / groups};
-  const uint32_t first = LK_CONV_DIMS - shape->rank;
-  for (uint32_t d = 0; d < LK_CONV_DIMS; d++) {
-    const bool is_there = d >= first;
-    const uint32_t i = is_there ? d - first : 0;
-    conv.in[d] = is_there ? x->dims[2 + i] : 1;
-    conv.out[d] = is_there ? shape->out[i] : 1;
-    conv.kernel[d] = is_there ? w->dims[2 + i] : 1;
-    conv.stride[d] = is_there ? (int32_t)shape->strides[i] : 1;
-    conv.dilation[d] = is_there ? (int32_t)shape->dilations[i] : 1;
-    conv.pad[d] = is_there ? (int32_t)shape->begin[i] : 0;
-  }
-  return conv;
-}
-
-/* A transposed convolution is as many convolutions as its strides have remainders, each with some
- * work of its own, however small the output is. */
-enum { MOST_PHASES = 1 << 18 };
-
-static lk_status check_phases(const lk_conv_shape *conv, lk_error *error) {
-  int64_t phases = 1;
-  for (int d = 0; d < LK_CONV_DIMS; d++) phases = lk_multiply_up_to_most(phases, conv->stride[d]);
-  if (phases <= MOST_PHASES) return LK_OK;
-  return lk_fail(error, LK_UNSUPPORTED,
-                 "the product of the strides is %" PRId64 ", at most %d is supported", phases,
-                 MOST_PHASES);
+  const uint32_t w = inputs_of[node->class_->variant].w;
+  const int32_t bias = inputs_of[node->class_->variant].bias;
+  lk_task_begin(out, params->is_transposed ? LK_WORK_CONV_TRANSPOSED : LK_WORK_CONV);
+  out->work.window = *window;
+  out->work.groups = params->groups;
+  (params->is_last ? lk_task_add_last : lk_task_add)(out, LK_ROLE_SRC, 0, &inputs[0].desc);
+  (params->weights_are_last ? lk_task_add_last : lk_task_add)(out, LK_ROLE_WEIGHTS, w,
+                                                              &inputs[w].desc);
+  (params->is_last ? lk_task_add_last : lk_task_add)(out, LK_ROLE_DST, 0, to);
+  if (bias >= 0) lk_task_add_input(out, LK_ROLE_BIAS, node, inputs, (uint32_t)bias);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const conv_params *params = planner->node->params;
   if (lk_elements(&planner->inputs[0].desc) == 0) { /* no channels, or nothing but padding */
     return lk_plan_sum_of_nothing(planner, lk_op_has(planner->node, 2) ? 2 : -1, error);
   }
-  const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
-  if (params->is_transposed) LK_RETURN_NOT_OK(check_phases(&conv, error));
-  if (lk_depthwise_takes(&conv, lk_isa_get())) {
-    return lk_plan_depthwise(planner, &conv, params->is_transposed, error);
-  }
-  if (params->is_transposed && lk_plane_product_takes_transposed(planner, &conv)) {
-    return lk_plan_plane_product_transposed(planner, &conv, error);
-  }
-  if (!params->is_transposed && lk_plane_product_takes(planner, &conv)) {
-    return lk_plan_plane_product(planner, &conv, error);
-  }
-  return (params->is_transposed ? lk_plan_conv_transposed : lk_plan_conv)(planner, &conv, error);
+  lk_task task;
+  describe(planner->node, planner->inputs, &planner->outputs[0], planner->found, &task);
+  return lk_plan_task(planner, &task, error);
 }
 
 static bool resize(const lk_resizing *self) {
-  const lk_conv_shape conv = describe(self->inputs, self->node, self->found);
-  return lk_resize_conv(self, &conv);
+  lk_task task;
+  describe(self->node, self->inputs, self->output, self->found, &task);
+  return lk_resize_task(self, &task);
 }
 
 #define CONV_ATTRS                                                                                 \
@@ -318,9 +280,7 @@ static void parse_last_fused(lk_attrs *attrs, void *params) {
 static lk_status plan_last(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &planner->inputs[0].desc;
   if (lk_elements(x) == 0) return lk_refuse(x, "the input", "one with elements", error);
-  const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
-  const conv_params *params = planner->node->params;
-  return lk_plan_conv_last(planner, &conv, params->weights_are_last, error);
+  return plan(planner, error);
 }
 
 const lk_op_class lk_op_nhwc_conv = {
@@ -373,14 +333,24 @@ static lk_status infer_bytes(lk_inference *self, lk_error *error) {
   return infer(self, error);
 }
 
-static lk_status plan_conv_integer(lk_planner *planner, lk_error *error) {
-  const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
-  lk_integer_step step;
-  lk_integer_conv(planner, &conv, 3, &step);
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A_ZERO, 2, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_B_ZERO, 3, error));
-  return lk_integer_emit(planner, &step, 1, error);
+/* Which input of ConvInteger and of QLinearConv is what; 0: none. */
+static const struct {
+  lk_role role;
+  uint32_t integer, qlinear;
+} quantizers[] = {{LK_ROLE_SRC_ZERO, 2, 2},      {LK_ROLE_WEIGHTS_ZERO, 3, 5},
+                  {LK_ROLE_DST_ZERO, 0, 7},      {LK_ROLE_SRC_SCALE, 0, 1},
+                  {LK_ROLE_WEIGHTS_SCALE, 0, 4}, {LK_ROLE_DST_SCALE, 0, 6}};
+
+static lk_status plan_bytes(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = planner->node;
+  lk_task task;
+  describe(node, planner->inputs, &planner->outputs[0], planner->found, &task);
+  for (size_t i = 0; i < sizeof quantizers / sizeof *quantizers; i++) {
+    const uint32_t input =
+        node->class_->variant == QLINEAR ? quantizers[i].qlinear : quantizers[i].integer;
+    if (input > 0) lk_task_add_input(&task, quantizers[i].role, node, planner->inputs, input);
+  }
+  return lk_plan_task(planner, &task, error);
 }
 
 /* Of com.microsoft. */
@@ -388,35 +358,6 @@ static void parse_qlinear_last(lk_attrs *attrs, void *params) {
   conv_params *self = params;
   parse_conv(attrs, params);
   self->is_last = lk_attrs_bool(attrs, "channels_last");
-}
-
-/* X and Y, which are channels-last tensors whose dimensions say so. */
-static lk_status take_last(lk_planner *planner, lk_integer_step *step, lk_error *error) {
-  lk_operand x, y;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
-  x.desc = lk_shape_channels_second(&x.desc);
-  y.desc = lk_shape_channels_second(&y.desc);
-  lk_integer_give(step, LK_INTEGER_A, &x);
-  lk_integer_give(step, LK_INTEGER_C, &y);
-  return LK_OK;
-}
-
-static lk_status plan_qlinear_conv(lk_planner *planner, lk_error *error) {
-  const conv_params *params = planner->node->params;
-  const lk_conv_shape conv = describe(planner->inputs, planner->node, planner->found);
-  lk_integer_step step;
-  lk_operand x_scale;
-  lk_integer_conv(planner, &conv, 5, &step);
-  LK_RETURN_NOT_OK(params->is_last ? take_last(planner, &step, error)
-                                   : lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A_ZERO, 2, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_B_ZERO, 5, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_C_ZERO, 7, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_BIAS, 8, error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &x_scale, error));
-  LK_RETURN_NOT_OK(lk_integer_scale(planner, &step, 1, &x_scale, 4, 6, error));
-  return lk_integer_emit(planner, &step, 3, error);
 }
 
 #define BYTES (LK_TYPE(LK_U8) | LK_TYPE(LK_I8))
@@ -435,7 +376,7 @@ const lk_op_class lk_op_conv_integer = {
     LK_OP_ATTRS(CONV_ATTRS),
     .parse = parse_conv,
     .flops = conv_flops,
-    .plan = plan_conv_integer,
+    .plan = plan_bytes,
 };
 #define QLINEAR_CONV(symbol, domain_text, first, reader, ...)                                      \
   const lk_op_class lk_op_##symbol = {                                                             \
@@ -446,7 +387,7 @@ const lk_op_class lk_op_conv_integer = {
       .variant = QLINEAR,                                                                          \
       .parse = reader,                                                                             \
       .flops = qlinear_flops,                                                                      \
-      .plan = plan_qlinear_conv}
+      .plan = plan_bytes}
 QLINEAR_CONV(qlinear_conv, "", 10, parse_conv);
 QLINEAR_CONV(qlinear_conv_microsoft, "com.microsoft", 1, parse_qlinear_last,
              LK_FLAG("channels_last", 0));

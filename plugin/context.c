@@ -8,6 +8,7 @@
 #include "base/require.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "ops/engine/native/native.h"
 #include "plugin/internal.h"
 #include "plugin/serve.h"
 #include "plugin/table.h"
@@ -76,6 +77,7 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   lk_ops_env *env = &context->env;
   env->allocator = &context->allocator;
   env->threads = read.threads;
+  env->planning = lk_native_planning;
   LK_TRY(lk_intern_create(env->allocator, &env->intern, error));
   LK_TRY(lk_weights_create(&context->weights_allocator, read.weights_bytes, &env->weights, error));
   LK_TRY(lk_cache_create(env->allocator, read.cache_mode, read.cache_entries, read.cache_bytes,

@@ -6,11 +6,15 @@
 #include "keys/cache/cache.h"
 #include "keys/weights/weights.h"
 
+typedef struct lk_planning lk_planning;
+
 typedef struct lk_ops_env {
   const lk_allocator *allocator;
   lk_intern *intern;
   lk_cache *cache;
   lk_weights *weights;
   int32_t threads;           /* the context's N */
+  /* by lk_work_kind (work.h): what the engine does with works */
+  const lk_planning *const *planning;
   _Atomic uint64_t reorders; /* steps put into plans */
 } lk_ops_env;

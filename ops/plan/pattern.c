@@ -177,7 +177,8 @@ static void count_work(const lk_pattern *pattern, const lk_resizing *of) {
 static bool set_sizes(const lk_pattern *pattern, const lk_tensor_desc *output,
                       const lk_inference *inferred, lk_plan_body *body) {
   lk_step *step = (lk_step *)(uintptr_t)lk_plan_steps(body);
-  const lk_resizing resizing = {.node = inferred->node,
+  const lk_resizing resizing = {.env = body->env,
+                                .node = inferred->node,
                                 .inputs = inferred->inputs,
                                 .output = output,
                                 .found = inferred->found,

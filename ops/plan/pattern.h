@@ -13,6 +13,7 @@ typedef struct lk_pattern lk_pattern;
 
 /* What `resize` of a class reads, and the step that it changes. */
 struct lk_resizing {
+  const lk_ops_env *env;
   const lk_op_node *node;
   const lk_tensor *inputs; /* as an lk_planner has them */
   const lk_tensor_desc *output;

@@ -1,30 +1,45 @@
-/* Steps of convolutions and matrix products on the microkernels, which serve every size. */
+/* Steps of matrix products on the microkernels, which serve every size. */
 #pragma once
 
-#include "ops/kernel/conv_shape.h"
 #include "ops/kernel/product/matmul_plain.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
+#include "ops/plan/product_ends.h"
 
-/* One step: output 0, channels-last, is the convolution of `shape` of input 0, weights, and bias
- * where there is one; with all of the node's post-ops. One before it packs weights that are no
- * constants. */
-lk_status lk_plan_conv(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
-/* The same of plain tensors whose last dimension are the channels; also of the weights, or those
- * are as ever. */
-lk_status lk_plan_conv_last(lk_planner *planner, const lk_conv_shape *shape, bool weights_are_last,
-                            lk_error *error);
-/* The same for a transposed convolution. */
-lk_status lk_plan_conv_transposed(lk_planner *planner, const lk_conv_shape *shape, lk_error *error);
-/* Either, of groups that lk_depthwise_takes. */
-lk_status lk_plan_depthwise(lk_planner *planner, const lk_conv_shape *shape, bool is_transposed,
-                            lk_error *error);
-/* Whether input 0 is plain and output 0 is wanted so. Without a wish, the next operator is as
- * likely to want channels last. */
-bool lk_conv_wants_planes(lk_planner *planner);
-/* The step of lk_plan_conv or, of an ordinary convolution, lk_plan_depthwise, for other sizes: the
- * same groups, channels and kernel. False: it is another step. */
-bool lk_resize_conv(const lk_resizing *self, const lk_conv_shape *shape);
+/* ---- what a product and a convolution have in common ---- */
+
+/* A step while it is put together: begin, input, chain, emit. Operands 0 to 2 are src, the right
+ * operand and dst. */
+typedef struct lk_product_step {
+  lk_product_ends_of of;
+  lk_product_ends ends;
+  lk_operand operands[5 + LK_PRODUCT_CHAIN_OPERANDS];
+  uint32_t n_operands;
+} lk_product_step;
+
+/* What computes, and its params without the chain. */
+typedef struct lk_product_kernel {
+  lk_kernel_fn run;
+  const char *kind;
+  const void *params;
+  size_t size;
+  double operations;
+} lk_product_kernel;
+
+/* Finds what follows the sums; `output`: the rows and columns of the product. */
+lk_status lk_product_step_begin(lk_planner *planner, lk_product_output output,
+                                lk_product_step *step, lk_error *error);
+/* Input `index`, if it is not -1, as a further operand. */
+lk_status lk_product_step_input(lk_planner *planner, lk_product_step *step, int32_t index,
+                                lk_layout layout, lk_error *error);
+/* The operands of the chain. Those of the output's shape lie as it does; others have one number for
+ * a row, or one for a column, in any layout. */
+lk_status lk_product_step_chain(lk_planner *planner, lk_product_step *step, lk_error *error);
+/* The step, and those of the post-ops that are left. */
+lk_status lk_product_step_emit(lk_planner *planner, lk_product_step *step,
+                               const lk_product_kernel *kernel, lk_error *error);
+
+/* ---- products ---- */
 
 /* How a step of these cuts its work, "6x64 in blocks of 48x256"; "": it is another step. */
 void lk_product_step_describe(const lk_step *step, char *text, size_t capacity);

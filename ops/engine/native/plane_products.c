@@ -1,5 +1,5 @@
 /* Convolutions of plain tensors that are products of matrices as they lie. */
-#include "ops/plan/plane_products.h"
+#include "ops/engine/native/plane_products.h"
 
 #include "base/status.h"
 #include "base/tensor.h"
@@ -20,6 +20,11 @@ enum {
 
 static int64_t pixels_of(const lk_conv_shape *shape) {
   return shape->in[0] * shape->in[1] * shape->in[2];
+}
+
+bool lk_conv_wants_planes(lk_planner *planner) {
+  return planner->inputs[0].desc.layout == LK_LAYOUT_PLAIN &&
+         lk_planner_wish(planner, 0, LK_LAYOUT_CHANNELS_LAST) == LK_LAYOUT_PLAIN;
 }
 
 /* The product is written before a residual is read, which must lie elsewhere. */
@@ -66,13 +71,15 @@ static lk_matmul describe(const lk_conv_shape *shape, int64_t rows, int64_t a_ro
 }
 
 /* The bias of each channel and the node's post-ops, on what `to` holds. */
-static lk_status add_tail(lk_planner *planner, const lk_operand *to, lk_error *error) {
-  if (!lk_op_has(planner->node, 2)) return lk_plan_post_ops(planner, 0, to, error);
+static lk_status add_tail(lk_planner *planner, const lk_task *task, const lk_operand *to,
+                          lk_error *error) {
+  if (!lk_work_has(&task->work, LK_ROLE_BIAS)) return lk_plan_post_ops(planner, 0, to, error);
   lk_chain chain;
   lk_operand bias;
   lk_chain_begin_at(planner, to, &chain);
   chain.value = lk_chain_operand(&chain, to);
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &bias, error));
+  LK_RETURN_NOT_OK(
+      lk_planner_input(planner, task->inputs[LK_ROLE_BIAS], LK_LAYOUT_PLAIN, &bias, error));
   bias.desc.rank = to->desc.rank - 1; /* one for a channel, whatever its pixel */
   for (uint32_t i = 1; i < bias.desc.rank; i++) bias.desc.dims[i] = 1;
   const lk_element_value shift = lk_chain_operand(&chain, &bias);
@@ -80,14 +87,15 @@ static lk_status add_tail(lk_planner *planner, const lk_operand *to, lk_error *e
   return lk_chain_end(&chain, error);
 }
 
-lk_status lk_plan_plane_product(lk_planner *planner, const lk_conv_shape *shape, lk_error *error) {
+lk_status lk_plan_plane_product(lk_planner *planner, const lk_task *task,
+                                const lk_conv_shape *shape, lk_error *error) {
   lk_operand x, w, y;
   lk_matmul matmul = describe(shape, shape->out_channels, shape->in_channels, 1);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &w, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
   LK_RETURN_NOT_OK(lk_plan_product(planner, &matmul, &w, &x, &y, error));
-  return add_tail(planner, &y, error);
+  return add_tail(planner, task, &y, error);
 }
 
 /* The windows of the product, put to where they come from. */
@@ -112,8 +120,8 @@ static lk_col2im windows_of(const lk_conv_shape *shape, const lk_tensor_desc *to
   return step;
 }
 
-lk_status lk_plan_plane_product_transposed(lk_planner *planner, const lk_conv_shape *shape,
-                                           lk_error *error) {
+lk_status lk_plan_plane_product_transposed(lk_planner *planner, const lk_task *task,
+                                           const lk_conv_shape *shape, lk_error *error) {
   const int64_t rows = shape->out_channels * lk_conv_positions(shape);
   lk_matmul matmul = describe(shape, rows, 1, rows);
   lk_operand x, w, y, product;
@@ -128,5 +136,5 @@ lk_status lk_plan_plane_product_transposed(lk_planner *planner, const lk_conv_sh
   const lk_operand operands[] = {product, y};
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_col2im_kernel, "col2im", &step, sizeof step,
                                      operands, 2, error));
-  return add_tail(planner, &y, error);
+  return add_tail(planner, task, &y, error);
 }

@@ -1,0 +1,55 @@
+/* Convolutions of bytes. */
+#include "base/status.h"
+#include "ops/engine/native/native.h"
+#include "ops/plan/integer_steps.h"
+
+enum { ABSENT = UINT32_MAX }; /* an input that no node has */
+
+static uint32_t input_of(const lk_task *task, lk_role role) {
+  return lk_work_has(&task->work, role) ? task->inputs[role] : ABSENT;
+}
+
+/* src and dst, which are channels-last tensors whose dimensions say so. */
+static lk_status take_seen(lk_planner *planner, const lk_task *task, lk_integer_step *step,
+                           lk_error *error) {
+  lk_operand src, dst;
+  LK_RETURN_NOT_OK(
+      lk_planner_input(planner, task->inputs[LK_ROLE_SRC], LK_LAYOUT_PLAIN, &src, error));
+  LK_RETURN_NOT_OK(
+      lk_planner_output(planner, task->inputs[LK_ROLE_DST], LK_LAYOUT_PLAIN, &dst, error));
+  src.desc = task->work.tensors[LK_ROLE_SRC];
+  dst.desc = task->work.tensors[LK_ROLE_DST];
+  lk_integer_give(step, LK_INTEGER_A, &src);
+  lk_integer_give(step, LK_INTEGER_C, &dst);
+  return LK_OK;
+}
+
+lk_status lk_native_conv_bytes(lk_planner *planner, const lk_task *task, const lk_conv_shape *shape,
+                               lk_error *error) {
+  static const struct {
+    lk_integer_role to;
+    lk_role from;
+  } others[] = {{LK_INTEGER_A_ZERO, LK_ROLE_SRC_ZERO},
+                {LK_INTEGER_B_ZERO, LK_ROLE_WEIGHTS_ZERO},
+                {LK_INTEGER_C_ZERO, LK_ROLE_DST_ZERO},
+                {LK_INTEGER_BIAS, LK_ROLE_BIAS}};
+  lk_integer_step step;
+  lk_integer_conv(planner, shape, input_of(task, LK_ROLE_WEIGHTS_ZERO), &step);
+  LK_RETURN_NOT_OK(
+      lk_task_is_seen(task, LK_ROLE_SRC)
+          ? take_seen(planner, task, &step, error)
+          : lk_integer_take(planner, &step, LK_INTEGER_A, task->inputs[LK_ROLE_SRC], error));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    const uint32_t input = input_of(task, others[i].from);
+    LK_RETURN_NOT_OK(lk_integer_take(planner, &step, others[i].to, input, error));
+  }
+  if (lk_work_has(&task->work, LK_ROLE_DST_SCALE)) {
+    lk_operand src_scale;
+    LK_RETURN_NOT_OK(lk_planner_input(planner, task->inputs[LK_ROLE_SRC_SCALE], LK_LAYOUT_PLAIN,
+                                      &src_scale, error));
+    LK_RETURN_NOT_OK(lk_integer_scale(planner, &step, 1, &src_scale,
+                                      task->inputs[LK_ROLE_WEIGHTS_SCALE],
+                                      (int32_t)task->inputs[LK_ROLE_DST_SCALE], error));
+  }
+  return lk_integer_emit(planner, &step, task->inputs[LK_ROLE_WEIGHTS], error);
+}

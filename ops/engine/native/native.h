@@ -1,0 +1,15 @@
+/* The native engine: works by the kernels of ops/kernel/, which serve every size. */
+#pragma once
+
+#include "ops/kernel/conv_shape.h"
+#include "ops/plan/work.h"
+
+/* By lk_work_kind. */
+extern const lk_planning *const lk_native_planning[LK_WORK_KINDS];
+
+/* ---- for native.c: one for each kind ---- */
+
+extern const lk_planning lk_native_conv;
+/* Works of conv.c that are of bytes. */
+lk_status lk_native_conv_bytes(lk_planner *planner, const lk_task *task, const lk_conv_shape *shape,
+                               lk_error *error);
