@@ -1,6 +1,7 @@
-/* Tasks for many processors. */
+/* When a loop is shared, and into how many tasks it is cut. */
 #include "ops/kernel/sharing.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
 #include "base/team/processors.h"
@@ -31,4 +32,18 @@ int64_t lk_sharing_tasks(int64_t tasks) {
 
 int64_t lk_sharing_slots(int64_t most) {
   return lk_max(most, processors());
+}
+
+/* Fewer operations than this are done sooner than another thread wakes up. */
+static const double LEAST_SHARED = 1e6;
+/* To read an element from memory takes about as long as to multiply it by so many rows. */
+static const double ROWS_OF_A_READ = 8;
+
+bool lk_sharing_pays(double operations) {
+  return operations >= LEAST_SHARED;
+}
+
+bool lk_sharing_of_rows_pays(double operations, int64_t rows) {
+  const double waits = ROWS_OF_A_READ / (double)lk_max(rows, 1);
+  return lk_sharing_pays(operations * fmax(waits, 1));
 }

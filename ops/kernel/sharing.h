@@ -1,11 +1,12 @@
-/* Into how many tasks loops are cut, where that is a choice: each task costs something, and those
- * of a loop should keep all processors busy until its end.
+/* Whether threads share a loop, and into how many tasks it is cut, where that is a choice: each task
+ * costs something, and those of a loop should keep all processors busy until its end.
  *
  * The numbers are for a process of up to LK_SHARING_FEW processors. With more, there are more tasks
  * in proportion, and as many parts of scratch memory as processors. What a loop computes does not
  * depend on it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { LK_SHARING_FEW = 16 };
@@ -16,6 +17,11 @@ int64_t lk_sharing_tasks(int64_t tasks);
 /* Parts of scratch memory, each of one thread at a time: `most`, which is more than there are few
  * processors, or one for each processor. */
 int64_t lk_sharing_slots(int64_t most);
+
+/* Whether so many floating-point operations are worth it to wake other threads. */
+bool lk_sharing_pays(double operations);
+/* The same where only `rows` use each element that is read: few of them wait for it. */
+bool lk_sharing_of_rows_pays(double operations, int64_t rows);
 
 /* For tests: as if there were so many; 0: those that there are. */
 void lk_sharing_set_processors(int processors);

@@ -3,6 +3,7 @@
 
 #include "ops/kernel/integer/depthwise_integer.h"
 #include "ops/kernel/integer/product_integer.h"
+#include "ops/kernel/product/matmul.h"
 #include "ops/plan/planner.h"
 
 /* A step while it is put together:

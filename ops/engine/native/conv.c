@@ -1,6 +1,5 @@
 /* Convolutions, transposed or not, on kernels that serve every size. */
-#include <math.h>
-#include <string.h>
+#include <inttypes.h>
 
 #include "base/status.h"
 #include "base/tensor.h"

@@ -6,6 +6,7 @@
 #include "ops/kernel/conv/conv_lines.h"
 #include "ops/kernel/conv/conv_rows.h"
 #include "ops/kernel/kernel.h"
+#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 /* With at least so many channels, a tap for each position costs nothing, and those in the padding
@@ -172,8 +173,8 @@ static void do_tasks(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_conv_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_conv *self = params;
   const lk_product *product = &self->product;
-  const bool is_shared = lk_product_of_rows_is_shared(
-      lk_product_operations(product, self->shape.groups), product->rows);
+  const bool is_shared =
+      lk_sharing_of_rows_pays(lk_product_operations(product, self->shape.groups), product->rows);
   (void)error;
   return lk_kernel_turns_fetching(all_tasks(self), is_shared, do_tasks, self, pointers);
 }

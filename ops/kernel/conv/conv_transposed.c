@@ -10,6 +10,7 @@
 #include "ops/kernel/conv/conv.h"
 #include "ops/kernel/conv/conv_phases.h"
 #include "ops/kernel/conv/conv_rows.h"
+#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 enum { MOST_FOLDED_COLUMNS = 256 };
@@ -236,6 +237,6 @@ lk_status lk_conv_transposed_kernel(const void *params, void *const *pointers, l
   const lk_conv_transposed *self = params;
   const int64_t turns = self->shape.groups * lk_conv_phases(&self->shape) * self->blocks;
   (void)error;
-  return lk_kernel_turns(turns, lk_product_is_shared(lk_conv_transposed_operations(self)), do_turns,
+  return lk_kernel_turns(turns, lk_sharing_pays(lk_conv_transposed_operations(self)), do_turns,
                          self, pointers);
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "ops/kernel/conv/depthwise_tile.h"
 #include "ops/kernel/product/product.h"
+#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 /* Elements of the buffer: it stays in the L2 cache, and most of it in the L1 cache. */
@@ -253,6 +254,6 @@ lk_status lk_depthwise_planes_kernel(const void *params, void *const *pointers, 
                             ? turns_across(self)
                             : self->shape.batch * self->shape.groups * blocks(self) * pieces(self);
   (void)error;
-  return lk_kernel_turns(turns, lk_product_is_shared(lk_depthwise_planes_operations(self)),
+  return lk_kernel_turns(turns, lk_sharing_pays(lk_depthwise_planes_operations(self)),
                          self->is_across ? do_turns_across : do_turns, self, pointers);
 }

@@ -5,6 +5,7 @@
 #include "ops/kernel/conv/conv_phases.h"
 #include "ops/kernel/conv/depthwise_sizes.h"
 #include "ops/kernel/product/product.h"
+#include "ops/kernel/sharing.h"
 
 /* Turns that a phase has before the next one: it costs as much as a short one to find it. */
 enum { PHASE_TURNS = 8 };
@@ -275,7 +276,6 @@ static void do_turns(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_depthwise_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_depthwise *self = params;
   (void)error;
-  return lk_kernel_turns(lk_depthwise_turns(self),
-                         lk_product_is_shared(lk_depthwise_operations(self)), do_turns, self,
-                         pointers);
+  return lk_kernel_turns(lk_depthwise_turns(self), lk_sharing_pays(lk_depthwise_operations(self)),
+                         do_turns, self, pointers);
 }

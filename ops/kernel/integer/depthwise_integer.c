@@ -5,6 +5,7 @@
 
 #include "base/team/look.h"
 #include "base/tensor.h"
+#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 bool lk_depthwise_integer_takes(const lk_conv_shape *conv, const lk_integer_loops *loops) {
@@ -209,7 +210,7 @@ lk_status lk_depthwise_integer_kernel(const void *params, void *const *pointers,
   const shared all = find_shared(self, of.of[LK_INTEGER_SCRATCH]);
   (void)error;
   fill_shared(self, &of, &all);
-  const bool is_shared = lk_product_is_shared(lk_depthwise_integer_operations(conv));
+  const bool is_shared = lk_sharing_pays(lk_depthwise_integer_operations(conv));
   return lk_kernel_turns(conv->batch * conv->out[0] * conv->out[1], is_shared, run_lines, self,
                          pointers);
 }

@@ -106,8 +106,8 @@ lk_status lk_product_integer_pack_kernel(const void *params, void *const *pointe
   const double elements = (double)self->b_matrices * (double)self->b_size;
   memset((int32_t *)pointers[1] + self->b_matrices * self->b_size, 0,
          (size_t)behind(self) * sizeof(int32_t));
-  return lk_kernel_turns(self->b_matrices * self->panels, lk_product_is_shared(elements),
-                         pack_panels, self, pointers);
+  return lk_kernel_turns(self->b_matrices * self->panels, lk_sharing_pays(elements), pack_panels,
+                         self, pointers);
 }
 
 /* ---- rows of the left operand ---- */
@@ -519,7 +519,6 @@ static void run_slots(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_product_integer_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_product_integer *self = params;
-  const bool is_shared =
-      lk_product_of_rows_is_shared(lk_product_integer_operations(self), self->rows);
+  const bool is_shared = lk_sharing_of_rows_pays(lk_product_integer_operations(self), self->rows);
   return lk_kernel_turns_looking(self->slots, is_shared, run_slots, self, pointers);
 }

@@ -391,7 +391,7 @@ lk_status lk_matmul_kernel(const void *params, void *const *pointers, lk_error *
   const lk_matmul *self = params;
   const lk_product *product = &self->product;
   const bool is_shared =
-      lk_product_of_rows_is_shared(lk_product_operations(product, self->batches), self->rows);
+      lk_sharing_of_rows_pays(lk_product_operations(product, self->batches), self->rows);
   (void)error;
   if (self->b_is_bits) return multiply_by_bits(self, is_shared, pointers);
   if (self->has_sums) {

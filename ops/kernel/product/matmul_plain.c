@@ -5,6 +5,7 @@
 
 #include "base/team/look.h"
 #include "ops/kernel/kernel.h"
+#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 enum {
@@ -161,8 +162,7 @@ lk_status lk_matmul_plain_kernel(const void *params, void *const *pointers, lk_e
   const int64_t width = BLOCK_PANELS * self->panel;
   const int64_t tasks =
       self->batches * lk_div_up(self->of.rows, BLOCK_ROWS) * lk_div_up(self->of.columns, width);
-  const bool is_shared =
-      lk_product_of_rows_is_shared(lk_matmul_plain_operations(self), self->of.rows);
+  const bool is_shared = lk_sharing_of_rows_pays(lk_matmul_plain_operations(self), self->of.rows);
   (void)error;
   return lk_kernel_turns(tasks, is_shared, do_tasks, self, pointers);
 }

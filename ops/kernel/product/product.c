@@ -35,12 +35,6 @@ enum { SHORT_LINE = 4 };
 enum { FEW_VECTORS = 3 };
 static const double WORTH_MORE_ROWS = 1.04;
 
-/* Fewer operations than this are done sooner than another thread wakes up. */
-static const double LEAST_SHARED = 1e6;
-
-/* To read an element of B from memory takes about as long as to multiply it by so many rows. */
-static const double ROWS_OF_A_READ = 8;
-
 /* ---- sizes of blocks ---- */
 
 /* What a row of all columns costs with panels of so many vectors. */
@@ -137,15 +131,6 @@ int64_t lk_product_made_size(const lk_product *self) {
 double lk_product_operations(const lk_product *self, int64_t products) {
   return 2.0 * (double)products * (double)self->rows *
          (double)(self->columns * self->taps * self->k);
-}
-
-bool lk_product_is_shared(double operations) {
-  return operations >= LEAST_SHARED;
-}
-
-bool lk_product_of_rows_is_shared(double operations, int64_t rows) {
-  const double waits = ROWS_OF_A_READ / (double)lk_max(rows, 1);
-  return lk_product_is_shared(operations * fmax(waits, 1));
 }
 
 static int64_t row_blocks(const lk_product *self) {

@@ -45,10 +45,6 @@ void lk_product_plan(lk_product *self, int64_t row_bytes);
 
 /* Floating-point operations of so many such products. */
 double lk_product_operations(const lk_product *self, int64_t products);
-/* Whether so many are worth it to wake other threads. */
-bool lk_product_is_shared(double operations);
-/* The same where only `rows` use each element that is read: few of them wait for it. */
-bool lk_product_of_rows_is_shared(double operations, int64_t rows);
 
 /* Blocks of rows and panels; those of the same panels follow each other. */
 int64_t lk_product_tasks(const lk_product *self);

@@ -454,6 +454,6 @@ lk_status lk_attend_kernel(const void *params, void *const *pointers, lk_error *
   (void)error;
   const lk_attend *self = params;
   const int64_t rows = self->window.queries * self->heads / self->kv_heads; /* that read a key */
-  const bool is_shared = lk_product_of_rows_is_shared(lk_attend_operations(self), rows);
+  const bool is_shared = lk_sharing_of_rows_pays(lk_attend_operations(self), rows);
   return lk_kernel_turns_looking(self->slots, is_shared, do_slots, self, pointers);
 }

@@ -9,6 +9,7 @@
 #include "base/team/look.h"
 #include "base/team/team.h"
 #include "ops/kernel/kernel.h"
+#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 /* Rows that are shared with other threads at a time: fewer do not keep the adders busy. */
@@ -336,5 +337,5 @@ lk_status lk_recurrent_kernel(const void *params, void *const *pointers, lk_erro
   if (of.lengths != NULL) LK_RETURN_NOT_OK(check_lengths(self, of.lengths, error));
   const int64_t turns = weights->directions * lk_div_up(self->batch, turn_rows(self));
   const double operations = lk_recurrent_operations(self);
-  return lk_kernel_turns_looking(turns, lk_product_is_shared(operations), do_turns, self, pointers);
+  return lk_kernel_turns_looking(turns, lk_sharing_pays(operations), do_turns, self, pointers);
 }
