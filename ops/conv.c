@@ -177,11 +177,12 @@ static void describe(const lk_op_node *node, const lk_tensor *inputs, const lk_t
   lk_task_begin(out, params->is_transposed ? LK_WORK_CONV_TRANSPOSED : LK_WORK_CONV);
   out->work.window = *window;
   out->work.groups = params->groups;
-  (params->is_last ? lk_task_add_last : lk_task_add)(out, LK_ROLE_SRC, 0, &inputs[0].desc);
-  (params->weights_are_last ? lk_task_add_last : lk_task_add)(out, LK_ROLE_WEIGHTS, w,
-                                                              &inputs[w].desc);
-  (params->is_last ? lk_task_add_last : lk_task_add)(out, LK_ROLE_DST, 0, to);
-  if (bias >= 0) lk_task_add_input(out, LK_ROLE_BIAS, node, inputs, (uint32_t)bias);
+  lk_task_input(out, LK_ROLE_SRC, 0, &inputs[0].desc);
+  lk_task_input(out, LK_ROLE_WEIGHTS, w, &inputs[w].desc);
+  lk_task_output(out, LK_ROLE_DST, 0, to);
+  if (params->is_last) lk_task_see_last(out, LK_ROLE_SRC), lk_task_see_last(out, LK_ROLE_DST);
+  if (params->weights_are_last) lk_task_see_last(out, LK_ROLE_WEIGHTS);
+  if (bias >= 0) lk_task_optional(out, LK_ROLE_BIAS, node, inputs, (uint32_t)bias);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
@@ -348,7 +349,7 @@ static lk_status plan_bytes(lk_planner *planner, lk_error *error) {
   for (size_t i = 0; i < sizeof quantizers / sizeof *quantizers; i++) {
     const uint32_t input =
         node->class_->variant == QLINEAR ? quantizers[i].qlinear : quantizers[i].integer;
-    if (input > 0) lk_task_add_input(&task, quantizers[i].role, node, planner->inputs, input);
+    if (input > 0) lk_task_optional(&task, quantizers[i].role, node, planner->inputs, input);
   }
   return lk_plan_task(planner, &task, error);
 }

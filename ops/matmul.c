@@ -1,13 +1,12 @@
 /* MatMul and Gemm (ONNX operators of these names), FusedMatMul, TransposeMatMul and FusedGemm
- * (com.microsoft) on the microkernels. */
+ * (com.microsoft). */
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/fused_activation.h"
-#include "ops/plan/matmul_shape.h"
-#include "ops/plan/product_steps.h"
+#include "ops/plan/work.h"
 
 static lk_status fail_shapes(const lk_tensor *inputs, lk_error *error) {
   char a[LK_TENSOR_TEXT_CAPACITY], b[LK_TENSOR_TEXT_CAPACITY];
@@ -46,14 +45,22 @@ static lk_status infer_matmul(lk_inference *self, lk_error *error) {
   return lk_infer_matmul_ordered(self, params->orders, error);
 }
 
+static lk_status plan_product(lk_planner *planner, const lk_matmul_order orders[2],
+                              lk_error *error) {
+  const lk_tensor *inputs = planner->inputs;
+  if (lk_elements(&inputs[0].desc) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
+  lk_task task;
+  lk_task_begin(&task, LK_WORK_PRODUCT);
+  lk_task_input(&task, LK_ROLE_SRC, 0, &inputs[0].desc);
+  lk_task_input(&task, LK_ROLE_WEIGHTS, 1, &inputs[1].desc);
+  lk_task_output(&task, LK_ROLE_DST, 0, &planner->outputs[0]);
+  memcpy(task.work.orders, orders, sizeof task.work.orders);
+  return lk_plan_task(planner, &task, error);
+}
+
 static lk_status plan_matmul(lk_planner *planner, lk_error *error) {
   const matmul_params *params = planner->node->params;
-  lk_tensor_desc a = planner->inputs[0].desc, b = planner->inputs[1].desc;
-  if (lk_elements(&a) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
-  a.layout = lk_matmul_layout(planner, 0);
-  b.layout = lk_matmul_layout(planner, 1);
-  lk_matmul matmul = lk_matmul_of_ordered(&a, &b, params->orders, &planner->outputs[0]);
-  return lk_plan_matmul(planner, &matmul, b.rank > 1, error);
+  return plan_product(planner, params->orders, error);
 }
 
 /* ---- Gemm: alpha A' B' + beta C ---- */
@@ -143,20 +150,12 @@ static uint32_t gemm_post_ops(const lk_op_node *node, lk_post_op *out) {
   return count;
 }
 
+/* C is a post-op. */
 static lk_status plan_gemm(lk_planner *planner, lk_error *error) {
   const gemm_params *params = planner->node->params;
-  const lk_tensor_desc *a = &planner->inputs[0].desc;
-  const lk_tensor_desc *b = &planner->inputs[1].desc;
-  if (lk_elements(a) == 0) return lk_plan_sum_of_nothing(planner, -1, error); /* C is a post-op */
-  lk_matmul matmul = {.rows = a->dims[params->transpose_a ? 1 : 0],
-                      .columns = b->dims[params->transpose_b ? 0 : 1],
-                      .k = a->dims[params->transpose_a ? 0 : 1],
-                      .a_row = params->transpose_a ? 1 : a->dims[1],
-                      .a_k = params->transpose_a ? a->dims[1] : 1,
-                      .b_k = params->transpose_b ? 1 : b->dims[1],
-                      .b_column = params->transpose_b ? b->dims[1] : 1,
-                      .c_row = b->dims[params->transpose_b ? 0 : 1]};
-  return lk_plan_matmul(planner, &matmul, true, error);
+  const lk_matmul_order orders[2] = {{.swaps = params->transpose_a},
+                                     {.swaps = params->transpose_b}};
+  return plan_product(planner, orders, error);
 }
 
 #define MATMUL_ROW(name, domain_text, summary_text, first, most_inputs, traits, allowed)           \

@@ -6,12 +6,13 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/pooling.h"
+#include "ops/plan/moves.h"
 #include "ops/plan/reduction.h"
+#include "ops/plan/work.h"
 
 typedef struct pool_params {
   lk_window window;
-  lk_pool_kind kind;
+  lk_pooling kind;
   bool column_major;
   bool is_last;      /* channels are the last dimension */
   bool counts_whole; /* before opset 19, ONNX Runtime divides by the size of the whole window */
@@ -21,7 +22,7 @@ typedef struct pool_params {
 static void parse_max_pool(lk_attrs *attrs, void *params) {
   pool_params *self = params;
   lk_window_parse_pooling(attrs, &self->window);
-  self->kind = LK_POOL_MAX;
+  self->kind = LK_POOLING_MAX;
   self->column_major =
       lk_attrs_lists(attrs, "storage_order") && lk_attrs_bool(attrs, "storage_order");
 }
@@ -35,8 +36,18 @@ static void parse_average_pool(lk_attrs *attrs, void *params) {
   pool_params *self = params;
   lk_window_parse_pooling(attrs, &self->window);
   const bool padding = lk_attrs_bool(attrs, "count_include_pad");
-  self->kind = padding ? LK_POOL_MEAN_WITH_PADDING : LK_POOL_MEAN;
+  self->kind = padding ? LK_POOLING_MEAN_WITH_PADDING : LK_POOLING_MEAN;
   self->counts_whole = attrs->opset < 19;
+}
+
+static void parse_global_mean(lk_attrs *attrs, void *params) {
+  (void)attrs;
+  ((pool_params *)params)->kind = LK_POOLING_MEAN;
+}
+
+static void parse_global_max(lk_attrs *attrs, void *params) {
+  (void)attrs;
+  ((pool_params *)params)->kind = LK_POOLING_MAX;
 }
 
 static void parse_global_norm(lk_attrs *attrs, void *params) {
@@ -91,25 +102,55 @@ static lk_status infer_global(lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
-static lk_status plan_pool(lk_planner *planner, lk_error *error) {
-  const pool_params *params = planner->node->params;
-  return lk_plan_pool(planner, params->kind, planner->found, params->column_major, error);
+/* One window, which has all of `x`. */
+static lk_window_shape global_window(const lk_tensor_desc *x) {
+  lk_window_shape shape = {.rank = x->rank - 2};
+  for (uint32_t i = 0; i < shape.rank; i++) {
+    shape.kernel[i] = x->dims[2 + i];
+    shape.strides[i] = shape.dilations[i] = shape.out[i] = 1;
+  }
+  return shape;
 }
 
-static lk_status plan_last(lk_planner *planner, lk_error *error) {
-  const lk_tensor_desc *desc = &planner->inputs[0].desc;
-  lk_operand x, y;
-  if (lk_elements(desc) == 0) return lk_refuse(desc, "the input", "one with elements", error);
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
-  x.desc = lk_shape_channels_second(&x.desc);
-  y.desc = lk_shape_channels_second(&y.desc);
-  return lk_plan_pool_step(planner, LK_POOL_MAX, planner->found, &x, &y, error);
+/* What is computed, but for the indices of maxima. */
+static void describe(const lk_op_node *node, const lk_tensor_desc *x, const lk_tensor_desc *to,
+                     const lk_window_shape *window, lk_task *out) {
+  const pool_params *params = node->params;
+  lk_task_begin(out, LK_WORK_POOL);
+  lk_task_input(out, LK_ROLE_SRC, 0, x);
+  lk_task_output(out, LK_ROLE_DST, 0, to);
+  if (params->is_last) lk_task_see_last(out, LK_ROLE_SRC), lk_task_see_last(out, LK_ROLE_DST);
+  out->work.window = node->class_->found_size > 0 ? *window : global_window(x);
+  out->work.pooling = params->kind;
+}
+
+/* Windows of nothing but padding. */
+static lk_status plan_of_nothing(lk_planner *planner, lk_pooling kind, lk_error *error) {
+  char text[LK_TENSOR_TEXT_CAPACITY];
+  if (kind == LK_POOLING_MEAN) return lk_plan_mean_of_nothing(planner, error);
+  if (kind != LK_POOLING_MAX) return lk_plan_sum_of_nothing(planner, -1, error);
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "the input is %s, the largest of no elements is not defined",
+                 lk_tensor_text(&planner->inputs[0].desc, text));
+}
+
+static lk_status plan_pool(lk_planner *planner, lk_error *error) {
+  const pool_params *params = planner->node->params;
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  lk_task task;
+  if (lk_elements(x) == 0) return plan_of_nothing(planner, params->kind, error);
+  describe(planner->node, x, &planner->outputs[0], planner->found, &task);
+  if (planner->node->n_outputs > 1) {
+    lk_task_output(&task, LK_ROLE_INDICES, 1, &planner->outputs[1]);
+    task.work.column_major = params->column_major;
+  }
+  return lk_plan_task(planner, &task, error);
 }
 
 static bool resize_pool(const lk_resizing *self) {
-  const pool_params *params = self->node->params;
-  return lk_resize_pool(self, params->kind, self->found);
+  lk_task task;
+  describe(self->node, &self->inputs[0].desc, self->output, self->found, &task);
+  return lk_resize_task(self, &task);
 }
 
 /* ---- norms: the p-th root of the sum of |x|^p ---- */
@@ -160,8 +201,13 @@ static lk_status plan_norm_pool(lk_planner *planner, lk_error *error) {
   lk_operand powers, sums;
   if (lk_elements(&planner->inputs[0].desc) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
   LK_RETURN_NOT_OK(plan_powers(planner, &powers, &sums, error));
-  LK_RETURN_NOT_OK(
-      lk_plan_pool_step(planner, LK_POOL_TOTAL, planner->found, &powers, &sums, error));
+  lk_task task;
+  lk_task_begin(&task, LK_WORK_POOL);
+  lk_task_operand(&task, LK_ROLE_SRC, &powers);
+  lk_task_operand(&task, LK_ROLE_DST, &sums);
+  task.work.window = *(const lk_window_shape *)planner->found;
+  task.work.pooling = LK_POOLING_TOTAL;
+  LK_RETURN_NOT_OK(lk_plan_task(planner, &task, error));
   return plan_roots(planner, &sums, error);
 }
 
@@ -192,6 +238,10 @@ static lk_status plan_global_norm(lk_planner *planner, lk_error *error) {
   POOL_ROW(__VA_ARGS__), .params_size = sizeof(pool_params),                                       \
                          .found_size = sizeof(lk_window_shape), .infer = infer_pool,               \
                          .plan = plan_pool, .resize = resize_pool
+#define GLOBAL_ROW(name, summary_text)                                                             \
+  POOL_ROW(name, summary_text, LK_TYPES_FLOAT, 1), .params_size = sizeof(pool_params),             \
+                                                   .infer = infer_global, .plan = plan_pool,       \
+                                                   .resize = resize_pool
 
 const lk_op_class lk_op_max_pool = {
     WINDOW_ROW("MaxPool", "Largest value of each window, and where it lies",
@@ -208,16 +258,12 @@ const lk_op_class lk_op_average_pool = {
     .parse = parse_average_pool,
 };
 const lk_op_class lk_op_global_average_pool = {
-    POOL_ROW("GlobalAveragePool", "Mean of each channel", LK_TYPES_FLOAT, 1),
-    .infer = infer_global,
-    .plan = lk_plan_global_average,
-    .resize = lk_resize_global_average,
+    GLOBAL_ROW("GlobalAveragePool", "Mean of each channel"),
+    .parse = parse_global_mean,
 };
 const lk_op_class lk_op_global_max_pool = {
-    POOL_ROW("GlobalMaxPool", "Largest value of each channel", LK_TYPES_FLOAT, 1),
-    .infer = infer_global,
-    .plan = lk_plan_global_max,
-    .resize = lk_resize_global_max,
+    GLOBAL_ROW("GlobalMaxPool", "Largest value of each channel"),
+    .parse = parse_global_max,
 };
 
 #define NORM_ROW(name, summary_text)                                                               \
@@ -252,5 +298,5 @@ const lk_op_class lk_op_nhwc_max_pool = {
     LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_FLAG("ceil_mode", 0), LK_INTS("dilations"), POOL_ATTRS),
     .parse = parse_last,
     .infer = infer_pool,
-    .plan = plan_last,
+    .plan = plan_pool,
 };

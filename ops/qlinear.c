@@ -9,9 +9,9 @@
 #include "base/tensor.h"
 #include "ops/kernel/sizes.h"
 #include "ops/plan/moves.h"
-#include "ops/plan/pooling.h"
 #include "ops/plan/quantized_steps.h"
 #include "ops/plan/reduction.h"
+#include "ops/plan/work.h"
 
 /* Scales and zero points: of one value each. Zero points may be absent, which a row cannot say of
  * an input with others behind it. */
@@ -107,7 +107,7 @@ static lk_status plan_unary(lk_planner *planner, lk_error *error) {
 
 typedef struct pool_params {
   lk_window window;
-  lk_pool_kind kind;
+  lk_pooling kind;
   bool is_last; /* channels are the last dimension */
 } pool_params;
 
@@ -115,7 +115,7 @@ static void parse_pool(lk_attrs *attrs, void *params) {
   pool_params *self = params;
   lk_window_parse_pooling(attrs, &self->window);
   const bool padding = lk_attrs_bool(attrs, "count_include_pad");
-  self->kind = padding ? LK_POOL_MEAN_WITH_PADDING : LK_POOL_MEAN;
+  self->kind = padding ? LK_POOLING_MEAN_WITH_PADDING : LK_POOLING_MEAN;
   self->is_last = lk_attrs_bool(attrs, "channels_last");
 }
 
@@ -167,7 +167,13 @@ static lk_status average(lk_planner *planner, const lk_operand *real, const lk_o
   const lk_tensor_desc *x = &real->desc;
   const pool_params *params = planner->node->params;
   if (planner->found != NULL && planner->node->class_->found_size > 0) {
-    return lk_plan_pool_step(planner, params->kind, planner->found, real, pooled, error);
+    lk_task task;
+    lk_task_begin(&task, LK_WORK_POOL);
+    lk_task_operand(&task, LK_ROLE_SRC, real);
+    lk_task_operand(&task, LK_ROLE_DST, pooled);
+    task.work.window = *(const lk_window_shape *)planner->found;
+    task.work.pooling = params->kind;
+    return lk_plan_task(planner, &task, error);
   }
   const uint32_t spatial = ((1U << x->rank) - 1) & ~3U;
   const lk_reduction mean = {LK_REDUCE_SUM, .divisor = (double)lk_count_dims(x, 2, x->rank)};

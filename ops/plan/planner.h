@@ -2,7 +2,7 @@
  * where an operand is not in the layout that a step wants.
  *
  * Here are the steps that a plan is made of. Those that several operators emit are built on them:
- * moves.h, eltwise_steps.h, product_steps.h, pooling.h.
+ * moves.h, eltwise_steps.h, product_steps.h.
  */
 #pragma once
 

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "ops/plan/matmul_shape.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 #include "ops/plan/window.h"
@@ -15,6 +16,14 @@ typedef enum lk_work_kind {
    * of bytes, which may have zero points. Their sums are i32; with scales, dst is bytes. */
   LK_WORK_CONV,
   LK_WORK_CONV_TRANSPOSED, /* the same of real numbers, with weights [C][M / groups][kernel] */
+  /* dst = src weights, matrices and batches of them as numpy.matmul has them, but for `orders` */
+  LK_WORK_PRODUCT,
+  LK_WORK_SOFTMAX,     /* dst = e^src over its sum along `axes` */
+  LK_WORK_LOG_SOFTMAX, /* the logarithm of that */
+  LK_WORK_HARDMAX,     /* 1 where the first of the largest elements along `axes` is, else 0 */
+  /* dst is src pooled over `window`, by `pooling`; maybe indices, of maxima: where each lies in the
+   * tensor, counted along rows, or with `column_major` along columns */
+  LK_WORK_POOL,
   LK_WORK_KINDS
 } lk_work_kind;
 
@@ -24,6 +33,7 @@ typedef enum lk_role {
   LK_ROLE_WEIGHTS,
   LK_ROLE_BIAS,
   LK_ROLE_DST,
+  LK_ROLE_INDICES,
   /* what bytes stand for: (byte - zero point) * scale */
   LK_ROLE_SRC_ZERO,
   LK_ROLE_WEIGHTS_ZERO,
@@ -34,67 +44,98 @@ typedef enum lk_role {
   LK_ROLES
 } lk_role;
 
+typedef enum lk_pooling {
+  LK_POOLING_MAX,  /* NaN is never the largest; minus infinity where there is no other */
+  LK_POOLING_MEAN, /* of the elements */
+  /* of the elements and the declared padding, but of nothing beyond it */
+  LK_POOLING_MEAN_WITH_PADDING,
+  LK_POOLING_TOTAL /* the sum */
+} lk_pooling;
+
 /* A pure value: no pointers, no names. Channels are dimension 1 of each tensor that has such,
  * whatever the node's tensors have; the layout says where they lie in memory. */
 typedef struct lk_work {
   uint32_t kind;  /* lk_work_kind */
   uint32_t roles; /* bit i: role i is there */
   lk_tensor_desc tensors[LK_ROLES];
-  lk_window_shape window; /* of convolutions */
-  int64_t groups;
+  /* each set by the kinds that it is of */
+  lk_window_shape window;    /* of convolutions */
+  int64_t groups;            /* of convolutions */
+  lk_matmul_order orders[2]; /* of products: of src and weights */
+  uint32_t axes; /* of what goes along dimensions: bit i is dimension i; they follow each other */
+  uint32_t pooling;  /* lk_pooling */
+  bool column_major; /* of a pooling with indices */
 } lk_work;
 
 static inline bool lk_work_has(const lk_work *work, lk_role role) {
   return (work->roles >> role & 1) != 0;
 }
 
-/* A work of a node, whose post-ops follow on it. */
+/* A work, and which memory its tensors are. The post-ops of the node follow on output 0. */
 typedef struct lk_task {
   lk_work work;
-  uint32_t inputs[LK_ROLES]; /* which input of the node each is; dst: which output */
+  lk_step_arg from[LK_ROLES]; /* an input or an output of the node, or a temporary of its plan */
   uint32_t seen; /* bit i: role i has its dimensions in another order than the node's tensor */
 } lk_task;
 
-static inline bool lk_task_is_seen(const lk_task *task, lk_role role) {
-  return (task->seen >> role & 1) != 0;
-}
+/* ---- for operators ---- */
 
-/* Everything but `work.window` and `work.groups` of a task without tensors. */
+/* A task without tensors. What only works of some kinds have is not set. */
 static inline void lk_task_begin(lk_task *task, lk_work_kind kind) {
   task->work.kind = kind;
   task->work.roles = task->seen = 0;
 }
 
-/* Adds a tensor, which is input `index` of the node, or of dst, output `index`. */
-static inline void lk_task_add(lk_task *task, lk_role role, uint32_t index,
+static inline void lk_task_add(lk_task *task, lk_role role, lk_place place, uint32_t index,
                                const lk_tensor_desc *desc) {
   task->work.roles |= 1U << role;
   task->work.tensors[role] = *desc;
-  task->inputs[role] = index;
+  task->from[role] = (lk_step_arg){(uint16_t)place, (uint16_t)index};
 }
-
-/* The same of an input, if it is there. */
-static inline void lk_task_add_input(lk_task *task, lk_role role, const lk_op_node *node,
-                                     const lk_tensor *inputs, uint32_t index) {
-  if (lk_op_has(node, index)) lk_task_add(task, role, index, &inputs[index].desc);
+static inline void lk_task_input(lk_task *task, lk_role role, uint32_t index,
+                                 const lk_tensor_desc *desc) {
+  lk_task_add(task, role, LK_PLACE_INPUT, index, desc);
 }
-
-/* The same of a tensor whose channels are its last dimension. */
-static inline void lk_task_add_last(lk_task *task, lk_role role, uint32_t index,
-                                    const lk_tensor_desc *desc) {
-  const lk_tensor_desc second = lk_shape_channels_second(desc);
-  lk_task_add(task, role, index, &second);
+static inline void lk_task_output(lk_task *task, lk_role role, uint32_t index,
+                                  const lk_tensor_desc *desc) {
+  lk_task_add(task, role, LK_PLACE_OUTPUT, index, desc);
+}
+/* The node's input, if it is there. */
+static inline void lk_task_optional(lk_task *task, lk_role role, const lk_op_node *node,
+                                    const lk_tensor *inputs, uint32_t index) {
+  if (lk_op_has(node, index)) lk_task_input(task, role, index, &inputs[index].desc);
+}
+/* A temporary, or what else is planned. */
+static inline void lk_task_operand(lk_task *task, lk_role role, const lk_operand *operand) {
+  lk_task_add(task, role, (lk_place)operand->place, operand->index, &operand->desc);
+}
+/* The channels of the node's tensor are its last dimension. It lies plain. */
+static inline void lk_task_see_last(lk_task *task, lk_role role) {
+  task->work.tensors[role] = lk_shape_channels_second(&task->work.tensors[role]);
   task->seen |= 1U << role;
 }
+
+/* The steps of a task. */
+lk_status lk_plan_task(lk_planner *planner, const lk_task *task, lk_error *error);
+bool lk_resize_task(const lk_resizing *self, const lk_task *task);
+
+/* ---- for engines ---- */
+
+static inline bool lk_task_is_seen(const lk_task *task, lk_role role) {
+  return (task->seen >> role & 1) != 0;
+}
+/* Whether nobody can choose where it lies: it is seen in another order, or is a temporary. */
+static inline bool lk_task_is_placed(const lk_task *task, lk_role role) {
+  return lk_task_is_seen(task, role) || task->from[role].place == LK_PLACE_TEMP;
+}
+/* The operand in `layout`, or as the work has it where it is placed. */
+lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,
+                       lk_operand *out_operand, lk_error *error);
 
 /* What an engine does with works of a kind. */
 struct lk_planning {
   /* Emits the steps of the task, and of the post-ops of its node. */
   lk_status (*plan)(lk_planner *planner, const lk_task *task, lk_error *error);
-  /* As lk_op_class.resize, for such steps. */
+  /* As lk_op_class.resize, for such steps. NULL: no operator has it. */
   bool (*resize)(const lk_resizing *self, const lk_task *task);
 };
-
-/* The steps of a task. */
-lk_status lk_plan_task(lk_planner *planner, const lk_task *task, lk_error *error);
-bool lk_resize_task(const lk_resizing *self, const lk_task *task);

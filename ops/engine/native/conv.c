@@ -45,7 +45,7 @@ static lk_status begin_conv(lk_planner *planner, const lk_task *task, lk_product
   LK_RETURN_NOT_OK(lk_product_step_begin(planner, output, step, error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &step->operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, output.layout, &step->operands[2], error));
-  const int32_t bias = has_bias(task) ? (int32_t)task->inputs[LK_ROLE_BIAS] : -1;
+  const int32_t bias = has_bias(task) ? task->from[LK_ROLE_BIAS].index : -1;
   LK_RETURN_NOT_OK(lk_product_step_input(planner, step, bias, LK_LAYOUT_PLAIN, error));
   LK_RETURN_NOT_OK(lk_product_step_input(planner, step, step->ends.residual, output.layout, error));
   return lk_product_step_chain(planner, step, error);

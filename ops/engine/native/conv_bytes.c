@@ -6,19 +6,15 @@
 enum { ABSENT = UINT32_MAX }; /* an input that no node has */
 
 static uint32_t input_of(const lk_task *task, lk_role role) {
-  return lk_work_has(&task->work, role) ? task->inputs[role] : ABSENT;
+  return lk_work_has(&task->work, role) ? task->from[role].index : ABSENT;
 }
 
 /* src and dst, which are channels-last tensors whose dimensions say so. */
 static lk_status take_seen(lk_planner *planner, const lk_task *task, lk_integer_step *step,
                            lk_error *error) {
   lk_operand src, dst;
-  LK_RETURN_NOT_OK(
-      lk_planner_input(planner, task->inputs[LK_ROLE_SRC], LK_LAYOUT_PLAIN, &src, error));
-  LK_RETURN_NOT_OK(
-      lk_planner_output(planner, task->inputs[LK_ROLE_DST], LK_LAYOUT_PLAIN, &dst, error));
-  src.desc = task->work.tensors[LK_ROLE_SRC];
-  dst.desc = task->work.tensors[LK_ROLE_DST];
+  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_SRC, LK_LAYOUT_PLAIN, &src, error));
+  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_DST, LK_LAYOUT_PLAIN, &dst, error));
   lk_integer_give(step, LK_INTEGER_A, &src);
   lk_integer_give(step, LK_INTEGER_C, &dst);
   return LK_OK;
@@ -38,18 +34,18 @@ lk_status lk_native_conv_bytes(lk_planner *planner, const lk_task *task, const l
   LK_RETURN_NOT_OK(
       lk_task_is_seen(task, LK_ROLE_SRC)
           ? take_seen(planner, task, &step, error)
-          : lk_integer_take(planner, &step, LK_INTEGER_A, task->inputs[LK_ROLE_SRC], error));
+          : lk_integer_take(planner, &step, LK_INTEGER_A, task->from[LK_ROLE_SRC].index, error));
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     const uint32_t input = input_of(task, others[i].from);
     LK_RETURN_NOT_OK(lk_integer_take(planner, &step, others[i].to, input, error));
   }
   if (lk_work_has(&task->work, LK_ROLE_DST_SCALE)) {
     lk_operand src_scale;
-    LK_RETURN_NOT_OK(lk_planner_input(planner, task->inputs[LK_ROLE_SRC_SCALE], LK_LAYOUT_PLAIN,
-                                      &src_scale, error));
+    LK_RETURN_NOT_OK(
+        lk_task_take(planner, task, LK_ROLE_SRC_SCALE, LK_LAYOUT_PLAIN, &src_scale, error));
     LK_RETURN_NOT_OK(lk_integer_scale(planner, &step, 1, &src_scale,
-                                      task->inputs[LK_ROLE_WEIGHTS_SCALE],
-                                      (int32_t)task->inputs[LK_ROLE_DST_SCALE], error));
+                                      task->from[LK_ROLE_WEIGHTS_SCALE].index,
+                                      task->from[LK_ROLE_DST_SCALE].index, error));
   }
-  return lk_integer_emit(planner, &step, task->inputs[LK_ROLE_WEIGHTS], error);
+  return lk_integer_emit(planner, &step, task->from[LK_ROLE_WEIGHTS].index, error);
 }

@@ -1,9 +1,9 @@
 /* Poolings: windows by the kernel of poolings, one window of all elements by that of reductions, in
  * the layout that the input has. */
-#include "ops/plan/pooling.h"
-
+#include "ops/kernel/reduce/pool.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/engine/native/native.h"
 #include "ops/kernel/reduce/pool_indices.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/eltwise_steps.h"
@@ -12,6 +12,14 @@
 
 _Static_assert((int)LK_POOL_DIMS == LK_MAX_SPATIAL,
                "kernels pool as many dimensions as windows have");
+_Static_assert((int)LK_POOLING_MAX == LK_POOL_MAX && (int)LK_POOLING_MEAN == LK_POOL_MEAN &&
+                   (int)LK_POOLING_MEAN_WITH_PADDING == LK_POOL_MEAN_WITH_PADDING &&
+                   (int)LK_POOLING_TOTAL == LK_POOL_TOTAL,
+               "kernels pool as works do");
+
+static lk_pool_kind kind_of(const lk_task *task) {
+  return (lk_pool_kind)task->work.pooling;
+}
 
 static lk_pool_geometry geometry_of(const lk_window_shape *shape, const lk_tensor_desc *x) {
   const bool channels_last = x->layout == LK_LAYOUT_CHANNELS_LAST;
@@ -102,19 +110,20 @@ static void five_strides(const lk_tensor_desc *desc, int64_t strides[2 + LK_POOL
   for (uint32_t i = 0; i < desc->rank; i++) strides[i < 2 ? i : missing + i] = own[i];
 }
 
-/* Makes output 1, MaxPool's Indices, of `positions` for an input `x`. */
-static lk_status emit_indices(lk_planner *planner, const lk_window_shape *shape,
-                              const lk_tensor_desc *x, const lk_operand *positions,
-                              bool column_major, lk_error *error) {
+/* Makes the indices, of `positions`. */
+static lk_status emit_indices(lk_planner *planner, const lk_task *task, const lk_operand *positions,
+                              lk_error *error) {
+  const lk_tensor_desc *x = &planner->inputs[task->from[LK_ROLE_SRC].index].desc;
   lk_operand operands[] = {*positions, *positions};
   lk_pool_indices step = {
       .geometry = geometry_of(shape, x), .batch = x->dims[0], .channels = x->dims[1]};
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 1, lk_planner_wish(planner, 1, LK_LAYOUT_PLAIN),
-                                     &operands[1], error));
+  const lk_layout layout =
+      lk_planner_wish(planner, task->from[LK_ROLE_INDICES].index, LK_LAYOUT_PLAIN);
+  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_INDICES, layout, &operands[1], error));
   /* column-major: the first spatial dimension is the fastest one */
   int64_t factor = 1;
   for (uint32_t i = 0; i < LK_POOL_DIMS; i++) {
-    const uint32_t dim = column_major ? i : LK_POOL_DIMS - 1 - i;
+    const uint32_t dim = task->work.column_major ? i : LK_POOL_DIMS - 1 - i;
     step.factors[dim] = factor;
     factor *= step.geometry.in[dim];
   }
@@ -136,87 +145,35 @@ static lk_status check_positions(const lk_window_shape *shape, lk_error *error) 
       "attribute 'kernel_shape' has 2^31 elements or more, too many for output 'Indices'");
 }
 
-/* Input 0 has elements. */
-static lk_status plan_windows(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
-                              bool column_major, lk_error *error) {
+static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
+  const lk_window_shape *shape = &task->work.window;
   lk_operand src, dst, positions;
-  const lk_layout layout = lk_image_layout(planner, 0);
-  const bool has_indices = planner->node->n_outputs > 1;
+  const lk_layout layout = lk_task_is_placed(task, LK_ROLE_SRC)
+                               ? LK_LAYOUT_ANY
+                               : lk_image_layout(planner, task->from[LK_ROLE_SRC].index);
+  const bool has_indices = lk_work_has(&task->work, LK_ROLE_INDICES);
   if (has_indices) LK_RETURN_NOT_OK(check_positions(shape, error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &src, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &dst, error));
+  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_SRC, layout, &src, error));
+  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_DST, layout, &dst, error));
   LK_RETURN_NOT_OK(
-      emit_pool(planner, kind, shape, &src, &dst, has_indices ? &positions : NULL, error));
-  const lk_tensor_desc *x = &planner->inputs[0].desc;
-  return has_indices ? emit_indices(planner, shape, x, &positions, column_major, error) : LK_OK;
+      emit_pool(planner, kind_of(task), shape, &src, &dst, has_indices ? &positions : NULL, error));
+  return has_indices ? emit_indices(planner, task, &positions, error) : LK_OK;
 }
 
-lk_status lk_plan_pool(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
-                       bool column_major, lk_error *error) {
-  const lk_tensor_desc *x = &planner->inputs[0].desc;
-  char text[LK_TENSOR_TEXT_CAPACITY];
-  if (lk_elements(x) > 0) return plan_windows(planner, kind, shape, column_major, error);
-  /* windows of nothing but padding */
-  switch (kind) {
-  case LK_POOL_MEAN:
-    return lk_plan_mean_of_nothing(planner, error);
-  case LK_POOL_MEAN_WITH_PADDING:
-    return lk_plan_sum_of_nothing(planner, -1, error);
-  default:
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "the input is %s, the largest of no elements is not defined",
-                   lk_tensor_text(x, text));
-  }
-}
-
-lk_status lk_plan_pool_step(lk_planner *planner, lk_pool_kind kind, const lk_window_shape *shape,
-                            const lk_operand *from, const lk_operand *to, lk_error *error) {
-  return emit_pool(planner, kind, shape, from, to, NULL, error);
-}
-
-/* One window, which has all of `x`. */
-static lk_window_shape global_window(const lk_tensor_desc *x) {
-  lk_window_shape shape = {.rank = x->rank - 2};
-  for (uint32_t i = 0; i < shape.rank; i++) {
-    shape.kernel[i] = x->dims[2 + i];
-    shape.strides[i] = shape.dilations[i] = shape.out[i] = 1;
-  }
-  return shape;
-}
-
-lk_status lk_plan_global_average(lk_planner *planner, lk_error *error) {
-  const lk_window_shape shape = global_window(&planner->inputs[0].desc);
-  return lk_plan_pool(planner, LK_POOL_MEAN, &shape, false, error);
-}
-
-lk_status lk_plan_global_max(lk_planner *planner, lk_error *error) {
-  const lk_window_shape shape = global_window(&planner->inputs[0].desc);
-  return lk_plan_pool(planner, LK_POOL_MAX, &shape, false, error);
-}
-
-/* ---- other sizes ---- */
-
-bool lk_resize_pool(const lk_resizing *self, lk_pool_kind kind, const lk_window_shape *shape) {
-  const lk_tensor_desc *x = &self->inputs[0].desc;
+static bool resize(const lk_resizing *self, const lk_task *task) {
+  const lk_window_shape *shape = &task->work.window;
+  const lk_tensor_desc *x = &task->work.tensors[LK_ROLE_SRC];
   const lk_pool_geometry geometry = geometry_of(shape, x);
   if (is_reduction(shape, x)) {
-    const lk_reduction reduction = global_reduction(&geometry, kind);
+    const lk_reduction reduction = global_reduction(&geometry, kind_of(task));
     return lk_resize_reduction(self, pixels_mask(x->rank), &reduction);
   }
   if (self->step->kernel != lk_pool_kernel) return false;
   lk_pool *pool = self->params;
-  *pool = (lk_pool){.geometry = geometry, .kind = kind, .dtype = pool->dtype};
+  *pool = (lk_pool){.geometry = geometry, .kind = kind_of(task), .dtype = pool->dtype};
   lk_pool_plan(pool, lk_isa_get());
   self->step->flops = (float)pool_flops(shape, self->output);
   return true;
 }
 
-bool lk_resize_global_average(const lk_resizing *self) {
-  const lk_window_shape shape = global_window(&self->inputs[0].desc);
-  return lk_resize_pool(self, LK_POOL_MEAN, &shape);
-}
-
-bool lk_resize_global_max(const lk_resizing *self) {
-  const lk_window_shape shape = global_window(&self->inputs[0].desc);
-  return lk_resize_pool(self, LK_POOL_MAX, &shape);
-}
+const lk_planning lk_native_pool = {plan, resize};
