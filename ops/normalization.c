@@ -3,10 +3,10 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/reduce/lrn.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/reduction.h"
+#include "ops/plan/work.h"
 
 enum { X, SCALE, B, MEAN, VAR };                /* inputs of BatchNormalization */
 enum { Y, RUNNING_MEAN, RUNNING_VAR, OUTPUTS }; /* the last two of training mode */
@@ -198,13 +198,8 @@ static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   return lk_chain_end(&chain, error);
 }
 
-typedef struct lrn_params {
-  int64_t size;
-  float alpha, beta, bias;
-} lrn_params;
-
 static void parse_lrn(lk_attrs *attrs, void *params) {
-  lrn_params *self = params;
+  lk_work_lrn *self = params;
   self->size = lk_attrs_int_from(attrs, "size", 1);
   self->alpha = lk_attrs_float(attrs, "alpha");
   self->beta = lk_attrs_float(attrs, "beta");
@@ -217,22 +212,12 @@ static lk_status infer_lrn(lk_inference *self, lk_error *error) {
 }
 
 static lk_status plan_lrn(lk_planner *planner, lk_error *error) {
-  const lrn_params *self = planner->node->params;
-  const lk_tensor_desc *x = &planner->inputs[0].desc;
-  const lk_layout layout = lk_image_layout(planner, 0);
-  const bool channels_last = layout == LK_LAYOUT_CHANNELS_LAST;
-  const int64_t channels = x->dims[1], places = lk_elements(x) / (x->dims[0] * channels);
-  lk_operand operands[2]; /* from, to */
-  lk_lrn step;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[1], error));
-  lk_lrn_plan(x->dims[0] * (channels_last ? places : 1), channels, channels_last ? 1 : places,
-              self->size, self->alpha, self->beta, self->bias, lk_isa_get(), &step);
-  LK_RETURN_NOT_OK(
-      lk_planner_kernel(planner, lk_lrn_kernel, "lrn", &step, sizeof step, operands, 2, error));
-  const double elements = (double)lk_elements(x);
-  lk_planner_work(planner, elements * (2 * (double)self->size + 4), 2 * sizeof(float) * elements);
-  return LK_OK;
+  lk_task task;
+  lk_task_begin(&task, LK_WORK_LRN);
+  lk_task_input(&task, LK_ROLE_SRC, 0, &planner->inputs[0].desc);
+  lk_task_output(&task, LK_ROLE_DST, 0, &planner->outputs[0]);
+  task.work.lrn = *(const lk_work_lrn *)planner->node->params;
+  return lk_plan_task(planner, &task, error);
 }
 
 const lk_op_class lk_op_batch_normalization = {
@@ -254,7 +239,7 @@ const lk_op_class lk_op_lrn = {
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
               .input_types = "T", .output_types = "T", .types = {LK_TYPES_BY_F32}),
     .by_f32 = true,
-    .params_size = sizeof(lrn_params),
+    .params_size = sizeof(lk_work_lrn),
     LK_OP_ATTRS(LK_FLOAT("alpha", 1e-4F), LK_FLOAT("beta", 0.75F), LK_FLOAT("bias", 1),
                 LK_REQUIRED_INT("size")),
     .parse = parse_lrn,

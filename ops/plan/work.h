@@ -24,6 +24,9 @@ typedef enum lk_work_kind {
   /* dst is src pooled over `window`, by `pooling`; maybe indices, of maxima: where each lies in the
    * tensor, counted along rows, or with `column_major` along columns */
   LK_WORK_POOL,
+  /* dst = src (bias + alpha / size * the sum of src^2 over `size` channels around each)^-beta (ONNX
+   * LRN), by `lrn` */
+  LK_WORK_LRN,
   LK_WORK_KINDS
 } lk_work_kind;
 
@@ -52,6 +55,11 @@ typedef enum lk_pooling {
   LK_POOLING_TOTAL /* the sum */
 } lk_pooling;
 
+typedef struct lk_work_lrn {
+  int64_t size;
+  float alpha, beta, bias;
+} lk_work_lrn;
+
 /* A pure value: no pointers, no names. Channels are dimension 1 of each tensor that has such,
  * whatever the node's tensors have; the layout says where they lie in memory. */
 typedef struct lk_work {
@@ -65,6 +73,7 @@ typedef struct lk_work {
   uint32_t axes; /* of what goes along dimensions: bit i is dimension i; they follow each other */
   uint32_t pooling;  /* lk_pooling */
   bool column_major; /* of a pooling with indices */
+  lk_work_lrn lrn;
 } lk_work;
 
 static inline bool lk_work_has(const lk_work *work, lk_role role) {
