@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/status.h"
 #include "ops/plan/work.h"
 
 typedef struct softmax_params {

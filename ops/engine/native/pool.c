@@ -116,7 +116,7 @@ static lk_status emit_indices(lk_planner *planner, const lk_task *task, const lk
   const lk_tensor_desc *x = &planner->inputs[task->from[LK_ROLE_SRC].index].desc;
   lk_operand operands[] = {*positions, *positions};
   lk_pool_indices step = {
-      .geometry = geometry_of(shape, x), .batch = x->dims[0], .channels = x->dims[1]};
+      .geometry = geometry_of(&task->work.window, x), .batch = x->dims[0], .channels = x->dims[1]};
   const lk_layout layout =
       lk_planner_wish(planner, task->from[LK_ROLE_INDICES].index, LK_LAYOUT_PLAIN);
   LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_INDICES, layout, &operands[1], error));
