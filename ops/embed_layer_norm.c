@@ -4,9 +4,9 @@
 #include "base/tensor.h"
 #include "ops/plan/indexing.h"
 #include "ops/plan/moves.h"
-#include "ops/plan/norm_steps.h"
 #include "ops/plan/quantized_steps.h"
 #include "ops/plan/reduction.h"
+#include "ops/plan/work.h"
 
 enum { REAL, QUANTIZED }; /* the class's variants */
 
@@ -244,15 +244,16 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(take_output(planner, OUTPUT, &operands[1], error));
   LK_RETURN_NOT_OK(take_vector(planner, GAMMA, &operands[2], error));
   LK_RETURN_NOT_OK(take_vector(planner, BETA, &operands[3], error));
-  lk_norm step = {.rows = of.batch * of.rows,
-                  .n = of.width,
-                  .inner = 1,
-                  .period = 1,
-                  .epsilon = (double)*(const float *)node->params,
-                  .is_centered = true,
-                  .has_scale = true,
-                  .has_bias = true};
-  LK_RETURN_NOT_OK(lk_plan_norm(planner, &step, operands, 4, error));
+  lk_task task;
+  lk_task_begin(&task, LK_WORK_LAYER_NORM);
+  lk_task_operand(&task, LK_ROLE_SRC, &operands[0]);
+  lk_task_operand(&task, LK_ROLE_DST, &operands[1]);
+  lk_task_operand(&task, LK_ROLE_SCALE, &operands[2]);
+  lk_task_operand(&task, LK_ROLE_SHIFT, &operands[3]);
+  task.work.axes = 1U << (operands[0].desc.rank - 1);
+  task.work.epsilon = *(const float *)node->params;
+  task.work.is_centered = true;
+  LK_RETURN_NOT_OK(lk_plan_task(planner, &task, error));
   return round_output(planner, OUTPUT, &operands[1], error);
 }
 

@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/norm_steps.h"
+#include "ops/plan/work.h"
 
 enum { X, GAMMA, BETA, SKIP, BIAS }; /* the last two of SkipGroupNorm */
 enum { OUTPUT, SUM };
@@ -134,19 +134,16 @@ static lk_status plan_sum(lk_planner *planner, const lk_operand *to, lk_error *e
 static lk_status plan_norm(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                            lk_error *error) {
   const group_norm_params *params = planner->node->params;
-  const int64_t *dims = from->desc.dims, plane = lk_count_dims(&from->desc, 2, from->desc.rank);
-  lk_operand operands[4] = {*from, *to};
-  lk_norm step = {.rows = dims[0] * params->groups,
-                  .n = dims[1] / params->groups * plane,
-                  .inner = plane,
-                  .period = params->groups,
-                  .epsilon = (double)params->epsilon,
-                  .is_centered = true,
-                  .has_scale = true,
-                  .has_bias = true};
-  LK_RETURN_NOT_OK(lk_planner_input(planner, GAMMA, LK_LAYOUT_PLAIN, &operands[2], error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, BETA, LK_LAYOUT_PLAIN, &operands[3], error));
-  return lk_plan_norm(planner, &step, operands, 4, error);
+  lk_task task;
+  lk_task_begin(&task, LK_WORK_GROUP_NORM);
+  lk_task_operand(&task, LK_ROLE_SRC, from);
+  lk_task_operand(&task, LK_ROLE_DST, to);
+  lk_task_input(&task, LK_ROLE_SCALE, GAMMA, &planner->inputs[GAMMA].desc);
+  lk_task_input(&task, LK_ROLE_SHIFT, BETA, &planner->inputs[BETA].desc);
+  task.work.groups = params->groups;
+  task.work.epsilon = params->epsilon;
+  task.work.is_centered = true;
+  return lk_plan_task(planner, &task, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/norm_steps.h"
+#include "ops/plan/work.h"
 
 enum { SCALE_OF_CHANNELS_SINCE = 21 };
 
@@ -76,24 +76,17 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const group_params *params = planner->node->params;
-  const lk_tensor_desc *x = &planner->inputs[0].desc;
-  const int64_t channels = x->dims[1], groups = params->groups > 0 ? params->groups : channels;
-  const int64_t plane = lk_elements(x) / (x->dims[0] * channels);
-  const int64_t n = channels / groups * plane;
-  lk_norm step = {.rows = x->dims[0] * groups,
-                  .n = n,
-                  .inner = params->of_groups ? n : plane,
-                  .period = groups,
-                  .epsilon = (double)params->epsilon,
-                  .is_centered = true,
-                  .has_scale = true,
-                  .has_bias = true};
-  lk_operand operands[4]; /* from, to, scale, bias */
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[1], error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[2], error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 2, LK_LAYOUT_PLAIN, &operands[3], error));
-  return lk_plan_norm(planner, &step, operands, 4, error);
+  const lk_tensor *inputs = planner->inputs;
+  lk_task task;
+  lk_task_begin(&task, LK_WORK_GROUP_NORM);
+  lk_task_input(&task, LK_ROLE_SRC, 0, &inputs[0].desc);
+  lk_task_input(&task, LK_ROLE_SCALE, 1, &inputs[1].desc);
+  lk_task_input(&task, LK_ROLE_SHIFT, 2, &inputs[2].desc);
+  lk_task_output(&task, LK_ROLE_DST, 0, &planner->outputs[0]);
+  task.work.groups = params->groups > 0 ? params->groups : inputs[0].desc.dims[1];
+  task.work.epsilon = params->epsilon;
+  task.work.is_centered = true;
+  return lk_plan_task(planner, &task, error);
 }
 
 #define GROUP_ROW(name, domain, first, summary_text, reader)                                       \

@@ -6,8 +6,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/norm_steps.h"
-#include "ops/plan/reduction.h"
+#include "ops/plan/work.h"
 
 enum { NONE = -1 };
 
@@ -102,140 +101,38 @@ static lk_status plan_sum(lk_planner *planner, const layer_norm_form *form, lk_o
   return lk_chain_step(&chain, error);
 }
 
-/* A scale or bias that has a value for each element of a row: it goes into the norm's own step. */
-static bool is_row(const lk_planner *planner, int32_t input, int64_t n) {
-  return input == NONE || !lk_op_has(planner->node, (uint32_t)input) ||
-         lk_elements(&planner->inputs[input].desc) == n;
+/* Output `index`, if the operator and the node have it. */
+static void add_output(lk_task *task, lk_role role, int32_t index, const lk_planner *planner) {
+  if (index == NONE || (uint32_t)index >= planner->node->n_outputs) return;
+  lk_task_output(task, role, (uint32_t)index, &planner->outputs[index]);
 }
 
-/* The step of a chain, whose value is scaled and shifted. */
-static lk_status end_scaled(lk_chain *chain, const layer_norm_form *form, lk_error *error) {
-  LK_RETURN_NOT_OK(lk_chain_binary(chain, LK_ELEMENT_MUL, (uint32_t)form->scale, error));
-  if (form->bias != NONE && lk_op_has(chain->planner->node, (uint32_t)form->bias)) {
-    LK_RETURN_NOT_OK(lk_chain_binary(chain, LK_ELEMENT_ADD, (uint32_t)form->bias, error));
-  }
-  return lk_chain_step(chain, error);
-}
-
-/* Scale and bias as a step of their own. */
-static lk_status plan_scale(lk_planner *planner, const layer_norm_form *form, const lk_operand *to,
-                            lk_error *error) {
-  lk_chain chain;
-  lk_chain_begin_at(planner, to, &chain);
-  chain.value = lk_chain_operand(&chain, to);
-  return end_scaled(&chain, form, error);
-}
-
-/* ---- f64: reductions and element-wise steps ---- */
-
-/* Output `index`, if the operator and the node have it, is `value`, rounded. */
-static lk_status write_statistic(lk_planner *planner, int32_t index, const lk_operand *value,
-                                 lk_error *error) {
-  lk_operand to;
-  if (index == NONE || (uint32_t)index >= planner->node->n_outputs) return LK_OK;
-  LK_RETURN_NOT_OK(lk_planner_output(planner, (uint32_t)index, LK_LAYOUT_PLAIN, &to, error));
-  return lk_planner_cast(planner, value, &to, error);
-}
-
-/* `inout_x` less its mean, in a temporary. */
-static lk_status plan_centered(lk_planner *planner, const layer_norm_form *form,
-                               const lk_operand *mean, uint32_t mask, double n, lk_operand *inout_x,
-                               lk_error *error) {
-  const lk_reduction average = {LK_REDUCE_SUM, .divisor = n};
-  lk_operand centered;
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, inout_x, mean, mask, &average, error));
-  LK_RETURN_NOT_OK(write_statistic(planner, form->mean, mean, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &inout_x->desc, &centered, error));
-  lk_chain_begin_at(planner, &centered, &chain);
-  chain.value = lk_chain_operand(&chain, inout_x);
-  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_SUB, chain.value,
-                                  lk_chain_operand(&chain, mean));
-  *inout_x = centered;
-  return lk_chain_step(&chain, error);
-}
-
-/* 1 over the deviation. */
-static lk_status plan_factor(lk_planner *planner, const layer_norm_params *params,
-                             const lk_operand *variance, const lk_operand *to, lk_error *error) {
-  lk_chain chain;
-  lk_chain_begin_at(planner, to, &chain);
-  chain.value = lk_chain_operand(&chain, variance);
-  lk_chain_unary(&chain, LK_ELEMENT_LINEAR, 1, params->epsilon);
-  lk_chain_unary(&chain, LK_ELEMENT_SQRT, 0, 0);
-  lk_chain_unary(&chain, LK_ELEMENT_RECIPROCAL, 0, 0);
-  LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
-  return write_statistic(planner, params->form->deviation, to, error);
-}
-
-static lk_status plan_f64(lk_planner *planner, lk_error *error) {
-  const layer_norm_params *params = planner->node->params;
-  const layer_norm_form *form = params->form;
-  lk_operand x, y, variance, factor;
-  lk_chain chain;
-  LK_RETURN_NOT_OK(form->has_skip ? plan_sum(planner, form, &x, error)
-                                  : lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &x, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
-  const uint32_t axis = (uint32_t)lk_axis(params->axis, x.desc.rank);
-  uint32_t mask = 0;
-  lk_tensor_desc rows = x.desc;
-  for (uint32_t i = axis; i < rows.rank; i++) {
-    mask |= 1U << i;
-    rows.dims[i] = 1;
-  }
-  const double n = (double)lk_elements(&x.desc) / (double)lk_elements(&rows);
-  const lk_reduction spread = {LK_REDUCE_SQUARES, .divisor = n};
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &rows, &variance, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &rows, &factor, error));
-  if (form->is_centered) {
-    LK_RETURN_NOT_OK(plan_centered(planner, form, &factor, mask, n, &x, error));
-  }
-  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, &x, &variance, mask, &spread, error));
-  LK_RETURN_NOT_OK(plan_factor(planner, params, &variance, &factor, error));
-  lk_chain_begin_at(planner, &y, &chain);
-  chain.value = lk_chain_operand(&chain, &x);
-  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_MUL, chain.value,
-                                  lk_chain_operand(&chain, &factor));
-  return end_scaled(&chain, form, error);
+static void add_input(lk_task *task, lk_role role, int32_t index, const lk_planner *planner) {
+  if (index != NONE) lk_task_optional(task, role, planner->node, planner->inputs, (uint32_t)index);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  if (planner->inputs[0].desc.dtype == LK_F64) return plan_f64(planner, error);
   const layer_norm_params *params = planner->node->params;
   const layer_norm_form *form = params->form;
   const lk_tensor_desc *x = &planner->inputs[0].desc;
-  const int64_t axis = lk_axis(params->axis, x->rank);
-  lk_operand operands[6]; /* from, to, scale, bias, mean, deviation */
-  uint32_t n = 2;
-  lk_norm step = {.rows = 1,
-                  .n = 1,
-                  .inner = 1,
-                  .period = 1,
-                  .epsilon = (double)params->epsilon,
-                  .is_centered = form->is_centered};
-  for (uint32_t i = 0; i < x->rank; i++) *(i < axis ? &step.rows : &step.n) *= x->dims[i];
-  const bool scales = is_row(planner, form->scale, step.n) && is_row(planner, form->bias, step.n);
-  LK_RETURN_NOT_OK(form->has_skip
-                       ? plan_sum(planner, form, &operands[0], error)
-                       : lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &operands[1], error));
-  const int32_t inputs[] = {form->scale, form->bias}, outputs[] = {form->mean, form->deviation};
-  bool *const has_inputs[] = {&step.has_scale, &step.has_bias};
-  bool *const has_outputs[] = {&step.has_mean, &step.has_deviation};
-  for (int i = 0; i < 2; i++) {
-    if (!scales || inputs[i] == NONE || !lk_op_has(planner->node, (uint32_t)inputs[i])) continue;
-    LK_RETURN_NOT_OK(
-        lk_planner_input(planner, (uint32_t)inputs[i], LK_LAYOUT_PLAIN, &operands[n++], error));
-    *has_inputs[i] = true;
+  lk_operand sum;
+  lk_task task;
+  lk_task_begin(&task, LK_WORK_LAYER_NORM);
+  if (form->has_skip) {
+    LK_RETURN_NOT_OK(plan_sum(planner, form, &sum, error));
+    lk_task_operand(&task, LK_ROLE_SRC, &sum);
+  } else {
+    lk_task_input(&task, LK_ROLE_SRC, 0, x);
   }
-  for (int i = 0; i < 2; i++) {
-    if (outputs[i] == NONE || (uint32_t)outputs[i] >= planner->node->n_outputs) continue;
-    LK_RETURN_NOT_OK(
-        lk_planner_output(planner, (uint32_t)outputs[i], LK_LAYOUT_PLAIN, &operands[n++], error));
-    *has_outputs[i] = true;
-  }
-  LK_RETURN_NOT_OK(lk_plan_norm(planner, &step, operands, n, error));
-  return scales ? LK_OK : plan_scale(planner, form, &operands[1], error);
+  add_input(&task, LK_ROLE_SCALE, form->scale, planner);
+  add_input(&task, LK_ROLE_SHIFT, form->bias, planner);
+  add_output(&task, LK_ROLE_DST, 0, planner);
+  add_output(&task, LK_ROLE_MEAN, form->mean, planner);
+  add_output(&task, LK_ROLE_DEVIATION, form->deviation, planner);
+  task.work.axes = ((1U << x->rank) - 1) & ~((1U << lk_axis(params->axis, x->rank)) - 1);
+  task.work.epsilon = params->epsilon;
+  task.work.is_centered = form->is_centered;
+  return lk_plan_task(planner, &task, error);
 }
 
 #define LAYER_ATTRS                                                                                \

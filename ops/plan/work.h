@@ -27,6 +27,13 @@ typedef enum lk_work_kind {
   /* dst = src (bias + alpha / size * the sum of src^2 over `size` channels around each)^-beta (ONNX
    * LRN), by `lrn` */
   LK_WORK_LRN,
+  /* dst = (src - mean) / sqrt(variance + epsilon) scale + shift, mean and variance over `axes`, which
+   * are the last ones; maybe no scale and shift, which broadcast to src. Maybe mean, and deviation:
+   * 1 over the divisor. Without `is_centered` the mean counts as 0 */
+  LK_WORK_LAYER_NORM,
+  /* the same over `groups` of the channels of src [N][C][...], which lies plain; a scale and a shift
+   * for each channel, or for each group */
+  LK_WORK_GROUP_NORM,
   LK_WORK_KINDS
 } lk_work_kind;
 
@@ -37,6 +44,10 @@ typedef enum lk_role {
   LK_ROLE_BIAS,
   LK_ROLE_DST,
   LK_ROLE_INDICES,
+  LK_ROLE_SCALE,
+  LK_ROLE_SHIFT,
+  LK_ROLE_MEAN,
+  LK_ROLE_DEVIATION,
   /* what bytes stand for: (byte - zero point) * scale */
   LK_ROLE_SRC_ZERO,
   LK_ROLE_WEIGHTS_ZERO,
@@ -68,12 +79,14 @@ typedef struct lk_work {
   lk_tensor_desc tensors[LK_ROLES];
   /* each set by the kinds that it is of */
   lk_window_shape window;    /* of convolutions */
-  int64_t groups;            /* of convolutions */
+  int64_t groups;            /* of convolutions and group norms */
   lk_matmul_order orders[2]; /* of products: of src and weights */
   uint32_t axes; /* of what goes along dimensions: bit i is dimension i; they follow each other */
   uint32_t pooling;  /* lk_pooling */
   bool column_major; /* of a pooling with indices */
   lk_work_lrn lrn;
+  float epsilon; /* of norms */
+  bool is_centered;
 } lk_work;
 
 static inline bool lk_work_has(const lk_work *work, lk_role role) {
@@ -133,9 +146,10 @@ bool lk_resize_task(const lk_resizing *self, const lk_task *task);
 static inline bool lk_task_is_seen(const lk_task *task, lk_role role) {
   return (task->seen >> role & 1) != 0;
 }
-/* Whether nobody can choose where it lies: it is seen in another order, or is a temporary. */
+/* Whether nobody can choose where it lies: it is seen in another order, or is not the node's. */
 static inline bool lk_task_is_placed(const lk_task *task, lk_role role) {
-  return lk_task_is_seen(task, role) || task->from[role].place == LK_PLACE_TEMP;
+  const uint32_t place = task->from[role].place;
+  return lk_task_is_seen(task, role) || (place != LK_PLACE_INPUT && place != LK_PLACE_OUTPUT);
 }
 /* The operand in `layout`, or as the work has it where it is placed. */
 lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,

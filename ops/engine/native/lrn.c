@@ -1,8 +1,8 @@
 /* Local response normalization, in the layout that the input has. */
+#include "ops/kernel/reduce/lrn.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/engine/native/native.h"
-#include "ops/kernel/reduce/lrn.h"
 #include "ops/plan/moves.h"
 
 static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {

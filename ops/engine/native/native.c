@@ -2,8 +2,14 @@
 #include "ops/engine/native/native.h"
 
 const lk_planning *const lk_native_planning[LK_WORK_KINDS] = {
-    [LK_WORK_CONV] = &lk_native_conv,           [LK_WORK_CONV_TRANSPOSED] = &lk_native_conv,
-    [LK_WORK_PRODUCT] = &lk_native_product,     [LK_WORK_SOFTMAX] = &lk_native_softmax,
-    [LK_WORK_LOG_SOFTMAX] = &lk_native_softmax, [LK_WORK_HARDMAX] = &lk_native_hardmax,
-    [LK_WORK_POOL] = &lk_native_pool,           [LK_WORK_LRN] = &lk_native_lrn,
+    [LK_WORK_CONV] = &lk_native_conv,
+    [LK_WORK_CONV_TRANSPOSED] = &lk_native_conv,
+    [LK_WORK_PRODUCT] = &lk_native_product,
+    [LK_WORK_SOFTMAX] = &lk_native_softmax,
+    [LK_WORK_LOG_SOFTMAX] = &lk_native_softmax,
+    [LK_WORK_HARDMAX] = &lk_native_hardmax,
+    [LK_WORK_POOL] = &lk_native_pool,
+    [LK_WORK_LRN] = &lk_native_lrn,
+    [LK_WORK_LAYER_NORM] = &lk_native_layer_norm,
+    [LK_WORK_GROUP_NORM] = &lk_native_group_norm,
 };
