@@ -1,5 +1,5 @@
 /* Conv, ConvTranspose, ConvInteger, QLinearConv (ONNX operators of these names), FusedConv,
- * NhwcConv, NhwcFusedConv (com.microsoft): channels-last, on tiles that serve every size. */
+ * NhwcConv, NhwcFusedConv (com.microsoft). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -180,8 +180,11 @@ static void describe(const lk_op_node *node, const lk_tensor *inputs, const lk_t
   lk_task_input(out, LK_ROLE_SRC, 0, &inputs[0].desc);
   lk_task_input(out, LK_ROLE_WEIGHTS, w, &inputs[w].desc);
   lk_task_output(out, LK_ROLE_DST, 0, to);
-  if (params->is_last) lk_task_see_last(out, LK_ROLE_SRC), lk_task_see_last(out, LK_ROLE_DST);
-  if (params->weights_are_last) lk_task_see_last(out, LK_ROLE_WEIGHTS);
+  if (params->is_last) {
+    lk_task_put_channels_last(out, LK_ROLE_SRC);
+    lk_task_put_channels_last(out, LK_ROLE_DST);
+  }
+  if (params->weights_are_last) lk_task_put_channels_last(out, LK_ROLE_WEIGHTS);
   if (bias >= 0) lk_task_optional(out, LK_ROLE_BIAS, node, inputs, (uint32_t)bias);
 }
 

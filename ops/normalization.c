@@ -4,7 +4,6 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/moves.h"
 #include "ops/plan/reduction.h"
 #include "ops/plan/work.h"
 

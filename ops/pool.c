@@ -6,7 +6,6 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/moves.h"
 #include "ops/plan/reduction.h"
 #include "ops/plan/work.h"
 
@@ -119,7 +118,10 @@ static void describe(const lk_op_node *node, const lk_tensor_desc *x, const lk_t
   lk_task_begin(out, LK_WORK_POOL);
   lk_task_input(out, LK_ROLE_SRC, 0, x);
   lk_task_output(out, LK_ROLE_DST, 0, to);
-  if (params->is_last) lk_task_see_last(out, LK_ROLE_SRC), lk_task_see_last(out, LK_ROLE_DST);
+  if (params->is_last) {
+    lk_task_put_channels_last(out, LK_ROLE_SRC);
+    lk_task_put_channels_last(out, LK_ROLE_DST);
+  }
   out->work.window = node->class_->found_size > 0 ? *window : global_window(x);
   out->work.pooling = params->kind;
 }
@@ -202,11 +204,7 @@ static lk_status plan_norm_pool(lk_planner *planner, lk_error *error) {
   if (lk_elements(&planner->inputs[0].desc) == 0) return lk_plan_sum_of_nothing(planner, -1, error);
   LK_RETURN_NOT_OK(plan_powers(planner, &powers, &sums, error));
   lk_task task;
-  lk_task_begin(&task, LK_WORK_POOL);
-  lk_task_operand(&task, LK_ROLE_SRC, &powers);
-  lk_task_operand(&task, LK_ROLE_DST, &sums);
-  task.work.window = *(const lk_window_shape *)planner->found;
-  task.work.pooling = LK_POOLING_TOTAL;
+  lk_task_pool(&task, LK_POOLING_TOTAL, planner->found, &powers, &sums);
   LK_RETURN_NOT_OK(lk_plan_task(planner, &task, error));
   return plan_roots(planner, &sums, error);
 }

@@ -168,11 +168,7 @@ static lk_status average(lk_planner *planner, const lk_operand *real, const lk_o
   const pool_params *params = planner->node->params;
   if (planner->found != NULL && planner->node->class_->found_size > 0) {
     lk_task task;
-    lk_task_begin(&task, LK_WORK_POOL);
-    lk_task_operand(&task, LK_ROLE_SRC, real);
-    lk_task_operand(&task, LK_ROLE_DST, pooled);
-    task.work.window = *(const lk_window_shape *)planner->found;
-    task.work.pooling = params->kind;
+    lk_task_pool(&task, params->kind, planner->found, real, pooled);
     return lk_plan_task(planner, &task, error);
   }
   const uint32_t spatial = ((1U << x->rank) - 1) & ~3U;

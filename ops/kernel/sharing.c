@@ -7,6 +7,11 @@
 #include "base/team/processors.h"
 #include "ops/kernel/sizes.h"
 
+/* Fewer operations than this are done sooner than another thread wakes up. */
+static const double LEAST_SHARED = 1e6;
+/* To read an element from memory takes about as long as to multiply it by so many rows. */
+static const double ROWS_OF_A_READ = 8;
+
 static atomic_int known; /* 0: nobody asked yet */
 
 void lk_sharing_set_processors(int processors) {
@@ -33,11 +38,6 @@ int64_t lk_sharing_tasks(int64_t tasks) {
 int64_t lk_sharing_slots(int64_t most) {
   return lk_max(most, processors());
 }
-
-/* Fewer operations than this are done sooner than another thread wakes up. */
-static const double LEAST_SHARED = 1e6;
-/* To read an element from memory takes about as long as to multiply it by so many rows. */
-static const double ROWS_OF_A_READ = 8;
 
 bool lk_sharing_pays(double operations) {
   return operations >= LEAST_SHARED;

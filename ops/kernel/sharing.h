@@ -1,5 +1,5 @@
-/* Whether threads share a loop, and into how many tasks it is cut, where that is a choice: each task
- * costs something, and those of a loop should keep all processors busy until its end.
+/* Whether threads share a loop, and into how many tasks it is cut, where that is a choice: each
+ * task costs something, and those of a loop should keep all processors busy until its end.
  *
  * The numbers are for a process of up to LK_SHARING_FEW processors. With more, there are more tasks
  * in proportion, and as many parts of scratch memory as processors. What a loop computes does not
@@ -18,7 +18,7 @@ int64_t lk_sharing_tasks(int64_t tasks);
  * processors, or one for each processor. */
 int64_t lk_sharing_slots(int64_t most);
 
-/* Whether so many floating-point operations are worth it to wake other threads. */
+/* Whether so many floating-point operations are worth waking other threads. */
 bool lk_sharing_pays(double operations);
 /* The same where only `rows` use each element that is read: few of them wait for it. */
 bool lk_sharing_of_rows_pays(double operations, int64_t rows);

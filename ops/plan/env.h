@@ -13,8 +13,7 @@ typedef struct lk_ops_env {
   lk_intern *intern;
   lk_cache *cache;
   lk_weights *weights;
-  int32_t threads;           /* the context's N */
-  /* by lk_work_kind (work.h): what the engine does with works */
-  const lk_planning *const *planning;
-  _Atomic uint64_t reorders; /* steps put into plans */
+  int32_t threads;                    /* the context's N */
+  const lk_planning *const *planning; /* of the engine, by lk_work_kind (work.h) */
+  _Atomic uint64_t reorders;          /* steps put into plans */
 } lk_ops_env;

@@ -1,10 +1,9 @@
-/* Steps of convolutions and matrix products on the microkernels. */
+/* Steps of matrix products, and what those of convolutions share with them. */
 #include "ops/plan/product_steps.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/kernel/conv/depthwise_planes.h"

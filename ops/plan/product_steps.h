@@ -1,8 +1,7 @@
-/* Steps of matrix products on the microkernels, which serve every size. */
+/* Steps of matrix products, and what those of convolutions share with them. */
 #pragma once
 
 #include "ops/kernel/product/matmul_plain.h"
-#include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 #include "ops/plan/product_ends.h"
 
@@ -39,10 +38,11 @@ lk_status lk_product_step_chain(lk_planner *planner, lk_product_step *step, lk_e
 lk_status lk_product_step_emit(lk_planner *planner, lk_product_step *step,
                                const lk_product_kernel *kernel, lk_error *error);
 
-/* ---- products ---- */
-
-/* How a step of these cuts its work, "6x64 in blocks of 48x256"; "": it is another step. */
+/* How a step of a product or a convolution cuts its work, "6x64 in blocks of 48x256"; "": it is
+ * another step. */
 void lk_product_step_describe(const lk_step *step, char *text, size_t capacity);
+
+/* ---- products ---- */
 
 /* One step: output 0 is the product that `matmul` describes (sizes and strides) of inputs 0 and 1,
  * with all of the node's post-ops. `has_columns`: the last dimension of output 0 is that of the

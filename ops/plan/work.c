@@ -14,14 +14,15 @@ bool lk_resize_task(const lk_resizing *self, const lk_task *task) {
 lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,
                        lk_operand *out_operand, lk_error *error) {
   const lk_step_arg from = task->from[role];
-  const lk_layout asked = lk_task_is_seen(task, role) ? LK_LAYOUT_PLAIN : layout;
+  const bool is_last = lk_task_has_channels_last(task, role);
+  const lk_layout asked = is_last ? LK_LAYOUT_PLAIN : layout;
   if (from.place == LK_PLACE_INPUT) {
     LK_RETURN_NOT_OK(lk_planner_input(planner, from.index, asked, out_operand, error));
   } else if (from.place == LK_PLACE_OUTPUT) {
     LK_RETURN_NOT_OK(lk_planner_output(planner, from.index, asked, out_operand, error));
   } else {
-    *out_operand = (lk_operand){.place = from.place, .index = from.index};
+    *out_operand = (lk_operand){from.place, from.index, task->work.tensors[role]};
   }
-  if (lk_task_is_placed(task, role)) out_operand->desc = task->work.tensors[role];
+  if (is_last) out_operand->desc = task->work.tensors[role];
   return LK_OK;
 }

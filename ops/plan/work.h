@@ -12,11 +12,13 @@
 #include "ops/plan/window.h"
 
 typedef enum lk_work_kind {
-  /* src [N][C][spatial], weights [M][C / groups][kernel], maybe a bias [M]; dst. Of real numbers; or
-   * of bytes, which may have zero points. Their sums are i32; with scales, dst is bytes. */
+  /* src [N][C][spatial], weights [M][C / groups][kernel], maybe a bias [M]; dst. Of real numbers,
+   * or of bytes, which may have zero points: then dst is sums of i32, or bytes where there are
+   * scales. Of real numbers, src and weights are inputs 0 and 1, and dst is output 0 */
   LK_WORK_CONV,
   LK_WORK_CONV_TRANSPOSED, /* the same of real numbers, with weights [C][M / groups][kernel] */
-  /* dst = src weights, matrices and batches of them as numpy.matmul has them, but for `orders` */
+  /* dst = src weights, matrices and batches of them as numpy.matmul has them, but for `orders`; src
+   * and weights are inputs 0 and 1, and dst is output 0 */
   LK_WORK_PRODUCT,
   LK_WORK_SOFTMAX,     /* dst = e^src over its sum along `axes` */
   LK_WORK_LOG_SOFTMAX, /* the logarithm of that */
@@ -27,12 +29,12 @@ typedef enum lk_work_kind {
   /* dst = src (bias + alpha / size * the sum of src^2 over `size` channels around each)^-beta (ONNX
    * LRN), by `lrn` */
   LK_WORK_LRN,
-  /* dst = (src - mean) / sqrt(variance + epsilon) scale + shift, mean and variance over `axes`, which
-   * are the last ones; maybe no scale and shift, which broadcast to src. Maybe mean, and deviation:
-   * 1 over the divisor. Without `is_centered` the mean counts as 0 */
+  /* dst = (src - mean) / sqrt(variance + epsilon) scale + shift, mean and variance over `axes`,
+   * which are the last ones. Scale and shift broadcast to src, and may be absent. Maybe mean, and
+   * deviation: 1 over the divisor. Without `is_centered` the mean counts as 0 */
   LK_WORK_LAYER_NORM,
-  /* the same over `groups` of the channels of src [N][C][...], which lies plain; a scale and a shift
-   * for each channel, or for each group */
+  /* the same over `groups` of the channels of src [N][C][...]; a scale and a shift for each
+   * channel, or for each group */
   LK_WORK_GROUP_NORM,
   LK_WORK_KINDS
 } lk_work_kind;
@@ -84,8 +86,8 @@ typedef struct lk_work {
   uint32_t axes; /* of what goes along dimensions: bit i is dimension i; they follow each other */
   uint32_t pooling;  /* lk_pooling */
   bool column_major; /* of a pooling with indices */
-  lk_work_lrn lrn;
-  float epsilon; /* of norms */
+  lk_work_lrn lrn;   /* of LRN */
+  float epsilon;     /* of norms */
   bool is_centered;
 } lk_work;
 
@@ -97,7 +99,7 @@ static inline bool lk_work_has(const lk_work *work, lk_role role) {
 typedef struct lk_task {
   lk_work work;
   lk_step_arg from[LK_ROLES]; /* an input or an output of the node, or a temporary of its plan */
-  uint32_t seen; /* bit i: role i has its dimensions in another order than the node's tensor */
+  uint32_t channels_last;     /* bit i: the last dimension of the node's tensor is its channels */
 } lk_task;
 
 /* ---- for operators ---- */
@@ -105,7 +107,7 @@ typedef struct lk_task {
 /* A task without tensors. What only works of some kinds have is not set. */
 static inline void lk_task_begin(lk_task *task, lk_work_kind kind) {
   task->work.kind = kind;
-  task->work.roles = task->seen = 0;
+  task->work.roles = task->channels_last = 0;
 }
 
 static inline void lk_task_add(lk_task *task, lk_role role, lk_place place, uint32_t index,
@@ -127,14 +129,24 @@ static inline void lk_task_optional(lk_task *task, lk_role role, const lk_op_nod
                                     const lk_tensor *inputs, uint32_t index) {
   if (lk_op_has(node, index)) lk_task_input(task, role, index, &inputs[index].desc);
 }
-/* A temporary, or what else is planned. */
+/* An operand of the plan: a temporary or a packed constant. Inputs and outputs are taken anew. */
 static inline void lk_task_operand(lk_task *task, lk_role role, const lk_operand *operand) {
   lk_task_add(task, role, (lk_place)operand->place, operand->index, &operand->desc);
 }
 /* The channels of the node's tensor are its last dimension. It lies plain. */
-static inline void lk_task_see_last(lk_task *task, lk_role role) {
+static inline void lk_task_put_channels_last(lk_task *task, lk_role role) {
   task->work.tensors[role] = lk_shape_channels_second(&task->work.tensors[role]);
-  task->seen |= 1U << role;
+  task->channels_last |= 1U << role;
+}
+
+/* A pooling of two operands. */
+static inline void lk_task_pool(lk_task *task, lk_pooling pooling, const lk_window_shape *window,
+                                const lk_operand *from, const lk_operand *to) {
+  lk_task_begin(task, LK_WORK_POOL);
+  lk_task_operand(task, LK_ROLE_SRC, from);
+  lk_task_operand(task, LK_ROLE_DST, to);
+  task->work.pooling = pooling;
+  task->work.window = *window;
 }
 
 /* The steps of a task. */
@@ -143,13 +155,15 @@ bool lk_resize_task(const lk_resizing *self, const lk_task *task);
 
 /* ---- for engines ---- */
 
-static inline bool lk_task_is_seen(const lk_task *task, lk_role role) {
-  return (task->seen >> role & 1) != 0;
+static inline bool lk_task_has_channels_last(const lk_task *task, lk_role role) {
+  return (task->channels_last >> role & 1) != 0;
 }
-/* Whether nobody can choose where it lies: it is seen in another order, or is not the node's. */
+/* Whether nobody can choose its layout, which is the work's: the node's tensor has its channels
+ * last, or it is no input or output of the node. */
 static inline bool lk_task_is_placed(const lk_task *task, lk_role role) {
   const uint32_t place = task->from[role].place;
-  return lk_task_is_seen(task, role) || (place != LK_PLACE_INPUT && place != LK_PLACE_OUTPUT);
+  return lk_task_has_channels_last(task, role) ||
+         (place != LK_PLACE_INPUT && place != LK_PLACE_OUTPUT);
 }
 /* The operand in `layout`, or as the work has it where it is placed. */
 lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,

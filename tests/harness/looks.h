@@ -3,10 +3,10 @@
 // The most that it computes between two looks is not most of the whole, which larger sizes would
 // make longer, and no more than LK_TEST_BOUNDED_MS. That limit is five times the 50 ms that are
 // promised: an hour on a shared processor may be slower than the hour before. `make nightly` sets
-// the 50 ms. Nor is more computed after a look that says that it is not wanted. Computing is counted
-// in time of the processor, in which other programs have no part; what is seen once must be seen
-// three times to be a fault. A test that includes this is linked with --wrap=lk_stop_look, and is
-// not built for sanitizers, which make any kernel slow.
+// the 50 ms. Nor is more computed after a look that says that it is not wanted. Computing is
+// counted in time of the processor, in which other programs have no part; what is seen once must be
+// seen three times to be a fault. A test that includes this is linked with --wrap=lk_stop_look, and
+// is not built for sanitizers, which make any kernel slow.
 #pragma once
 
 #include <algorithm>

@@ -9,9 +9,9 @@ static uint32_t input_of(const lk_task *task, lk_role role) {
   return lk_work_has(&task->work, role) ? task->from[role].index : ABSENT;
 }
 
-/* src and dst, which are channels-last tensors whose dimensions say so. */
-static lk_status take_seen(lk_planner *planner, const lk_task *task, lk_integer_step *step,
-                           lk_error *error) {
+/* src and dst, of whose tensors the last dimension is the channels. */
+static lk_status take_channels_last(lk_planner *planner, const lk_task *task, lk_integer_step *step,
+                                    lk_error *error) {
   lk_operand src, dst;
   LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_SRC, LK_LAYOUT_PLAIN, &src, error));
   LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_DST, LK_LAYOUT_PLAIN, &dst, error));
@@ -32,8 +32,8 @@ lk_status lk_native_conv_bytes(lk_planner *planner, const lk_task *task, const l
   lk_integer_step step;
   lk_integer_conv(planner, shape, input_of(task, LK_ROLE_WEIGHTS_ZERO), &step);
   LK_RETURN_NOT_OK(
-      lk_task_is_seen(task, LK_ROLE_SRC)
-          ? take_seen(planner, task, &step, error)
+      lk_task_has_channels_last(task, LK_ROLE_SRC)
+          ? take_channels_last(planner, task, &step, error)
           : lk_integer_take(planner, &step, LK_INTEGER_A, task->from[LK_ROLE_SRC].index, error));
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     const uint32_t input = input_of(task, others[i].from);

@@ -1,5 +1,6 @@
 /* Local response normalization, in the layout that the input has. */
 #include "ops/kernel/reduce/lrn.h"
+
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/engine/native/native.h"

@@ -113,7 +113,7 @@ static void five_strides(const lk_tensor_desc *desc, int64_t strides[2 + LK_POOL
 /* Makes the indices, of `positions`. */
 static lk_status emit_indices(lk_planner *planner, const lk_task *task, const lk_operand *positions,
                               lk_error *error) {
-  const lk_tensor_desc *x = &planner->inputs[task->from[LK_ROLE_SRC].index].desc;
+  const lk_tensor_desc *x = &task->work.tensors[LK_ROLE_SRC];
   lk_operand operands[] = {*positions, *positions};
   lk_pool_indices step = {
       .geometry = geometry_of(&task->work.window, x), .batch = x->dims[0], .channels = x->dims[1]};
@@ -154,7 +154,7 @@ static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error)
   const bool has_indices = lk_work_has(&task->work, LK_ROLE_INDICES);
   if (has_indices) LK_RETURN_NOT_OK(check_positions(shape, error));
   LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_SRC, layout, &src, error));
-  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_DST, layout, &dst, error));
+  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_DST, src.desc.layout, &dst, error));
   LK_RETURN_NOT_OK(
       emit_pool(planner, kind_of(task), shape, &src, &dst, has_indices ? &positions : NULL, error));
   return has_indices ? emit_indices(planner, task, &positions, error) : LK_OK;

@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/engine/native/native.h"
+#include "ops/kernel/reduce/along.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/reduction.h"
 
@@ -16,7 +17,7 @@ static void three_dims(const lk_tensor_desc *x, uint32_t axes, int64_t dims[3]) 
   }
 }
 
-static bool is_one(uint32_t axes) {
+static bool is_one_dim(uint32_t axes) {
   return axes != 0 && (axes & (axes - 1)) == 0;
 }
 
@@ -36,11 +37,11 @@ static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error)
   const uint32_t axes = task->work.axes;
   const lk_tensor_desc *x = &task->work.tensors[LK_ROLE_SRC];
   const bool is_log = task->work.kind == LK_WORK_LOG_SOFTMAX, is_f32 = x->dtype == LK_F32;
-  const lk_layout layout = is_f32 && is_one(axes) ? x->layout : LK_LAYOUT_PLAIN;
+  const lk_layout layout = is_f32 && is_one_dim(axes) ? x->layout : LK_LAYOUT_PLAIN;
   lk_operand operands[2]; /* src, dst */
   LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_SRC, layout, &operands[0], error));
   LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_DST, layout, &operands[1], error));
-  if (is_f32 && is_one(axes)) {
+  if (is_f32 && is_one_dim(axes)) {
     return plan_in_layout(planner, operands, (uint32_t)__builtin_ctz(axes), is_log, error);
   }
   int64_t dims[3];

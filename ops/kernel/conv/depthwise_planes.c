@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "ops/kernel/conv/depthwise_tile.h"
-#include "ops/kernel/product/product.h"
+#include "ops/kernel/product/product_chain.h"
 #include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 

@@ -256,8 +256,8 @@ static bool is_pointwise(const lk_conv_shape *conv) {
   return true;
 }
 
-/* Makes the last vector of a row 0, which ends with what is behind the last whole group: a constant
- * size is no call. */
+/* Sets the last vector of a row to 0, or the whole row if it is shorter. What is behind the last
+ * whole group lies in it. A memset of a constant size is no call. */
 static void clear_end(const lk_product_integer *self, int32_t *row) {
   enum { MOST_LANES = 16 };
   if (self->a_step >= MOST_LANES) {
