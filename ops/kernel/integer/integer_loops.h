@@ -167,7 +167,7 @@ typedef struct lk_integer_loops {
   void (*convert)(const uint8_t *from, uint8_t *to, int64_t to_row, int64_t count, int64_t rows,
                   const lk_byte_type types[2]);
   /* The sum or the product of what both stand for: by the ratios of their scales to the result's,
-   * as ONNX Runtime has it, and so without a division for each. */
+   * and so without a division for each. */
   void (*combine)(const uint8_t *a, const uint8_t *b, uint8_t *to, int64_t count,
                   const lk_byte_type types[3], bool multiplies);
   /* to = table[from], of 256 bytes; `to` may be `from`. */
