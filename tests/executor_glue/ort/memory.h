@@ -28,7 +28,7 @@ inline double resident_megabytes() {
 }
 
 // Repeats it; returns the memory at the end as a multiple of the memory in the middle.
-template <typename Body> double memory_growth_once(size_t times, Body body) {
+template <typename Body> double memory_growth(size_t times, Body body) {
   std::vector<double> megabytes;
   while (megabytes.size() < times) {
     body(megabytes.size());
@@ -45,10 +45,10 @@ template <typename Body> double memory_growth_once(size_t times, Body body) {
 
 // The least of three times, or the first that is within `limit`: what leaks does so each time, while
 // on a busy machine threads meet in malloc, which makes a further arena then.
-template <typename Body> double memory_growth(size_t times, double limit, Body body) {
-  double least = memory_growth_once(times, body);
+template <typename Body> double least_memory_growth(size_t times, double limit, Body body) {
+  double least = memory_growth(times, body);
   for (int i = 1; i < 3 && least >= limit; i++) {
-    least = std::min(least, memory_growth_once(times, body));
+    least = std::min(least, memory_growth(times, body));
   }
   return least;
 }

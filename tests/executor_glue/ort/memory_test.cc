@@ -17,28 +17,28 @@ protected:
 
 TEST_F(Memory, IsTheSameAfter200Registrations) {
   Host host(false);
-  EXPECT_LT(memory_growth(200, kMostGrowth,
-                          [&](size_t i) {
-                            ASSERT_EQ(host.register_library(), "");
-                            const auto rows = static_cast<int64_t>(1 + i % 5);
-                            const Inputs inputs = {{"x", noise({rows, 4}, 1)}};
-                            EXPECT_EQ(Session(host, model).run(inputs, {"y"}).error, "");
-                            ASSERT_EQ(host.unregister_library(), "");
-                          }),
+  EXPECT_LT(least_memory_growth(200, kMostGrowth,
+                                [&](size_t i) {
+                                  ASSERT_EQ(host.register_library(), "");
+                                  const auto rows = static_cast<int64_t>(1 + i % 5);
+                                  const Inputs inputs = {{"x", noise({rows, 4}, 1)}};
+                                  EXPECT_EQ(Session(host, model).run(inputs, {"y"}).error, "");
+                                  ASSERT_EQ(host.unregister_library(), "");
+                                }),
             kMostGrowth);
 }
 
 TEST_F(Memory, IsTheSameAfter500Sessions) {
   Host host;
   const Session stays(host, model); // the context and its cache live on
-  EXPECT_LT(memory_growth(500, kMostGrowth,
-                          [&](size_t i) {
-                            const auto rows = static_cast<int64_t>(1 + i % 5);
-                            const Inputs inputs = {{"x", noise({rows, 4}, 1)}};
-                            const Session session(host,
-                                                  i % 2 == 0 ? model : perceptron(uint32_t(i)));
-                            EXPECT_EQ(session.run(inputs, {"y"}).error, "");
-                          }),
+  EXPECT_LT(least_memory_growth(500, kMostGrowth,
+                                [&](size_t i) {
+                                  const auto rows = static_cast<int64_t>(1 + i % 5);
+                                  const Inputs inputs = {{"x", noise({rows, 4}, 1)}};
+                                  const Session session(host, i % 2 == 0 ? model
+                                                                         : perceptron(uint32_t(i)));
+                                  EXPECT_EQ(session.run(inputs, {"y"}).error, "");
+                                }),
             kMostGrowth);
 }
 #else
