@@ -43,8 +43,8 @@ template <typename Body> double memory_growth(size_t times, Body body) {
   return mean_of_tenth(times - tenth) / mean_of_tenth((times - tenth) / 2);
 }
 
-// The least of three times, or the first that is within `limit`: what leaks does so each time, while
-// on a busy machine threads meet in malloc, which makes a further arena then.
+// The least of three times, or the first that is within `limit`: what leaks does so each time,
+// while on a busy machine threads meet in malloc, which makes a further arena then.
 template <typename Body> double least_memory_growth(size_t times, double limit, Body body) {
   double least = memory_growth(times, body);
   for (int i = 1; i < 3 && least >= limit; i++) {
