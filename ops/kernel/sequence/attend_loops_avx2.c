@@ -1,5 +1,6 @@
 /* The loops of attention, compiled for AVX2 and FMA. */
 #define LK_VEC_BYTES 32
+#define LK_ATTEND_LOOPS lk_attend_loops_avx2
 
 #include <immintrin.h>
 #include <math.h>
@@ -9,8 +10,5 @@
 #include "ops/kernel/vec/vec_begin.h"
 
 #include "ops/kernel/sequence/attend_loops.inc"
-
-const lk_attend_loops lk_attend_loops_avx2 = {attend_prepare, attend_largest, attend_powers,
-                                              attend_multiply};
 
 #include "ops/kernel/vec/vec_end.h"

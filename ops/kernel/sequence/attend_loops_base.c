@@ -1,5 +1,6 @@
 /* The loops of attention, compiled for any x86-64. */
 #define LK_VEC_BYTES 16
+#define LK_ATTEND_LOOPS lk_attend_loops_base
 
 #include <immintrin.h>
 #include <math.h>
@@ -8,6 +9,3 @@
 #include "ops/kernel/sequence/attend_loops.h"
 
 #include "ops/kernel/sequence/attend_loops.inc"
-
-const lk_attend_loops lk_attend_loops_base = {attend_prepare, attend_largest, attend_powers,
-                                              attend_multiply};
