@@ -80,7 +80,7 @@ typedef struct lk_work {
   uint32_t roles; /* bit i: role i is there */
   lk_tensor_desc tensors[LK_ROLES];
   /* each set by the kinds that it is of */
-  lk_window_shape window;    /* of convolutions */
+  lk_window_shape window;    /* of convolutions and poolings */
   int64_t groups;            /* of convolutions and group norms */
   lk_matmul_order orders[2]; /* of products: of src and weights */
   uint32_t axes; /* of what goes along dimensions: bit i is dimension i; they follow each other */
@@ -88,7 +88,7 @@ typedef struct lk_work {
   bool column_major; /* of a pooling with indices */
   lk_work_lrn lrn;   /* of LRN */
   float epsilon;     /* of norms */
-  bool is_centered;
+  bool is_centered;  /* of norms: the mean is subtracted */
 } lk_work;
 
 static inline bool lk_work_has(const lk_work *work, lk_role role) {
@@ -98,7 +98,7 @@ static inline bool lk_work_has(const lk_work *work, lk_role role) {
 /* A work, and which memory its tensors are. The post-ops of the node follow on output 0. */
 typedef struct lk_task {
   lk_work work;
-  lk_step_arg from[LK_ROLES]; /* an input or an output of the node, or a temporary of its plan */
+  lk_step_arg from[LK_ROLES]; /* an input or an output of the node, or an operand of its plan */
   uint32_t channels_last;     /* bit i: the last dimension of the node's tensor is its channels */
 } lk_task;
 

@@ -1,10 +1,11 @@
 /* Norms over the last dimensions, or over groups of channels: one kernel for f32; for f64,
  * reductions and element-wise steps. */
+#include "ops/kernel/reduce/norm.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/engine/native/native.h"
+#include "ops/kernel/isa.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/norm_steps.h"
 #include "ops/plan/reduction.h"
 
 /* ---- scale and shift ---- */
@@ -95,6 +96,8 @@ static lk_status plan_f64(lk_planner *planner, const lk_task *task, lk_error *er
 
 /* ---- f32 ---- */
 
+enum { FLOPS = 8 }; /* of an element: sums, a difference, products */
+
 /* A step while it is put together: src, dst, scale, shift, mean, deviation. */
 typedef struct norm_step {
   lk_norm norm;
@@ -112,7 +115,8 @@ static lk_status add(lk_planner *planner, const lk_task *task, lk_role role, boo
 
 static lk_status begin(lk_planner *planner, const lk_task *task, norm_step *step, lk_error *error) {
   step->n_operands = 2;
-  step->norm = (lk_norm){.inner = 1,
+  step->norm = (lk_norm){.row = lk_row_loops_get(lk_isa_get())->norm_row,
+                         .inner = 1,
                          .period = 1,
                          .epsilon = (double)task->work.epsilon,
                          .is_centered = task->work.is_centered};
@@ -130,7 +134,11 @@ static lk_status add_scales(lk_planner *planner, const lk_task *task, norm_step 
 static lk_status emit(lk_planner *planner, const lk_task *task, norm_step *step, lk_error *error) {
   LK_RETURN_NOT_OK(add(planner, task, LK_ROLE_MEAN, &step->norm.has_mean, step, error));
   LK_RETURN_NOT_OK(add(planner, task, LK_ROLE_DEVIATION, &step->norm.has_deviation, step, error));
-  return lk_plan_norm(planner, &step->norm, step->operands, step->n_operands, error);
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_norm_kernel, "norm", &step->norm,
+                                     sizeof step->norm, step->operands, step->n_operands, error));
+  const double elements = (double)step->norm.rows * (double)step->norm.n;
+  lk_planner_work(planner, FLOPS * elements, 2 * sizeof(float) * elements);
+  return LK_OK;
 }
 
 /* A scale or shift that has a value for each element of a row: it goes into the norm's own step. */
