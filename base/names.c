@@ -7,6 +7,7 @@ const char *lk_kind_name(uint64_t kind) {
       [LK_KIND_NAME] = "name",
       [LK_KIND_RUN] = "run",
       [LK_KIND_USER] = "user",
+      [LK_KIND_VALUE] = "value",
   };
   return kind < LK_KIND_COUNT ? names[kind] : NULL;
 }

@@ -160,11 +160,11 @@ struct Order {
 };
 
 int the_value;
-lk_status build(void *, lk_built *out, lk_error *) {
+lk_status build(void *, const lk_key *, lk_built *out, lk_error *) {
   *out = {&the_value, 1000, nullptr, nullptr};
   return LK_OK;
 }
-lk_status build_nothing(void *, lk_built *, lk_error *) {
+lk_status build_nothing(void *, const lk_key *, lk_built *, lk_error *) {
   return LK_INTERNAL;
 }
 

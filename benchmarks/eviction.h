@@ -49,7 +49,7 @@ public:
   lk_cache *cache() { return cache_; }
 
 private:
-  static lk_status build(void *, lk_built *out, lk_error *) {
+  static lk_status build(void *, const lk_key *, lk_built *out, lk_error *) {
     static int value;
     *out = {&value, 100, nullptr, nullptr};
     return LK_OK;

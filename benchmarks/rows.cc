@@ -281,7 +281,7 @@ Case mean_case(const Dims &dims, uint32_t mask, bool channels_last) {
   int64_t strides[LK_MAX_RANK];
   lk_strides(&to, 1, strides);
   const double n = double(count_of(dims)) / double(count_of(work.to));
-  const lk_reduction mean = {LK_REDUCE_SUM, LK_REDUCE_AS_IT_IS, n};
+  const lk_reduction mean = {LK_REDUCE_SUM, LK_REDUCE_AS_IT_IS, n, LK_DTYPE_NONE};
   lk_reduce_plan(&from, mask, strides, &mean, lk_isa_get(), step.get());
   work.channels_last = channels_last;
   work.ours = [step](float *x, float *y) {

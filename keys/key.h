@@ -27,7 +27,9 @@
   R(ATTR,    4, attr,    lk_key_attr_record)                                            \
   R(POST_OP, 5, post_op, lk_key_post_op)                                                \
   R(CONTENT, 6, content, lk_key_content)                                                \
-  R(VALUE,   7, value,   lk_key_value)
+  R(VALUE,   7, value,   lk_key_value)                                                  \
+  R(ENGINE,  8, engine,  lk_key_engine)                                                 \
+  R(FLOAT,   9, number,  lk_key_float_record)
 // clang-format on
 
 typedef enum lk_record_type {
@@ -91,6 +93,17 @@ typedef enum lk_record_type {
   F(uint32_t, dtype, element)                                                           \
   F(uint32_t, rank,  count)                                                             \
   F(uint64_t, bytes, count)
+
+/* who has built the value */
+#define LK_KEY_ENGINE_FIELDS(F)                                                         \
+  F(uint32_t, name,         word)                                                       \
+  F(uint32_t, state,        word)   /* version, instruction set, threads ... */         \
+  F(uint32_t, device_kind,  number)                                                     \
+  F(uint32_t, device_index, number)
+
+#define LK_KEY_FLOAT_FIELDS(F)                                                          \
+  F(uint32_t, name,  label)                                                             \
+  F(uint32_t, value, float)
 // clang-format on
 
 /* Before each record: its type, and its size with this prefix, a multiple of 8. */

@@ -177,6 +177,16 @@ static inline void lk_key_add_content(lk_key_builder *builder, uint32_t role, ui
   (void)lk_key_put(builder, LK_RECORD_CONTENT, &record, sizeof record, 0);
 }
 
+static inline void lk_key_add_engine(lk_key_builder *builder, const lk_key_engine *engine) {
+  (void)lk_key_put(builder, LK_RECORD_ENGINE, engine, sizeof *engine, 0);
+}
+
+/* `value`: as lk_key_float. */
+static inline void lk_key_add_float(lk_key_builder *builder, uint32_t name, uint32_t value) {
+  const lk_key_float_record record = {name, value};
+  (void)lk_key_put(builder, LK_RECORD_FLOAT, &record, sizeof record, 0);
+}
+
 /* The tensor must be plain. */
 void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
                       const lk_tensor *tensor);

@@ -382,6 +382,12 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
   case LK_RECORD_CONTENT:
     lk_key_add_content(builder, any.content.role, any.content.index, any.content.id);
     break;
+  case LK_RECORD_ENGINE:
+    lk_key_add_engine(builder, &any.engine);
+    break;
+  case LK_RECORD_FLOAT:
+    lk_key_add_float(builder, any.number.name, any.number.value);
+    break;
   default:
     LK_RETURN_NOT_OK(add_value(parser, builder, &any.value, &desc, has_data));
   }
@@ -392,7 +398,7 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
 static lk_status read_head(lk_parser *parser, lk_key_head *head, const char **out_fixed_at) {
   const lk_record_fields *record = lk_record_fields_get(LK_RECORD_HEAD);
   uint64_t kind = 0;
-  LK_RETURN_NOT_OK(read_enum(parser, lk_kind_name, &kind, "name, run or user"));
+  LK_RETURN_NOT_OK(read_enum(parser, lk_kind_name, &kind, "name, run, user or value"));
   head->kind = (uint32_t)kind;
   if (!accept(parser, ':')) return expected(parser, "':'");
   for (uint32_t from = 0; *parser->at != '\0';) {

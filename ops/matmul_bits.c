@@ -164,9 +164,9 @@ static lk_status take_constant(lk_planner *planner, const lk_matmul *matmul, lk_
   int64_t of_scales = 0, of_zeros = 0;
   LK_RETURN_NOT_OK(number_of(&constants[SCALES], &of_scales, error));
   if (has_zeros) LK_RETURN_NOT_OK(number_of(&constants[ZEROS], &of_zeros, error));
-  const lk_weights_layout layout = {{LK_PACKED_BITS, bits->columns, bits->rows, bits->block,
-                                     bits->bits, bits->zeros, matmul->product.panel, of_scales,
-                                     of_zeros}};
+  const lk_weights_layout layout = {.numbers = {LK_PACKED_BITS, bits->columns, bits->rows,
+                                                bits->block, bits->bits, bits->zeros,
+                                                matmul->product.panel, of_scales, of_zeros}};
   const lk_packer packer = {pack, NULL, &packing, sizeof packing};
   const size_t bytes = lk_bits_panels_size(&packing.panels);
   lk_packed *scales = NULL, *zeros = NULL;

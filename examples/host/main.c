@@ -205,7 +205,8 @@ static void free_table(void *value, void *user) {
   free(value);
 }
 
-static lk_status build_table(void *arg, lk_built *out, lk_error *unused) {
+static lk_status build_table(void *arg, const lk_key *key, lk_built *out, lk_error *unused) {
+  (void)key;
   (void)unused;
   ++*(int *)arg;
   *out = (lk_built){calloc(256, sizeof(float)), 256 * sizeof(float), free_table, NULL};

@@ -125,7 +125,8 @@ static lk_status note_size(const lk_invocation *invocation, lk_plan_entry *entry
   return LK_OK;
 }
 
-static lk_status build_cached(void *arg, lk_built *out, lk_error *error) {
+static lk_status build_cached(void *arg, const lk_key *key, lk_built *out, lk_error *error) {
+  (void)key;
   lk_invocation *invocation = arg;
   lk_plan_entry *entry = NULL;
   const uint64_t begin = lk_now_ns();

@@ -52,7 +52,7 @@ lk_status lk_build(lk_cache *cache, lk_quota *quota, const lk_key *key, lk_build
   }
   self->building = &frame;
   const uint64_t start = lk_now_ns();
-  lk_status status = build(arg, &built, error);
+  lk_status status = build(arg, key, &built, error);
   const uint64_t build_ns = lk_now_ns() - start;
 
   if (status != LK_OK) {

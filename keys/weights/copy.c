@@ -16,9 +16,11 @@ void lk_copy_destroy(const lk_allocator *allocator, lk_packed *copy) {
   lk_free(allocator, copy);
 }
 
-lk_packed *lk_copy_create(lk_weights *weights, const lk_packer *packer, size_t bytes) {
+lk_packed *lk_copy_create(lk_weights *weights, const lk_weights_layout *layout,
+                          const lk_packer *packer, size_t bytes) {
   const size_t params_size = packer != NULL ? packer->params_size : 0;
-  lk_packed *copy = lk_calloc(&weights->allocator, 1, sizeof *copy + params_size);
+  const size_t layout_size = layout != NULL ? layout->n_bytes : 0;
+  lk_packed *copy = lk_calloc(&weights->allocator, 1, sizeof *copy + params_size + layout_size);
   if (copy == NULL) return NULL;
   copy->kind = LK_COPY_PLAIN;
   copy->bytes = bytes;
@@ -27,6 +29,11 @@ lk_packed *lk_copy_create(lk_weights *weights, const lk_packer *packer, size_t b
     copy->packer = *packer;
     copy->packer.params = copy + 1;
     if (params_size > 0) memcpy(copy + 1, packer->params, params_size);
+  }
+  if (layout != NULL) copy->layout = *layout;
+  if (layout_size > 0) {
+    unsigned char *own = (unsigned char *)(copy + 1) + params_size;
+    copy->layout.bytes = memcpy(own, layout->bytes, layout_size);
   }
   copy->block = lk_alloc_aligned(&weights->allocator, bytes, LK_DATA_ALIGNMENT);
   if (copy->block == NULL) {
@@ -37,7 +44,7 @@ lk_packed *lk_copy_create(lk_weights *weights, const lk_packer *packer, size_t b
 }
 
 lk_packed *lk_copy_create_plain(lk_weights *weights, const void *data, size_t bytes) {
-  lk_packed *copy = lk_copy_create(weights, NULL, bytes);
+  lk_packed *copy = lk_copy_create(weights, NULL, NULL, bytes);
   if (copy == NULL) return NULL;
   if (bytes > 0) memcpy(copy->block, data, bytes);
   copy->data = copy->block;

@@ -4,9 +4,10 @@
 
 #include "keys/weights/state.h"
 
-/* A copy with room for its bytes, in no list yet; needs no lock. `packer` NULL: a plain one. NULL:
- * no memory. */
-lk_packed *lk_copy_create(lk_weights *weights, const lk_packer *packer, size_t bytes);
+/* A copy with room for its bytes, in no list yet; needs no lock. `layout` and `packer` NULL: a plain
+ * one. NULL: no memory. */
+lk_packed *lk_copy_create(lk_weights *weights, const lk_weights_layout *layout,
+                          const lk_packer *packer, size_t bytes);
 /* A plain copy of `data`. */
 lk_packed *lk_copy_create_plain(lk_weights *weights, const void *data, size_t bytes);
 void lk_copy_destroy(const lk_allocator *allocator,

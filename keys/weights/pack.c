@@ -12,12 +12,17 @@
 #include "keys/weights/copy.h"
 #include "keys/weights/late.h"
 
+static bool is_same(const lk_weights_layout *a, const lk_weights_layout *b) {
+  return memcmp(a->numbers, b->numbers, sizeof a->numbers) == 0 && a->n_bytes == b->n_bytes &&
+         (a->n_bytes == 0 || memcmp(a->bytes, b->bytes, a->n_bytes) == 0);
+}
+
 /* `layout` NULL: the plain one. */
 static lk_packed *find_copy(const lk_content *content, const lk_weights_layout *layout) {
   const lk_copy_kind kind = layout != NULL ? LK_COPY_PACKED : LK_COPY_PLAIN;
   lk_packed *copy = content->copies;
-  while (copy != NULL && (copy->kind != kind ||
-                          (layout != NULL && memcmp(&copy->layout, layout, sizeof *layout) != 0))) {
+  while (copy != NULL &&
+         (copy->kind != kind || (layout != NULL && !is_same(&copy->layout, layout)))) {
     copy = copy->next;
   }
   return copy;
@@ -41,9 +46,8 @@ static lk_status make_and_fill(lk_content *content, const lk_weights_layout *lay
   const char *doing = packer == NULL ? "copy weights" : "pack weights";
   lk_status status = LK_OK;
   lk_reading reading = {0};
-  lk_packed *copy = lk_copy_create(weights, packer, bytes);
+  lk_packed *copy = lk_copy_create(weights, layout, packer, bytes);
   if (copy == NULL) return lk_fail_memory(error, "packed weights", bytes);
-  if (layout != NULL) copy->layout = *layout;
   copy->refs = 1;
   lk_copy_link(content, copy); /* without data: others who want it wait */
   LK_TRY(lk_content_read_begin(content, &reading, error));

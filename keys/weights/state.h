@@ -32,7 +32,7 @@ struct lk_packed {
    * owner, and this one has a reference to it. */
   lk_owner owner;
   lk_packed *source;
-  /* Of a packed one; its params lie behind this struct. */
+  /* Of a packed one; its params and the bytes of its layout lie behind this struct. */
   lk_weights_layout layout;
   lk_packer packer;
 };

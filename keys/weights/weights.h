@@ -53,10 +53,12 @@ uint64_t lk_content_id(const lk_content *content);
 lk_status lk_content_settle_id(lk_content *content, uint64_t *out_id, lk_error *error);
 
 /* How the packed bytes lie, and how the plain ones are read, in numbers that the caller chooses; 0
- * where there are fewer. All of them are compared. */
+ * where there are fewer; and in bytes, which are copied. All of them are compared. */
 enum { LK_WEIGHTS_LAYOUT_NUMBERS = 20 };
 typedef struct lk_weights_layout {
   int64_t numbers[LK_WEIGHTS_LAYOUT_NUMBERS];
+  const void *bytes; /* [n_bytes]; NULL: none */
+  size_t n_bytes;
 } lk_weights_layout;
 
 /* How a layout is written and read back. `to`: 64-byte aligned; `plain`: at any address, as its

@@ -232,7 +232,7 @@ lk_status lk_integer_scale(lk_planner *planner, lk_integer_step *self, float fac
       is_known_number(planner, a_scale, &known.a) &&
       (!has_c || is_known_number(planner, &c, &known.c))) {
     known.a *= factor;
-    lk_weights_layout layout = {{LK_PACKED_INTEGER_SCALE}};
+    lk_weights_layout layout = {.numbers = {LK_PACKED_INTEGER_SCALE}};
     memcpy(&layout.numbers[1], &known.a, sizeof known.a);
     memcpy(&layout.numbers[2], &known.c, sizeof known.c);
     const lk_packer packer = {make_scale, NULL, &known, sizeof known};
@@ -278,7 +278,7 @@ static lk_status find_loops(lk_planner *planner, const lk_product_integer *produ
   *out = lk_integer_loops_get(lk_isa_get());
   if (small == NULL || !is_known) return LK_OK;
   const small_question question = {lk_elements(&planner->inputs[index].desc), product->b_is_signed};
-  const lk_weights_layout layout = {{LK_PACKED_INTEGER_SMALL, question.is_signed}};
+  const lk_weights_layout layout = {.numbers = {LK_PACKED_INTEGER_SMALL, question.is_signed}};
   const lk_packer packer = {find_small, NULL, &question, sizeof question};
   lk_operand answer;
   LK_RETURN_NOT_OK(
@@ -299,10 +299,10 @@ lk_status lk_integer_right_input(lk_planner *planner, lk_product_integer *produc
   if (planner->node->constants[index].content != NULL && product->k > 0) {
     const lk_integer_loops *loops = product->loops;
     const lk_weights_layout layout = {
-        {LK_PACKED_INTEGER, loops->group, product->panel, loops->lanes, product->b_is_signed,
-         product->k, product->columns, product->b_inner, product->b_step, product->b_outer,
-         product->b_column, product->b_group_k, product->b_group_columns, product->b_matrices,
-         product->b_matrix}};
+        .numbers = {LK_PACKED_INTEGER, loops->group, product->panel, loops->lanes,
+                    product->b_is_signed, product->k, product->columns, product->b_inner,
+                    product->b_step, product->b_outer, product->b_column, product->b_group_k,
+                    product->b_group_columns, product->b_matrices, product->b_matrix}};
     const lk_packer packer = {pack, NULL, product, size};
     LK_RETURN_NOT_OK(lk_planner_packed(planner, index, &layout, (size_t)words * sizeof(int32_t),
                                        &packer, &operands[1], error));
@@ -354,7 +354,7 @@ static lk_status add_depthwise_weights(lk_planner *planner, const lk_conv_shape 
   lk_operand operands[2];
   if (planner->node->constants[index].content != NULL) {
     const lk_weights_layout layout = {
-        {LK_PACKED_INTEGER_DEPTHWISE, conv->groups, lk_conv_positions(conv)}};
+        .numbers = {LK_PACKED_INTEGER_DEPTHWISE, conv->groups, lk_conv_positions(conv)}};
     const lk_packer packer = {pack_depthwise, NULL, conv, sizeof *conv};
     return lk_planner_packed(planner, index, &layout, (size_t)size, &packer, out_operand, error);
   }

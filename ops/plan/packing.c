@@ -32,7 +32,7 @@ lk_status lk_pack_layout(lk_content *content, const lk_tensor_desc *from, const 
   LK_RETURN_NOT_OK(lk_layout_bytes(to, &bytes, error));
   const relayout params = {*from, *to};
   const lk_packer packer = {pack, unpack, &params, sizeof params};
-  lk_weights_layout layout = {{LK_PACKED_LAYOUT, from->layout, to->layout, from->dtype}};
+  lk_weights_layout layout = {.numbers = {LK_PACKED_LAYOUT, from->layout, to->layout, from->dtype}};
   for (uint32_t i = 0; i < from->rank; i++) layout.numbers[4 + i] = from->dims[i];
   return lk_content_pack(content, &layout, bytes, &packer, out_packed, error);
 }
@@ -65,7 +65,7 @@ lk_status lk_pack_wide(lk_content *content, uint32_t dtype, int64_t count, lk_pa
                        lk_error *error) {
   const lk_widening params = {.dtype = dtype, .count = count};
   const lk_packer packer = {pack_wide, NULL, &params, sizeof params};
-  const lk_weights_layout layout = {{LK_PACKED_WIDE, dtype}};
+  const lk_weights_layout layout = {.numbers = {LK_PACKED_WIDE, dtype}};
   return lk_content_pack(content, &layout, (size_t)count * sizeof(float), &packer, out_packed,
                          error);
 }

@@ -140,7 +140,8 @@ typedef struct build_call {
 
 static const uint64_t sizes[] = {0, 1, 64, 200, 1000, 3000, UINT64_C(1) << 40, UINT64_MAX};
 
-static lk_status build(void *arg, lk_built *out, lk_error *error) {
+static lk_status build(void *arg, const lk_key *key, lk_built *out, lk_error *error) {
+  (void)key;
   build_call *call = arg;
   history *h = call->h;
   model *m = &h->m;

@@ -258,7 +258,8 @@ static void begin_session(const given *of) {
 
 /* ---- a session that lives ---- */
 
-static lk_status build(void *arg, lk_built *out, lk_error *error) {
+static lk_status build(void *arg, const lk_key *key, lk_built *out, lk_error *error) {
+  (void)key;
   (void)error;
   *out = (lk_built){arg, 1, NULL, NULL};
   return LK_OK;

@@ -117,7 +117,8 @@ static void forget(void *value, void *user) {
   (void)user;
 }
 
-static lk_status build(void *arg, lk_built *out, lk_error *build_error) {
+static lk_status build(void *arg, const lk_key *key, lk_built *out, lk_error *build_error) {
+  (void)key;
   (void)build_error;
   out->value = arg;
   out->bytes = sizeof(int);

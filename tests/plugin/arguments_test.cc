@@ -14,7 +14,7 @@ using lk::Plan;
 using lk::TestNode;
 using ::testing::HasSubstr;
 
-lk_status build_nothing(void *, lk_built *out, lk_error *) {
+lk_status build_nothing(void *, const lk_key *, lk_built *out, lk_error *) {
   static int value = 0;
   *out = {};
   out->value = &value;

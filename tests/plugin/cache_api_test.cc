@@ -17,7 +17,7 @@ struct Build {
   lk_status result = LK_OK;
   bool empty = false;
 
-  static lk_status run(void *arg, lk_built *out, lk_error *error) {
+  static lk_status run(void *arg, const lk_key *, lk_built *out, lk_error *error) {
     auto *self = static_cast<Build *>(arg);
     self->builds++;
     if (self->result != LK_OK) {
@@ -269,11 +269,11 @@ TEST_P(CacheApi, ShowsEntriesOfThreadsThatAreBusy) {
     lk_ref *refs[2] = {};
     LK_EXPECT_OK(api()->get_or_create(context, executor, first, Build::run, &build, &refs[0],
                                       nullptr, LK_ERR));
-    const lk_build_fn wait = [](void *arg, lk_built *out, lk_error *error) {
+    const lk_build_fn wait = [](void *arg, const lk_key *key, lk_built *out, lk_error *error) {
       const auto *self = static_cast<Waits *>(arg);
       self->inside->set_value();
       self->seen->get_future().wait();
-      return Build::run(self->build, out, error);
+      return Build::run(self->build, key, out, error);
     };
     LK_EXPECT_OK(
         api()->get_or_create(context, executor, second, wait, &waits, &refs[1], nullptr, LK_ERR));

@@ -207,7 +207,7 @@ TEST_P(CacheDrop, NobodyGetsWhatIsOlderThanADrop) {
     std::mutex raising;
   } versions[KEYS];
   struct Build {
-    static lk_status run(void *arg, lk_built *out, lk_error *) {
+    static lk_status run(void *arg, const lk_key *, lk_built *out, lk_error *) {
       out->value = new int(static_cast<Version *>(arg)->now);
       out->bytes = 1;
       out->destroy = [](void *value, void *) { delete static_cast<int *>(value); };

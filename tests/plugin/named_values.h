@@ -39,7 +39,7 @@ struct NumberBuild {
   std::function<lk_status(lk_error *)> during;
   std::atomic<int> *ended = nullptr;
 
-  static lk_status run(void *arg, lk_built *out, lk_error *error) {
+  static lk_status run(void *arg, const lk_key *, lk_built *out, lk_error *error) {
     auto *self = static_cast<NumberBuild *>(arg);
     const int number = ++*self->count;
     const lk_status status = self->during ? self->during(error) : LK_OK;

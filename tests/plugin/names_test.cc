@@ -96,7 +96,7 @@ struct Owned {
     lk_ref *ref = nullptr;
     LK_ASSERT_OK(api()->get_or_create(
         context, nullptr, key,
-        [](void *of, lk_built *out, lk_error *) {
+        [](void *of, const lk_key *, lk_built *out, lk_error *) {
           *out = {new std::string(*static_cast<std::string *>(of)), 100,
                   [](void *value, void *) { delete static_cast<std::string *>(value); }, nullptr};
           return LK_OK;

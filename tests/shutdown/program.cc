@@ -106,7 +106,7 @@ void get(lk_context *context, unsigned number, const std::function<void()> &duri
   desc.kind = LK_KEY_USER;
   const std::string name = "value" + std::to_string(number);
   desc.name = name.c_str();
-  const lk_build_fn build = [](void *arg, lk_built *out, lk_error *) {
+  const lk_build_fn build = [](void *arg, const lk_key *, lk_built *out, lk_error *) {
     (*static_cast<const std::function<void()> *>(arg))();
     out->value = new int(7);
     out->bytes = sizeof(int);

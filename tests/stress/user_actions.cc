@@ -88,7 +88,7 @@ struct Description {
 
 } // namespace
 
-lk_status Worker::build_value(void *arg, lk_built *out, lk_error *) {
+lk_status Worker::build_value(void *arg, const lk_key *, lk_built *out, lk_error *) {
   const auto *from = static_cast<const BuildArg *>(arg);
   Worker *self = from->worker;
   for (int64_t n = self->random_.in(0, 3); n > 0; n--) sched_yield();

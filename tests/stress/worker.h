@@ -49,7 +49,7 @@ private:
   void get_value();
   lk_status get(const Wanted &wanted, lk_ref **out_ref);
   void release_values(size_t at_most);
-  static lk_status build_value(void *arg, lk_built *out, lk_error *error);
+  static lk_status build_value(void *arg, const lk_key *, lk_built *out, lk_error *error);
 
   // control_actions.cc
   void control();

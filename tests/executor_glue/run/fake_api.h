@@ -425,7 +425,7 @@ inline lk_status get_or_create(lk_context *context, lk_executor *, const lk_key 
     }
   }
   auto *ref = new lk_ref;
-  const lk_status status = build(arg, &ref->built, error);
+  const lk_status status = build(arg, nullptr, &ref->built, error);
   if (status != LK_OK) {
     delete ref;
     return status;

@@ -91,7 +91,7 @@ struct Get {
   lk_status status = LK_OK;                             // of the build
   std::function<lk_status(Value *, lk_error *)> during; // runs inside the build
 
-  static lk_status build(void *arg, lk_built *out, lk_error *error) {
+  static lk_status build(void *arg, const lk_key *, lk_built *out, lk_error *error) {
     auto *get = static_cast<Get *>(arg);
     auto *value = new Value;
     value->number = get->number;
@@ -165,7 +165,7 @@ inline Ref hold_plan(lk_cache *cache, Probe *probe, const lk_key *key, const lk_
 // What is there, with a reference, else NULL: a miss whose build fails.
 inline lk_ref *find(lk_cache *cache, const lk_key *key) {
   lk_ref *ref = nullptr;
-  const auto fail = [](void *, lk_built *, lk_error *) { return LK_NOT_FOUND; };
+  const auto fail = [](void *, const lk_key *, lk_built *, lk_error *) { return LK_NOT_FOUND; };
   (void)lk_cache_get(cache, nullptr, key, fail, nullptr, &ref, nullptr, nullptr);
   return ref;
 }

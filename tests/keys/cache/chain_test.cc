@@ -24,7 +24,7 @@ struct Link {
   std::function<void()> *at_end;
 };
 
-lk_status build(void *arg, lk_built *out, lk_error *) {
+lk_status build(void *arg, const lk_key *, lk_built *out, lk_error *) {
   *out = {new Link(*static_cast<Link *>(arg)), 16,
           [](void *value, void *) {
             auto *link = static_cast<Link *>(value);

@@ -83,7 +83,7 @@ TEST_P(SharedFlightTest, BuildThatWasCancelledIsMadeByOneWhoWaits) {
     std::atomic<int> calls{0};
     std::promise<void> begun, may_end;
   } build;
-  const lk_build_fn fn = [](void *arg, lk_built *out, lk_error *error) {
+  const lk_build_fn fn = [](void *arg, const lk_key *, lk_built *out, lk_error *error) {
     auto *self = static_cast<Build *>(arg);
     if (self->calls++ > 0) {
       *out = {arg, 0, nullptr, nullptr};
@@ -118,7 +118,7 @@ TEST_P(SharedFlightTest, WaitersHaveTheValueBeforeAnotherGoes) {
   struct Slow {
     std::promise<void> *ending, *waiter, *late_one;
   } slow{&ending, &had_by_waiter, &had_by_late_one};
-  const lk_build_fn build = [](void *arg, lk_built *out, lk_error *) {
+  const lk_build_fn build = [](void *arg, const lk_key *, lk_built *out, lk_error *) {
     *out = {arg, 0,
             [](void *value, void *) {
               const auto *of = static_cast<Slow *>(value);
@@ -159,7 +159,7 @@ TEST_P(CacheFlightTest, ValueThatGoesMayAskForTheOneThatComes) {
     lk_cache *cache;
     Probe *probe;
   } asks{cache, &probe};
-  const lk_build_fn build = [](void *arg, lk_built *out, lk_error *) {
+  const lk_build_fn build = [](void *arg, const lk_key *, lk_built *out, lk_error *) {
     *out = {arg, 0,
             [](void *value, void *) {
               const auto *of = static_cast<Asks *>(value);
@@ -307,11 +307,11 @@ TEST_P(CacheFlightTest, ValueThatEndsInFlightMayNotAskForItsKey) {
     lk_status status = LK_OK;
     lk_error error{};
   } asks{cache, &allocator};
-  const lk_build_fn build = [](void *arg, lk_built *out, lk_error *) {
+  const lk_build_fn build = [](void *arg, const lk_key *, lk_built *out, lk_error *) {
     *out = {arg, 0,
             [](void *value, void *) {
               auto *of = static_cast<Asks *>(value);
-              const auto fail = [](void *, lk_built *, lk_error *) { return LK_NOT_FOUND; };
+              const auto fail = [](void *, const lk_key *, lk_built *, lk_error *) { return LK_NOT_FOUND; };
               Ref ref;
               of->ended++;
               of->status = lk_cache_get(of->cache, nullptr, Key(1), fail, nullptr, ref.out(),

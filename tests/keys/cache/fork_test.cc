@@ -240,7 +240,7 @@ TEST_P(ThreadForkTest, ChildDoesNotWaitForThreadsThatWereEnding) {
   make();
   std::thread thread([&] {
     lk_ref *ref = nullptr;
-    const lk_build_fn build = [](void *, lk_built *out, lk_error *) {
+    const lk_build_fn build = [](void *, const lk_key *, lk_built *out, lk_error *) {
       static int value;
       *out = {&value, 1,
               [](void *, void *) {
@@ -335,7 +335,7 @@ TEST(WeightsFork, ChildPacksWhatAnotherThreadWasPacking) {
   LK_ASSERT_OK(lk_weights_intern(weights, bytes.data(), size, false, &content, LK_ERR));
   const auto pack = [&](decltype(lk_packer::pack) how) {
     const lk_packer packer = {how, nullptr, &size, sizeof size};
-    const lk_weights_layout layout = {{9}};
+    const lk_weights_layout layout = {.numbers = {9}, .bytes = nullptr, .n_bytes = 0};
     lk_packed *packed = nullptr;
     LK_EXPECT_OK(lk_content_pack(content, &layout, size, &packer, &packed, LK_ERR));
     return packed;

@@ -108,7 +108,7 @@ TEST_P(Hits, DoNotWaitForTheEndOfAValue) {
     std::promise<void> started, go;
   } slow;
   Ref ref;
-  const auto build = [](void *arg, lk_built *out, lk_error *) {
+  const auto build = [](void *arg, const lk_key *, lk_built *out, lk_error *) {
     out->value = out->user = arg;
     out->destroy = [](void *, void *user) {
       static_cast<Slow *>(user)->started.set_value();

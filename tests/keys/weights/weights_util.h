@@ -39,7 +39,7 @@ struct Layout {
     size_t bytes;
   };
   explicit Layout(uint8_t mark, size_t bytes)
-      : params{this, bytes}, mark(mark), bytes(bytes), number{{mark}} {}
+      : params{this, bytes}, mark(mark), bytes(bytes), number{{mark}, nullptr, 0} {}
 
   // Where it is stopped, the second half is left undone.
   static void turn(const Params *params, const void *from, void *to) {
