@@ -15,8 +15,9 @@
 /* In the order in which they are taken: under one of these locks, only those of later levels
  * are. */
 typedef enum lk_fork_level {
-  LK_FORK_CACHE, /* keys/cache/fork.c */
-  LK_FORK_LEAF,  /* under it, no other of these locks is taken */
+  LK_FORK_ENGINES, /* ops/engine/guard.c: builds may take all others */
+  LK_FORK_CACHE,   /* keys/cache/fork.c */
+  LK_FORK_LEAF,    /* under it, no other of these locks is taken */
   LK_FORK_N_LEVELS
 } lk_fork_level;
 

@@ -43,5 +43,15 @@ if(SKBUILD AND EXISTS ${PROJECT_SOURCE_DIR}/.deps/echarts/LICENSE)
          "echarts.txt, echarts_notice.txt\n")
 endif()
 
+# The engine of oneDNN has it inside.
+if(TARGET latchkey_onednn AND LATCHKEY_ONEDNN STREQUAL "bundled")
+  set(onednn_doc ${PROJECT_SOURCE_DIR}/.deps/onednn/share/doc/dnnl)
+  license_text(onednn.txt ${onednn_doc}/LICENSE)
+  license_text(onednn_third_party.txt ${onednn_doc}/THIRD-PARTY-PROGRAMS)
+  string(CONCAT onednn_row
+         "liblatchkey_onednn.so     oneDNN; Apache License 2.0                            "
+         "onednn.txt, onednn_third_party.txt\n")
+endif()
+
 configure_file(cmake/third_party.txt.in third_party.txt @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/third_party.txt DESTINATION ${licenses})

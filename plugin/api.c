@@ -130,6 +130,10 @@ static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stat
   stats.memory_refusals = memory.refusals;
   stats.memory_refused_bytes = memory.refused;
   stats.memory_spare_bytes = memory.spare;
+  const lk_engines_stats engines = lk_engines_stats_get(context->env.engines);
+  stats.engine_works = engines.works;
+  stats.engine_left = engines.left;
+  stats.engine_references = engines.references;
   const bool is_apart = context->weights_allocator.user != context->allocator.user;
   stats.memory_weights_bytes = is_apart ? 0 : weights.bytes;
   return lk_struct_write(out, &stats, sizeof stats, "statistics", error);
@@ -259,6 +263,8 @@ const lk_api *lk_get_api(uint32_t version) {
       .listener_leave = lk_listener_leave,
       .multiplies_bytes = multiplies_bytes,
       .ops_expect = lk_ops_expect,
+      .engine_register = lk_engine_register,
+      .engine_chosen = lk_engine_chosen,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

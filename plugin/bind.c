@@ -69,7 +69,8 @@ static lk_status build_body(lk_op *op, const lk_bind_desc *bind, lk_plan_use use
 }
 
 /* For the cache. */
-static lk_status build_plan(void *arg, lk_built *out, lk_error *error) {
+static lk_status build_plan(void *arg, const lk_key *key, lk_built *out, lk_error *error) {
+  (void)key; /* it is complete given its node, which `arg` has */
   const bind_arg *from = arg;
   lk_plan_body *body = NULL;
   LK_RETURN_NOT_OK(build_body(from->op, from->bind, LK_PLAN_COMPARED, &body, error));
@@ -138,10 +139,17 @@ static lk_status check_inputs(const lk_op *op, const lk_bind_desc *bind, lk_erro
   return LK_OK;
 }
 
+/* NULL: native. */
+static const lk_key_engine *engine_of(const lk_op *op) {
+  return lk_engines_key(op->executor->context->env.engines);
+}
+
 /* The part of the name key that changes from call to call. */
 static void add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *bind) {
   const lk_key_call call = lk_call_make(op->executor->context, bind->in_place_input);
+  const lk_key_engine *engine = engine_of(op);
   lk_key_add_call(key, &call);
+  if (engine != NULL) lk_key_add_engine(key, engine);
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
     if (!op->comes_at_run[i]) continue; /* in the fixed part */
     /* without a value: a tensor record as of any other input, which no known value has; a value of
@@ -248,8 +256,8 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
   } else {
     lk_plan_release(former); /* first: what is built may need its room */
     former = NULL;
-    LK_TRY((bind->flags & LK_BIND_OWN) != 0 ? make_own(op, bind, inout_plan, error)
-                                            : look_up(op, bind, inout_plan, error));
+    const bool is_own = (bind->flags & LK_BIND_OWN) != 0 && engine_of(op) == NULL;
+    LK_TRY((is_own ? make_own : look_up)(op, bind, inout_plan, error));
   }
 cleanup:
   lk_plan_release(former);

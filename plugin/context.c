@@ -8,7 +8,8 @@
 #include "base/require.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "ops/engine/native/native.h"
+#include "ops/engine/planning.h"
+#include "plugin/engines.h"
 #include "plugin/internal.h"
 #include "plugin/serve.h"
 #include "plugin/table.h"
@@ -77,13 +78,16 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   lk_ops_env *env = &context->env;
   env->allocator = &context->allocator;
   env->threads = read.threads;
-  env->planning = lk_native_planning;
+  env->planning = &lk_engines_planning;
   LK_TRY(lk_intern_create(env->allocator, &env->intern, error));
   LK_TRY(lk_weights_create(&context->weights_allocator, read.weights_bytes, &env->weights, error));
   LK_TRY(lk_cache_create(env->allocator, read.cache_mode, read.cache_entries, read.cache_bytes,
                          &env->cache, error));
   lk_cache_set_words(env->cache, env->intern);
   lk_cache_set_event(env->cache, read.event, read.event_user);
+  LK_TRY(lk_engines_create(env->allocator, env->intern, &env->engines, error));
+  LK_TRY(lk_engine_choose(context, read.engine, error));
+  context->made.engine = NULL; /* the host's */
   LK_TRY(serve(context, error));
   log_settings(context, &read);
   *out_context = context;
@@ -99,6 +103,7 @@ void lk_context_destroy(lk_context *context) {
   lk_ops_env *env = &context->env;
   /* values first: they use everything below */
   if (env->cache != NULL) lk_cache_destroy(env->cache);
+  lk_engines_destroy(env->engines);
   if (env->weights != NULL) lk_weights_destroy(env->weights);
   if (env->intern != NULL) lk_intern_destroy(env->intern);
   lk_memory_budget_trim(&context->memory);

@@ -6,6 +6,7 @@
 #include "base/require.h"
 #include "base/status.h"
 #include "base/struct.h"
+#include "ops/engine/value.h"
 #include "plugin/frame.h"
 #include "plugin/table.h"
 
@@ -86,8 +87,38 @@ lk_status lk_frame_watch(lk_frame *frame, const lk_watch *given, lk_error *error
   return LK_OK;
 }
 
+static const lk_value *value_of(const lk_plan_body *body, uint32_t index) {
+  return lk_ref_value(lk_plan_values(body)[index]);
+}
+
+/* What engines keep for the values of a plan. */
+static lk_status open_values(lk_frame *frame, lk_slot *self, lk_error *error) {
+  const lk_plan_body *body = self->body;
+  if (body->n_values == 0) return LK_OK;
+  self->values = lk_calloc(&frame->executor->context->allocator, body->n_values, sizeof(void *));
+  if (self->values == NULL) {
+    return lk_fail_memory(error, "a frame's slots of values", body->n_values * sizeof(void *));
+  }
+  for (uint32_t i = 0; i < body->n_values; i++) {
+    LK_RETURN_NOT_OK(lk_value_open(value_of(body, i), &self->values[i], error));
+    frame->value_bytes += value_of(body, i)->made.slot_bytes;
+  }
+  return LK_OK;
+}
+
+/* Those that were opened: of a slot that failed, the first ones. */
+static void close_values(lk_frame *frame, lk_slot *self) {
+  if (self->values == NULL) return;
+  for (uint32_t i = 0; i < self->body->n_values && self->values[i] != NULL; i++) {
+    frame->value_bytes -= value_of(self->body, i)->made.slot_bytes;
+    lk_value_close(value_of(self->body, i), self->values[i]);
+  }
+  lk_free(&frame->executor->context->allocator, self->values);
+}
+
 static void release_slot(lk_frame *frame, lk_slot *self) {
   const lk_allocator *allocator = &frame->executor->context->allocator;
+  close_values(frame, self);
   lk_free(allocator, self->pointers);
   lk_plan_release(self->plan);
 }
@@ -184,6 +215,7 @@ lk_status lk_frame_attach(lk_frame *frame, lk_plan *plan, uint32_t *out_slot, lk
       LK_TRY(lk_fail_memory(error, "a frame's arguments", body->n_args * sizeof(void *)));
     }
   }
+  LK_TRY(open_values(frame, &added, error));
   if (!frame->is_brought) LK_TRY(grow_scratch(frame, body->temp_bytes, error));
   const lk_kernel_ahead constants = find_constants(body), nothing = {0};
   if (constants.at != NULL) tell(frame, nothing, constants);
@@ -196,5 +228,5 @@ cleanup:
 
 uint64_t lk_frame_bytes(const lk_frame *frame) {
   return sizeof *frame + frame->slots_capacity * sizeof *frame->slots +
-         frame->n_lanes * (sizeof *frame->lanes + frame->scratch_bytes);
+         frame->n_lanes * (sizeof *frame->lanes + frame->scratch_bytes) + frame->value_bytes;
 }

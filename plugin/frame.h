@@ -13,6 +13,7 @@ typedef struct lk_slot {
   lk_plan *plan;
   const lk_plan_body *body;
   void **pointers;       /* of one kernel after the other; NULL: each has few */
+  void **values;         /* [n_values]: what engines keep for values here; NULL: there are none */
   lk_kernel_ahead ahead; /* constants of a slot behind it, which most likely runs next */
   bool is_long;          /* a watch looks within it */
 } lk_slot;
@@ -29,6 +30,7 @@ struct lk_frame {
   lk_slot *slots;
   size_t n_slots, slots_capacity;
   size_t scratch_bytes; /* of each lane */
+  uint64_t value_bytes; /* that engines keep for values */
   bool is_brought;      /* the caller brings the scratch memory with each run */
   bool is_watched;      /* operators look at `stop` */
   lk_stop stop;
@@ -37,13 +39,15 @@ struct lk_frame {
 };
 
 /* Where an operand is that does not change from run to run; NULL for inputs and outputs. */
-static inline void *lk_fixed_pointer(const lk_plan_body *body, const lk_step_arg *arg,
+static inline void *lk_fixed_pointer(const lk_slot *slot, const lk_step_arg *arg,
                                      unsigned char *scratch) {
+  const lk_plan_body *body = slot->body;
   if (arg->place == LK_PLACE_TEMP) return scratch + lk_plan_temps(body)[arg->index];
   /* kernels take every pointer as writable; packed constants are only read */
   if (arg->place == LK_PLACE_PACKED) {
     return (void *)(uintptr_t)lk_packed_data(lk_plan_packed(body)[arg->index]);
   }
+  if (arg->place == LK_PLACE_SLOT) return slot->values[arg->index];
   return NULL;
 }
 /* Forgets the slot that was attached last. */

@@ -10,6 +10,7 @@
 #include "base/memory_budget.h"
 #include "base/status.h"
 #include "keys/identity.h"
+#include "ops/engine/engines.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/plan_build.h"
@@ -24,6 +25,7 @@ typedef enum lk_option {
   LK_OPTION_THREADS,
   LK_OPTION_VERBOSE,
   LK_OPTION_SOCKET,
+  LK_OPTION_ENGINE,
   LK_OPTION_PROCESSORS, /* of the process, as those behind it */
   LK_OPTION_MAX_ISA,
   LK_OPTION_COUNT

@@ -25,6 +25,7 @@ static const struct {
     [LK_OPTION_THREADS] = {"threads", "LATCHKEY_THREADS"},
     [LK_OPTION_VERBOSE] = {"verbose", "LATCHKEY_VERBOSE"},
     [LK_OPTION_SOCKET] = {"socket", "LATCHKEY_SOCKET"},
+    [LK_OPTION_ENGINE] = {"engine", "LATCHKEY_ENGINE"},
     [LK_OPTION_PROCESSORS] = {"processors", "LATCHKEY_PROCESSORS"},
     [LK_OPTION_MAX_ISA] = {"max_isa", "LATCHKEY_MAX_ISA"},
 };
@@ -96,6 +97,9 @@ static void fill(lk_context *context, lk_option option, lk_option_info *info) {
   case LK_OPTION_SOCKET:
     set_word(info, "off");
     if (context->serves) lk_serve_where(info->text, sizeof info->text);
+    return;
+  case LK_OPTION_ENGINE:
+    set_word(info, lk_engines_chosen(context->env.engines));
     return;
   case LK_OPTION_PROCESSORS:
     set_number(info, (uint64_t)lk_budget_processors());

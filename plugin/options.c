@@ -1,6 +1,7 @@
 /* Context options: the struct first, then the environment, then the defaults. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/machine_memory.h"
 #include "base/parse.h"
@@ -11,7 +12,9 @@
 #include "plugin/internal.h"
 
 #define DEFAULT_ENTRIES UINT64_C(65536)
-#define DEFAULT_BYTES (UINT64_C(20) << 20) /* some hundred sizes of a model of 150 nodes */
+/* Some hundred sizes of a model of 150 nodes; with an engine that builds values, some ten. */
+#define DEFAULT_BYTES (UINT64_C(20) << 20)
+#define DEFAULT_BYTES_OF_VALUES (UINT64_C(256) << 20)
 
 /* Replaces `*value` by the environment variable's when the variable is set and not empty, and notes
  * that in `*source`. */
@@ -97,6 +100,14 @@ static void note_given(const lk_context_options *options, uint8_t sources[LK_OPT
   note(sources, LK_OPTION_THREADS, options->threads != 0);
   note(sources, LK_OPTION_VERBOSE, options->verbose != LK_LOG_DEFAULT);
   note(sources, LK_OPTION_SOCKET, options->socket != NULL);
+  note(sources, LK_OPTION_ENGINE, options->engine != NULL);
+}
+
+static void read_text(const char *variable, const char **out, uint8_t *source) {
+  const char *text = getenv(variable);
+  if (*out != NULL || text == NULL || text[0] == '\0') return;
+  *out = text;
+  *source = LK_FROM_ENVIRONMENT;
 }
 
 /* An amount that is given, as the cache takes it. */
@@ -116,7 +127,8 @@ static lk_status read_cache(lk_context_options *out, uint8_t sources[LK_OPTION_P
                                  &out->cache_entries, &sources[LK_OPTION_CACHE_ENTRIES], error));
   }
   if (sources[LK_OPTION_CACHE_BYTES] == LK_FROM_DEFAULT) {
-    out->cache_bytes = DEFAULT_BYTES;
+    const bool is_native = strcmp(out->engine, "native") == 0;
+    out->cache_bytes = is_native ? DEFAULT_BYTES : DEFAULT_BYTES_OF_VALUES;
     LK_RETURN_NOT_OK(read_number("LATCHKEY_CACHE_BYTES", true, 0, LK_NONE - 1, &out->cache_bytes,
                                  &sources[LK_OPTION_CACHE_BYTES], error));
   }
@@ -136,13 +148,6 @@ static lk_status read_threads(int32_t *out, uint8_t *source, lk_error *error) {
   return LK_OK;
 }
 
-static void read_socket(lk_context_options *out, uint8_t *source) {
-  const char *text = getenv("LATCHKEY_SOCKET");
-  if (text == NULL || text[0] == '\0') return;
-  out->socket = text;
-  *source = LK_FROM_ENVIRONMENT;
-}
-
 lk_status lk_context_options_read(const lk_context_options *given, lk_context_options *out,
                                   uint8_t sources[LK_OPTION_PROCESSORS], lk_error *error) {
   *out = (lk_context_options)LK_CONTEXT_OPTIONS_INIT;
@@ -152,6 +157,8 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
   LK_RETURN_NOT_OK(check_struct(out, error));
   LK_RETURN_NOT_OK(check_isa(error));
   note_given(out, sources);
+  read_text("LATCHKEY_ENGINE", &out->engine, &sources[LK_OPTION_ENGINE]);
+  if (out->engine == NULL) out->engine = "native";
   LK_RETURN_NOT_OK(read_cache(out, sources, error));
   LK_RETURN_NOT_OK(lk_processors_read(error));
   if (out->threads == 0) {
@@ -164,7 +171,7 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
     LK_RETURN_NOT_OK(read_number("LATCHKEY_MEMORY_BYTES", true, 1, LK_NONE - 1, &out->memory_bytes,
                                  &sources[LK_OPTION_MEMORY_BYTES], error));
   }
-  if (out->socket == NULL) read_socket(out, &sources[LK_OPTION_SOCKET]);
+  read_text("LATCHKEY_SOCKET", &out->socket, &sources[LK_OPTION_SOCKET]);
   if (out->verbose == LK_LOG_DEFAULT) {
     uint64_t verbose = LK_LOG_WARNING;
     LK_RETURN_NOT_OK(read_number("LATCHKEY_VERBOSE", false, 0, LK_LOG_DEBUG, &verbose,

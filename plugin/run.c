@@ -33,7 +33,7 @@ IN_LOOP lk_status run_kernel(const lk_slot *self, const lk_step *step, unsigned 
     const lk_step_arg *arg = &lk_plan_args(body)[step->first_arg + i];
     pointers[i] = arg->place == LK_PLACE_INPUT    ? inputs[arg->index]
                   : arg->place == LK_PLACE_OUTPUT ? outputs[arg->index]
-                                                  : lk_fixed_pointer(body, arg, scratch);
+                                                  : lk_fixed_pointer(self, arg, scratch);
   }
   return step->kernel(step->params, pointers, error);
 }

@@ -16,6 +16,11 @@ lk_status lk_executor_create(lk_context *context, const char *name, lk_executor 
                              lk_error *error);
 void lk_executor_destroy(lk_executor *executor);
 
+/* engines.c */
+lk_status lk_engine_register(lk_context *context, const lk_engine *engine, uint32_t flags,
+                             lk_error *error);
+const char *lk_engine_chosen(const lk_context *context);
+
 /* option_info.c */
 lk_status lk_option_info_get(lk_context *context, uint32_t index, lk_option_info *out,
                              lk_error *error);

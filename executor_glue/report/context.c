@@ -95,6 +95,15 @@ static json_t *memory_json(const lk_stats *stats, uint64_t arena_bytes) {
   return lk_json_end(&json);
 }
 
+static json_t *engine_json(const char *name, const lk_stats *stats) {
+  lk_json json = lk_json_begin(json_object());
+  lk_json_set(&json, "name", json_string(name));
+  lk_json_set(&json, "works", lk_json_number(stats->engine_works));
+  lk_json_set(&json, "left", lk_json_number(stats->engine_left));
+  lk_json_set(&json, "references", lk_json_number(stats->engine_references));
+  return lk_json_end(&json);
+}
+
 json_t *lk_report_context(const lk_api *api, lk_context *context) {
   lk_stats stats = {.struct_size = sizeof stats};
   lk_json json = lk_json_begin(json_object());
@@ -102,6 +111,7 @@ json_t *lk_report_context(const lk_api *api, lk_context *context) {
   lk_json_set(&json, "cache_mode",
               json_string(lk_cache_mode_name(api->context_cache_mode(context))));
   lk_json_set(&json, "threads", json_integer(api->context_threads(context)));
+  lk_json_set(&json, "engine", engine_json(api->engine_chosen(context), &stats));
   lk_json_set(&json, "cache", cache_json(&stats));
   lk_json_set(&json, "weights", weights_json(&stats));
   lk_json_set(&json, "memory", memory_json(&stats, lk_arena_store_bytes_of(context)));
@@ -113,6 +123,7 @@ typedef struct report_text {
   const lk_allocator *allocator;
   char *data;
   size_t length, capacity;
+  bool failed; /* jansson goes on where it was writing a key */
 } report_text;
 
 enum { FIRST_BYTES = 4096 };
@@ -123,7 +134,10 @@ static int append(const char *part, size_t size, void *data) {
   if (size >= text->capacity - text->length) {
     const size_t wanted = 2 * text->capacity + size + FIRST_BYTES;
     char *grown = lk_realloc(text->allocator, text->data, text->length, wanted);
-    if (grown == NULL) return -1;
+    if (grown == NULL) {
+      text->failed = true;
+      return -1;
+    }
     text->data = grown;
     text->capacity = wanted;
   }
@@ -137,8 +151,10 @@ static int append(const char *part, size_t size, void *data) {
 lk_status lk_report_text(const lk_allocator *allocator, json_t *report, char **out_text,
                          lk_error *error) {
   report_text text = {.allocator = allocator};
-  const bool is_whole = report != NULL && json_dump_callback(report, append, &text,
-                                                             JSON_COMPACT | JSON_ENSURE_ASCII) == 0;
+  const bool is_whole =
+      report != NULL &&
+      json_dump_callback(report, append, &text, JSON_COMPACT | JSON_ENSURE_ASCII) == 0 &&
+      !text.failed;
   json_decref(report);
   *out_text = NULL;
   if (!is_whole) {

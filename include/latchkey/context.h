@@ -46,7 +46,8 @@ typedef struct lk_context_options {
   int32_t threads;        /* 0 = unset; 1..1024; LATCHKEY_THREADS; default: processors_get */
   /* 0 = unset. Of these three, LK_NONE keeps nothing; the environment says that by 0. */
   uint64_t cache_entries; /* LATCHKEY_CACHE_ENTRIES; default 65536 */
-  uint64_t cache_bytes;   /* LATCHKEY_CACHE_BYTES, with k, m or g; default 20 MiB */
+  /* LATCHKEY_CACHE_BYTES, with k, m or g; default 20 MiB, with an engine other than native 256 */
+  uint64_t cache_bytes;
   uint64_t weights_bytes; /* packed weights; default unlimited */
   int32_t verbose;        /* lk_log_level; 0 = unset; LATCHKEY_VERBOSE=0..3, where 0 is off */
   uint32_t weights_apart; /* not 0: packed weights do not count for memory_bytes */
@@ -65,12 +66,16 @@ typedef struct lk_context_options {
    * NULL = unset; LATCHKEY_SOCKET; default: nowhere, as is "". What the environment asks for and
    * cannot be is logged; of an option, it fails. */
   const char *socket;
+  /* Who computes what operators want (engine.h): "native", the library's own kernels, or an engine
+   * that a module beside the library has, such as "onednn". What that does not take, native does.
+   * NULL = unset; LATCHKEY_ENGINE; default "native". LK_NOT_FOUND: there is no such module. */
+  const char *engine;
 } lk_context_options;
 
 #define LK_CONTEXT_OPTIONS_INIT                                                                    \
   {                                                                                                \
     sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, 0, 0,      \
-        NULL, NULL, LK_UNSET, NULL, NULL, NULL                                                     \
+        NULL, NULL, LK_UNSET, NULL, NULL, NULL, NULL                                               \
   }
 
 /* Where the value of an option comes from. */
@@ -107,10 +112,11 @@ typedef struct lk_reporter {
 
 /* What a cache entry is for. Each kind has its own counters. */
 typedef enum lk_kind {
-  LK_KIND_NAME = 0, /* a node's plan */
-  LK_KIND_RUN = 1,  /* a run plan of a whole graph, and its frames */
-  LK_KIND_USER = 2, /* a value of the host's own */
-  LK_KIND_COUNT = 3
+  LK_KIND_NAME = 0,  /* a node's plan */
+  LK_KIND_RUN = 1,   /* a run plan of a whole graph, and its frames */
+  LK_KIND_USER = 2,  /* a value of the host's own */
+  LK_KIND_VALUE = 3, /* what an engine has built, such as a primitive (engine.h) */
+  LK_KIND_COUNT = 4
 } lk_kind;
 
 /* Times are counted by how long they are: bucket i has those that are less than 2^i us and in no
@@ -147,6 +153,9 @@ typedef struct lk_stats {
   /* Constants that plans read where their owner has them, such as a mapped file, and that do not
    * count: those of LK_LENT_LEAST_BYTES and more which are not packed. */
   uint64_t weights_lent_bytes;
+  /* Works that the chosen engine took when nodes were bound, and that it left to `native`; values
+   * that it built by slow reference implementations. */
+  uint64_t engine_works, engine_left, engine_references;
   lk_kind_stats kind[LK_KIND_COUNT]; /* last: a further kind moves nothing */
 } lk_stats;
 

@@ -29,6 +29,7 @@
 
 #include <latchkey/cache.h>
 #include <latchkey/context.h>
+#include <latchkey/engine.h>
 #include <latchkey/plan.h>
 #include <latchkey/threads.h>
 
@@ -36,7 +37,7 @@
 extern "C" {
 #endif
 
-#define LK_API_VERSION 1u
+#define LK_API_VERSION 2u
 
 typedef struct lk_api {
   size_t struct_size;
@@ -407,6 +408,16 @@ typedef struct lk_api {
   /* LK_CANCELLED or LK_DEADLINE once the thread has to stop, and from then on. LK_OK, too, where it
    * watches nothing. */
   lk_status (*thread_look)(lk_error *error);
+
+  /* Adds an engine to a context, which copies the struct and closes the engine when it is destroyed.
+   * `flags`: lk_engine_flags. On failure the engine stays the caller's. Before other threads use
+   * the context. LK_INVALID_ARGUMENT: a name that is taken or is none, a function that is NULL,
+   * unknown flags; LK_OUT_OF_RANGE: the context has 8. */
+  lk_status (*engine_register)(lk_context *context, const lk_engine *engine, uint32_t flags,
+                               lk_error *error);
+  /* The name of the engine that is asked for works: "native", or another one's. Valid as long as the
+   * context. */
+  const char *(*engine_chosen)(const lk_context *context);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

@@ -14,7 +14,8 @@ typedef struct lk_frame lk_frame; /* everything that changes while a plan runs *
 typedef enum lk_bind_flags {
   LK_BIND_OWN = 1 /* the plan is the caller's own: it is made without a look-up, takes less memory,
                      and the cache neither keeps nor counts it. For hosts that keep plans by a key
-                     of their own, such as one for a whole graph */
+                     of their own, such as one for a whole graph. Where an engine is chosen that
+                     builds values for plans, which is dear, they are looked up all the same */
 } lk_bind_flags;
 
 typedef struct lk_bind_desc {

@@ -7,13 +7,15 @@
 #include "keys/weights/weights.h"
 
 typedef struct lk_planning lk_planning;
+typedef struct lk_engines lk_engines;
 
 typedef struct lk_ops_env {
   const lk_allocator *allocator;
   lk_intern *intern;
   lk_cache *cache;
   lk_weights *weights;
-  int32_t threads;                    /* the context's N */
-  const lk_planning *const *planning; /* of the engine, by lk_work_kind (work.h) */
-  _Atomic uint64_t reorders;          /* steps put into plans */
+  int32_t threads;             /* the context's N */
+  const lk_planning *planning; /* of all works (work.h) */
+  lk_engines *engines;         /* for `planning` (ops/engine/engines.h) */
+  _Atomic uint64_t reorders;   /* steps put into plans */
 } lk_ops_env;

@@ -2,14 +2,10 @@
  * one. */
 #pragma once
 
+#include <latchkey/engine.h>
+
 #include "ops/kernel/product/matmul.h"
 #include "ops/plan/op.h"
-
-/* How an operand of rank 2 or more lies, where it does not lie as numpy.matmul has it. */
-typedef struct lk_matmul_order {
-  bool swaps;        /* rows and columns have changed places */
-  bool batch_inside; /* the batch lies between these two dimensions, and not before them */
-} lk_matmul_order;
 
 /* Output 0 is input `a` times input `b`. */
 lk_status lk_infer_matmul(lk_inference *self, uint32_t a, uint32_t b, lk_error *error);

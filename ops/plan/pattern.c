@@ -41,7 +41,8 @@ static bool has_pattern(const lk_op_node *node, const lk_plan_body *body) {
   if (node->class_->resize == NULL || node->class_->found_size > FOUND_BYTES) return false;
   if (node->n_inputs > MOST_INPUTS || node->n_outputs != 1) return false;
   if (body->n_blocks > 0 || body->n_reorders > 0 || body->alias_input >= 0) return false;
-  return body->n_steps == 1 && body->n_temps == 0 && body->n_packed <= MOST_PACKED;
+  return body->n_steps == 1 && body->n_temps == 0 && body->n_values == 0 &&
+         body->n_packed <= MOST_PACKED;
 }
 
 /* Everything of a plan without a copy of it. */

@@ -80,7 +80,8 @@ bool lk_plan_body_holds(const lk_plan_body *body, const lk_tensor_desc *output) 
 
 static size_t size_of(const lk_plan_body *body, const lk_plan_arrays *arrays) {
   size_t bytes = sizeof *body + body->n_steps * sizeof *arrays->steps +
-                 round_up(body->n_args * sizeof *arrays->args) + body->n_packed * sizeof(void *) +
+                 round_up(body->n_args * sizeof *arrays->args) +
+                 (body->n_packed + body->n_values) * sizeof(void *) +
                  body->n_temps * sizeof *arrays->temps + outputs_size(body, arrays);
   if (body->is_compared) {
     bytes += body->n_inputs * sizeof *arrays->inputs +
@@ -96,6 +97,7 @@ static void put_arrays(lk_plan_body *body, const lk_plan_arrays *from) {
   lk_step *steps = put(&at, from->steps, body->n_steps * sizeof *from->steps);
   (void)put(&at, from->args, body->n_args * sizeof *from->args);
   (void)put(&at, from->packed, body->n_packed * sizeof(void *));
+  (void)put(&at, from->values, body->n_values * sizeof(void *));
   (void)put(&at, from->temps, body->n_temps * sizeof *from->temps);
   put_outputs(body, from->outputs);
   at += outputs_size(body, from);
@@ -167,5 +169,6 @@ void lk_plan_body_destroy(lk_plan_body *body) {
   if (body == NULL) return;
   const lk_allocator *allocator = body->env->allocator;
   for (uint32_t i = 0; i < body->n_packed; i++) lk_packed_release(lk_plan_packed(body)[i]);
+  for (uint32_t i = 0; i < body->n_values; i++) lk_ref_release(lk_plan_values(body)[i]);
   lk_free(allocator, body);
 }

@@ -18,7 +18,8 @@ typedef enum lk_place {
   LK_PLACE_INPUT = 1,  /* index: input of the node */
   LK_PLACE_OUTPUT = 2, /* index: output of the node */
   LK_PLACE_TEMP = 3,   /* index: temporary in the frame's scratch memory */
-  LK_PLACE_PACKED = 4  /* index: packed constant of the plan */
+  LK_PLACE_PACKED = 4, /* index: packed constant of the plan */
+  LK_PLACE_SLOT = 5    /* index: value of the plan; what its engine keeps for it in the frame */
 } lk_place;
 
 typedef struct lk_step_arg {
@@ -52,6 +53,7 @@ typedef struct lk_plan_body {
   bool is_compared;       /* LK_PLAN_COMPARED */
   bool is_long;           /* it may take long whatever its work is, see lk_plan_body_is_long */
   bool is_short;          /* the description of its output is an lk_short_desc */
+  uint8_t n_values;
 } lk_plan_body;
 
 _Static_assert(sizeof(lk_plan_body) == 64, "kept for each node and size: small");
@@ -69,6 +71,7 @@ typedef struct lk_plan_arrays {
   lk_step *steps;
   lk_step_arg *args;
   lk_packed **packed;
+  lk_ref **values;         /* each an lk_value (ops/engine/value.h), with a reference */
   size_t *temps;           /* offsets in the frame's scratch memory, 64-byte aligned */
   lk_tensor_desc *outputs; /* see lk_plan_body_output */
   lk_tensor_desc *inputs;  /* as bound; with is_compared only, as are the wishes */
@@ -78,6 +81,7 @@ typedef struct lk_plan_arrays {
 /* ---- the arrays of a finished plan, one behind the other ---- */
 
 _Static_assert(sizeof(lk_step_arg) * 2 == sizeof(lk_packed *), "lk_plan_packed");
+_Static_assert(sizeof(lk_packed *) == sizeof(lk_ref *), "lk_plan_values");
 
 static inline const lk_step *lk_plan_steps(const lk_plan_body *body) {
   return (const lk_step *)(body + 1);
@@ -89,8 +93,11 @@ static inline lk_packed *const *lk_plan_packed(const lk_plan_body *body) {
   /* pointers begin at a multiple of two arguments */
   return (lk_packed *const *)(lk_plan_args(body) + (body->n_args + 1) / 2 * 2);
 }
+static inline lk_ref *const *lk_plan_values(const lk_plan_body *body) {
+  return (lk_ref *const *)(lk_plan_packed(body) + body->n_packed);
+}
 static inline const size_t *lk_plan_temps(const lk_plan_body *body) {
-  return (const size_t *)(lk_plan_packed(body) + body->n_packed);
+  return (const size_t *)(lk_plan_values(body) + body->n_values);
 }
 /* lk_tensor_desc [n_outputs], or an lk_short_desc. */
 static inline const void *lk_plan_outputs(const lk_plan_body *body) {

@@ -62,6 +62,7 @@ lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_nod
 void lk_planner_end(lk_planner *planner) {
   const lk_plan_body *draft = &planner->draft;
   for (uint32_t i = 0; i < draft->n_packed; i++) lk_packed_release(planner->arrays.packed[i]);
+  for (uint32_t i = 0; i < draft->n_values; i++) lk_ref_release(planner->arrays.values[i]);
   lk_bump_end(&planner->memory);
 }
 
@@ -86,7 +87,7 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body *
   if (draft->is_compared) LK_RETURN_NOT_OK(keep_inputs(planner, error));
   LK_RETURN_NOT_OK(lk_plan_body_create(draft, &planner->arrays, out_body, error));
   (*out_body)->n_blocks = lk_plan_count_blocks(*out_body);
-  draft->n_packed = 0; /* they are the plan's now */
+  draft->n_packed = draft->n_values = 0; /* they are the plan's now */
   return LK_OK;
 }
 
@@ -235,6 +236,20 @@ lk_status lk_planner_packed(lk_planner *planner, uint32_t index, const lk_weight
     LK_RETURN_NOT_OK(lk_pack_widened(content, &of, layout, bytes, packer, packed, error));
   }
   *out_operand = (lk_operand){LK_PLACE_PACKED, body->n_packed++, *desc};
+  return LK_OK;
+}
+
+lk_status lk_planner_value(lk_planner *planner, lk_ref *value, lk_operand *out_slot,
+                           lk_error *error) {
+  lk_plan_body *body = planner->body;
+  if (body->n_values == UINT8_MAX) {
+    return lk_fail(error, LK_UNSUPPORTED, "a plan with more than %d values of engines", UINT8_MAX);
+  }
+  LK_RETURN_NOT_OK(GROW(planner, values, error));
+  lk_ref_retain(value);
+  planner->arrays.values[body->n_values] = value;
+  *out_slot = (lk_operand){.place = LK_PLACE_SLOT, .index = body->n_values++};
+  out_slot->desc.rank = 1; /* of no elements: it is no work of the step's */
   return LK_OK;
 }
 

@@ -46,7 +46,8 @@ struct lk_planner {
   lk_bump memory; /* of the arrays, and of the planner's */
   uint32_t n_pending;
   lk_pending_reorder *pending;
-  size_t steps_capacity, args_capacity, packed_capacity, temps_capacity, pending_capacity;
+  size_t steps_capacity, args_capacity, packed_capacity, values_capacity, temps_capacity,
+      pending_capacity;
 };
 
 /* ---- for plan_build.c ---- */
@@ -84,6 +85,10 @@ lk_status lk_planner_constant(lk_planner *planner, uint32_t index, lk_packed **o
 lk_status lk_planner_packed(lk_planner *planner, uint32_t index, const lk_weights_layout *layout,
                             size_t bytes, const lk_packer *packer, lk_operand *out_operand,
                             lk_error *error);
+/* What an engine keeps in a frame for a value, as an operand of the step that runs it. The plan has
+ * a reference to the value from now on. */
+lk_status lk_planner_value(lk_planner *planner, lk_ref *value, lk_operand *out_slot,
+                           lk_error *error);
 /* Output `index`, which the operator writes in `layout`: the output itself, or a temporary that is
  * reordered at the end when another layout was wished for. */
 lk_status lk_planner_output(lk_planner *planner, uint32_t index, lk_layout layout,

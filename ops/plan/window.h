@@ -1,9 +1,9 @@
 /* Sliding windows: kernel, strides, dilations and padding of convolutions and poolings. */
 #pragma once
 
-#include "ops/plan/op.h"
+#include <latchkey/engine.h>
 
-#define LK_MAX_SPATIAL 3
+#include "ops/plan/op.h"
 
 typedef enum lk_auto_pad {
   LK_PAD_NOTSET = 0,
@@ -29,15 +29,6 @@ typedef struct lk_window {
   bool ceil_mode;
   bool is_pooling; /* may be larger than the padded input */
 } lk_window;
-
-/* For given spatial sizes: everything resolved. */
-typedef struct lk_window_shape {
-  uint32_t rank; /* spatial */
-  int64_t kernel[LK_MAX_SPATIAL], strides[LK_MAX_SPATIAL], dilations[LK_MAX_SPATIAL];
-  int64_t begin[LK_MAX_SPATIAL], out[LK_MAX_SPATIAL];
-  int64_t end[LK_MAX_SPATIAL]; /* padding, without what the last window has more for the sake of
-                                  ceil_mode */
-} lk_window_shape;
 
 /* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode, as far as the row lists
  * them. `out` comes zeroed. */

@@ -4,11 +4,11 @@
 #include "base/status.h"
 
 lk_status lk_plan_task(lk_planner *planner, const lk_task *task, lk_error *error) {
-  return planner->env->planning[task->work.kind]->plan(planner, task, error);
+  return planner->env->planning->plan(planner, task, error);
 }
 
 bool lk_resize_task(const lk_resizing *self, const lk_task *task) {
-  return self->env->planning[task->work.kind]->resize(self, task);
+  return self->env->planning->resize(self, task);
 }
 
 lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,

@@ -1,95 +1,18 @@
-/* Works: what an operator wants computed for given shapes, in the words of no kernel.
+/* Tasks: what an operator wants computed for given shapes, in the words of no kernel.
  *
- * An operator fills in a task, which is a work and where its tensors come from, and gives it to
- * lk_plan_task. An engine (ops/engine/) makes steps of it. So an operator's file says what, and an
- * engine's file how.
+ * An operator fills in a task, which is a work (latchkey/engine.h) and where its tensors come from,
+ * and gives it to lk_plan_task. An engine (ops/engine/) makes steps of it. So an operator's file
+ * says what, and an engine's file how.
  */
 #pragma once
+
+#include <stddef.h>
+#include <string.h>
 
 #include "ops/plan/matmul_shape.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
 #include "ops/plan/window.h"
-
-typedef enum lk_work_kind {
-  /* src [N][C][spatial], weights [M][C / groups][kernel], maybe a bias [M]; dst. Of real numbers,
-   * or of bytes, which may have zero points: then dst is sums of i32, or bytes where there are
-   * scales. Of real numbers, src and weights are inputs 0 and 1, and dst is output 0 */
-  LK_WORK_CONV,
-  LK_WORK_CONV_TRANSPOSED, /* the same of real numbers, with weights [C][M / groups][kernel] */
-  /* dst = src weights, matrices and batches of them as numpy.matmul has them, but for `orders`; src
-   * and weights are inputs 0 and 1, and dst is output 0 */
-  LK_WORK_PRODUCT,
-  LK_WORK_SOFTMAX,     /* dst = e^src over its sum along `axes` */
-  LK_WORK_LOG_SOFTMAX, /* the logarithm of that */
-  LK_WORK_HARDMAX,     /* 1 where the first of the largest elements along `axes` is, else 0 */
-  /* dst is src pooled over `window`, by `pooling`; maybe indices, of maxima: where each lies in the
-   * tensor, counted along rows, or with `column_major` along columns */
-  LK_WORK_POOL,
-  /* dst = src (bias + alpha / size * the sum of src^2 over `size` channels around each)^-beta (ONNX
-   * LRN), by `lrn` */
-  LK_WORK_LRN,
-  /* dst = (src - mean) / sqrt(variance + epsilon) scale + shift, mean and variance over `axes`,
-   * which are the last ones. Scale and shift broadcast to src, and may be absent. Maybe mean, and
-   * deviation: 1 over the divisor. Without `is_centered` the mean counts as 0 */
-  LK_WORK_LAYER_NORM,
-  /* the same over `groups` of the channels of src [N][C][...]; a scale and a shift for each
-   * channel, or for each group */
-  LK_WORK_GROUP_NORM,
-  LK_WORK_KINDS
-} lk_work_kind;
-
-/* What a tensor is to a work. */
-typedef enum lk_role {
-  LK_ROLE_SRC,
-  LK_ROLE_WEIGHTS,
-  LK_ROLE_BIAS,
-  LK_ROLE_DST,
-  LK_ROLE_INDICES,
-  LK_ROLE_SCALE,
-  LK_ROLE_SHIFT,
-  LK_ROLE_MEAN,
-  LK_ROLE_DEVIATION,
-  /* what bytes stand for: (byte - zero point) * scale */
-  LK_ROLE_SRC_ZERO,
-  LK_ROLE_WEIGHTS_ZERO,
-  LK_ROLE_DST_ZERO,
-  LK_ROLE_SRC_SCALE,
-  LK_ROLE_WEIGHTS_SCALE,
-  LK_ROLE_DST_SCALE,
-  LK_ROLES
-} lk_role;
-
-typedef enum lk_pooling {
-  LK_POOLING_MAX,  /* NaN is never the largest; minus infinity where there is no other */
-  LK_POOLING_MEAN, /* of the elements */
-  /* of the elements and the declared padding, but of nothing beyond it */
-  LK_POOLING_MEAN_WITH_PADDING,
-  LK_POOLING_TOTAL /* the sum */
-} lk_pooling;
-
-typedef struct lk_work_lrn {
-  int64_t size;
-  float alpha, beta, bias;
-} lk_work_lrn;
-
-/* A pure value: no pointers, no names. Channels are dimension 1 of each tensor that has such,
- * whatever the node's tensors have; the layout says where they lie in memory. */
-typedef struct lk_work {
-  uint32_t kind;  /* lk_work_kind */
-  uint32_t roles; /* bit i: role i is there */
-  lk_tensor_desc tensors[LK_ROLES];
-  /* each set by the kinds that it is of */
-  lk_window_shape window;    /* of convolutions and poolings */
-  int64_t groups;            /* of convolutions and group norms */
-  lk_matmul_order orders[2]; /* of products: of src and weights */
-  uint32_t axes; /* of what goes along dimensions: bit i is dimension i; they follow each other */
-  uint32_t pooling;  /* lk_pooling */
-  bool column_major; /* of a pooling with indices */
-  lk_work_lrn lrn;   /* of LRN */
-  float epsilon;     /* of norms */
-  bool is_centered;  /* of norms: the mean is subtracted */
-} lk_work;
 
 static inline bool lk_work_has(const lk_work *work, lk_role role) {
   return (work->roles >> role & 1) != 0;
@@ -104,10 +27,12 @@ typedef struct lk_task {
 
 /* ---- for operators ---- */
 
-/* A task without tensors. What only works of some kinds have is not set. */
+/* A task without tensors. What only works of some kinds have is 0. */
 static inline void lk_task_begin(lk_task *task, lk_work_kind kind) {
-  task->work.kind = kind;
-  task->work.roles = task->channels_last = 0;
+  lk_work *work = &task->work;
+  work->kind = kind;
+  work->roles = work->constants = work->n_post_ops = task->channels_last = 0;
+  memset(&work->window, 0, sizeof *work - offsetof(lk_work, window));
 }
 
 static inline void lk_task_add(lk_task *task, lk_role role, lk_place place, uint32_t index,
@@ -169,7 +94,7 @@ static inline bool lk_task_is_placed(const lk_task *task, lk_role role) {
 lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,
                        lk_operand *out_operand, lk_error *error);
 
-/* What an engine does with works of a kind. */
+/* What makes steps of tasks: of all of them (lk_ops_env.planning), or of those of one kind. */
 struct lk_planning {
   /* Emits the steps of the task, and of the post-ops of its node. */
   lk_status (*plan)(lk_planner *planner, const lk_task *task, lk_error *error);

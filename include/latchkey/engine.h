@@ -1,0 +1,234 @@
+/* Engines: who computes what operators want.
+ *
+ * An operator says what it wants computed, as a work: a pure value without pointers and names. An
+ * engine says how: it offers, builds a value that computes the work, and runs it. The library asks
+ * engines, keeps what they build in its cache by a key that has the whole work and the engine's
+ * state in it, puts steps in that bring tensors into the layouts which an engine wants, and plans
+ * what an engine leaves. So an engine never sees a node, a graph or a key.
+ *
+ * The library's own engine, `native`, computes all works by kernels that serve every size. A module
+ * (docs/engines.md) or a host, by engine_register, adds another one.
+ *
+ * Thread rule: all functions of an engine but `close` are called by any thread, several at once.
+ */
+#ifndef LATCHKEY_ENGINE_H
+#define LATCHKEY_ENGINE_H
+
+#include <latchkey/node.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- works ---- */
+
+typedef enum lk_work_kind {
+  /* src [N][C][spatial], weights [M][C / groups][kernel], maybe a bias [M]; dst. Of real numbers,
+   * or of bytes, which may have zero points: then dst is sums of i32, or bytes where there are
+   * scales */
+  LK_WORK_CONV = 0,
+  /* the same of real numbers, with weights [C][M / groups][kernel] */
+  LK_WORK_CONV_TRANSPOSED = 1,
+  /* dst = src weights: matrices and batches of them as numpy.matmul has them, but for `orders` */
+  LK_WORK_PRODUCT = 2,
+  LK_WORK_SOFTMAX = 3,     /* dst = e^src over its sum along `axes` */
+  LK_WORK_LOG_SOFTMAX = 4, /* the logarithm of that */
+  LK_WORK_HARDMAX = 5,     /* 1 where the first of the largest elements along `axes` is, else 0 */
+  /* dst is src pooled over `window`, by `pooling`; maybe indices, of maxima: where each lies in the
+   * tensor, counted along rows, or with `column_major` along columns */
+  LK_WORK_POOL = 6,
+  /* dst = src (bias + alpha / size * the sum of src^2 over `size` channels around each)^-beta (ONNX
+   * LRN), by `lrn` */
+  LK_WORK_LRN = 7,
+  /* dst = (src - mean) / sqrt(variance + epsilon) scale + shift, mean and variance over `axes`,
+   * which are the last ones. Scale and shift broadcast to src, and may be absent. Maybe mean, and
+   * deviation: 1 over the divisor. Without `is_centered` the mean counts as 0 */
+  LK_WORK_LAYER_NORM = 8,
+  /* the same over `groups` of the channels of src [N][C][...]; a scale and a shift for each
+   * channel, or for each group */
+  LK_WORK_GROUP_NORM = 9,
+  LK_WORK_KINDS = 10
+} lk_work_kind;
+
+/* Operands of post-ops that a work has at most. */
+#define LK_WORK_OPERANDS 4
+
+/* What a tensor is to a work. */
+typedef enum lk_role {
+  LK_ROLE_SRC = 0,
+  LK_ROLE_WEIGHTS = 1,
+  LK_ROLE_BIAS = 2,
+  LK_ROLE_DST = 3,
+  LK_ROLE_INDICES = 4,
+  LK_ROLE_SCALE = 5,
+  LK_ROLE_SHIFT = 6,
+  LK_ROLE_MEAN = 7,
+  LK_ROLE_DEVIATION = 8,
+  /* what bytes stand for: (byte - zero point) * scale */
+  LK_ROLE_SRC_ZERO = 9,
+  LK_ROLE_WEIGHTS_ZERO = 10,
+  LK_ROLE_DST_ZERO = 11,
+  LK_ROLE_SRC_SCALE = 12,
+  LK_ROLE_WEIGHTS_SCALE = 13,
+  LK_ROLE_DST_SCALE = 14,
+  LK_ROLE_OPERAND = 15, /* the first of LK_WORK_OPERANDS, of post-ops */
+  LK_ROLES = LK_ROLE_OPERAND + LK_WORK_OPERANDS
+} lk_role;
+
+typedef enum lk_pooling {
+  LK_POOLING_MAX = 0,  /* NaN is never the largest; minus infinity where there is no other */
+  LK_POOLING_MEAN = 1, /* of the elements */
+  /* of the elements and the declared padding, but of nothing beyond it */
+  LK_POOLING_MEAN_WITH_PADDING = 2,
+  LK_POOLING_TOTAL = 3 /* the sum */
+} lk_pooling;
+
+#define LK_MAX_SPATIAL 3
+
+/* How a window moves over the spatial dimensions, of which there are `rank`. */
+typedef struct lk_window_shape {
+  uint32_t rank;
+  uint32_t reserved;
+  int64_t kernel[LK_MAX_SPATIAL], strides[LK_MAX_SPATIAL], dilations[LK_MAX_SPATIAL]; /* from 1 */
+  int64_t begin[LK_MAX_SPATIAL]; /* padding, as is `end` */
+  int64_t out[LK_MAX_SPATIAL];   /* positions of the window */
+  int64_t end[LK_MAX_SPATIAL];   /* without what the last window may have beyond it */
+} lk_window_shape;
+
+/* How an operand of rank 2 or more lies, where it does not lie as numpy.matmul has it. */
+typedef struct lk_matmul_order {
+  uint16_t swaps;        /* 1: rows and columns have changed places */
+  uint16_t batch_inside; /* 1: the first dimension is that of the rows, and the batch lies between
+                            it and the last one */
+} lk_matmul_order;
+
+typedef struct lk_work_lrn {
+  int64_t size;
+  float alpha, beta, bias;
+  uint32_t reserved;
+} lk_work_lrn;
+
+/* A function that is applied to dst, in the order of the list. */
+typedef struct lk_work_post_op {
+  uint32_t kind;    /* lk_post_op_kind */
+  uint32_t operand; /* role of its operand; 0: it has none */
+  float alpha, beta;
+} lk_work_post_op;
+
+#define LK_WORK_POST_OPS 8
+
+/* Channels are dimension 1 of each tensor that has such; the layout says where they lie in memory.
+ * What a kind of work does not have is 0. No padding. */
+typedef struct lk_work {
+  uint32_t kind;       /* lk_work_kind */
+  uint32_t roles;      /* bit i: role i is there */
+  uint32_t constants;  /* bit i: it is a constant, which the engine may pack: its layout is the
+                          engine's where that is LK_LAYOUT_ANY */
+  uint32_t n_post_ops; /* of `post_ops` */
+  lk_tensor_desc tensors[LK_ROLES];
+  lk_work_post_op post_ops[LK_WORK_POST_OPS];
+  lk_window_shape window; /* of convolutions and poolings */
+  int64_t groups;         /* of convolutions and group norms */
+  lk_work_lrn lrn;        /* of LRN */
+  /* of what goes along dimensions: bit i is dimension i; they follow each other */
+  uint32_t axes;
+  uint32_t pooling;      /* lk_pooling */
+  uint32_t column_major; /* of a pooling with indices: 0 or 1 */
+  uint32_t is_centered;  /* of norms: 1: the mean is subtracted */
+  float epsilon;         /* of norms */
+  uint32_t reserved;
+  lk_matmul_order orders[2]; /* of products: of src and weights */
+} lk_work;
+
+/* ---- engines ---- */
+
+/* Of this header; in lk_engine as struct_size is, so that older engines stay readable. */
+#define LK_ENGINE_VERSION 1u
+
+/* What an engine says before anything is built. */
+typedef struct lk_offer {
+  size_t struct_size;
+  /* How each tensor must lie; of a constant LK_LAYOUT_ANY: as the engine packs it. They come as the
+   * tensors lie now, LK_LAYOUT_ANY where that is open. */
+  lk_layout layouts[LK_ROLES];
+  uint32_t n_post_ops; /* it takes so many of the first post-ops; comes as all of them */
+  uint32_t reserved;
+} lk_offer;
+
+/* A constant as an engine packs it. Packed copies are found by content and by `layout`, all of whose
+ * bytes are compared: equal bytes must mean that equal contents are packed equally. */
+typedef struct lk_packed_layout {
+  const void *layout; /* lives as long as the value; NULL: the constant is taken as it is, plain */
+  uint64_t layout_bytes;
+  uint64_t bytes; /* of the packed constant */
+} lk_packed_layout;
+
+/* What an engine has built for a work. */
+typedef struct lk_engine_value {
+  size_t struct_size;
+  void *value;                /* the engine's own; not NULL */
+  const char *implementation; /* for people: "brg_conv_fwd:avx512_core"; lives as long as `value` */
+  uint64_t bytes;             /* of memory, which the cache charges */
+  uint64_t scratch_bytes;     /* that a run needs, aligned to 64; the library lends them */
+  uint64_t slot_bytes;        /* of each slot: for statistics */
+  uint32_t is_reference;      /* 1: a slow one, which there is for want of any other */
+  uint32_t reserved;
+  lk_packed_layout packed[LK_ROLES];
+} lk_engine_value;
+
+/* The threads that compute, which are those of the library's run that calls the engine. */
+typedef struct lk_engine_team {
+  size_t struct_size;
+  /* Calls `fn` on so many threads at once, this one among them, and returns when all are done. On
+   * this thread alone where it is one of such already. */
+  void (*run)(void (*fn)(void *arg), void *arg, int threads);
+  int (*threads)(void);    /* that `run` would get at most */
+  int (*rank)(void);       /* the number of this thread among those of `run`, from 0 */
+  int (*size)(void);       /* and of how many */
+  int (*is_stopped)(void); /* 1: the run is to end, what is not computed yet may stay undone */
+} lk_engine_team;
+
+typedef struct lk_engine {
+  size_t struct_size;
+  const char *name; /* "onednn"; letters, digits and '_' */
+  /* Everything that a value depends on besides its work: version, instruction set, math mode,
+   * number of threads: "3.14.1 1a2b3c avx512_core threads=2". In the key of each value. */
+  const char *state;
+  uint32_t device_kind, device_index; /* 0 and 0: the processor */
+  void *self;                         /* given to all functions */
+  /* Whether it takes the work, and how. Builds nothing, and takes a microsecond at most. `placed`:
+   * bit i: role i lies as its layout says, and no other layout can be had. 1: it does. */
+  int (*offer)(void *self, const lk_work *work, uint32_t placed, lk_offer *inout_offer);
+  /* Builds what computes `work`, whose layouts and post-ops are those of an offer, from nothing
+   * else. LK_UNSUPPORTED: it cannot after all, which the library remembers, and does not ask
+   * again. */
+  lk_status (*build)(void *self, const lk_work *work, lk_engine_value *out, lk_error *error);
+  void (*destroy)(void *self, void *value);
+  /* Packs the constant of `role`, from plain bytes at any address. */
+  lk_status (*pack)(void *self, const void *value, uint32_t role, const void *plain, void *packed,
+                    lk_error *error);
+  /* What changes while a value runs, such as an argument list. A slot serves one run at a time. */
+  lk_status (*slot_open)(void *self, const void *value, void **out_slot, lk_error *error);
+  void (*slot_close)(void *self, const void *value, void *slot);
+  /* `pointers`: of the roles that the work has, in their order; then the scratch memory, if there
+   * is any. */
+  lk_status (*run)(void *self, const void *value, void *slot, void *const *pointers,
+                   lk_error *error);
+  void (*close)(void *self); /* when its context is destroyed, after all of its values; or NULL */
+} lk_engine;
+
+typedef enum lk_engine_flags {
+  LK_ENGINE_CHOOSE = 1 /* it is asked for works from now on, and native for what it does not take */
+} lk_engine_flags;
+
+/* What a module exports as LK_ENGINE_OPEN: an engine for a context of so many threads. `team` lives
+ * as long as the process. LK_VERSION: it is of another version of this header. */
+#define LK_ENGINE_OPEN "lk_engine_open"
+typedef lk_status (*lk_engine_open_fn)(uint32_t version, const lk_engine_team *team, int threads,
+                                       lk_engine *out_engine, lk_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

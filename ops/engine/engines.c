@@ -1,0 +1,161 @@
+/* The engines of a context. */
+#include "ops/engine/engines.h"
+
+#include <ctype.h>
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/struct.h"
+
+enum { MOST_NAME = 32, MOST_STATE = 128 };
+
+struct lk_engines {
+  const lk_allocator *allocator;
+  lk_intern *intern;
+  const lk_engine_entry *chosen; /* NULL: native */
+  uint32_t count;
+  lk_engine_entry entries[LK_MAX_ENGINES];
+  char names[LK_MAX_ENGINES][MOST_NAME], states[LK_MAX_ENGINES][MOST_STATE];
+  _Atomic uint64_t answers[LK_ANSWERS];
+};
+
+/* ---- which there are ---- */
+
+lk_status lk_engines_create(const lk_allocator *allocator, lk_intern *intern,
+                            lk_engines **out_engines, lk_error *error) {
+  *out_engines = lk_calloc(allocator, 1, sizeof **out_engines);
+  if (*out_engines == NULL) return lk_fail_memory(error, "engines", sizeof **out_engines);
+  (*out_engines)->allocator = allocator;
+  (*out_engines)->intern = intern;
+  return LK_OK;
+}
+
+static void leave(lk_engines *engines, lk_engine_entry *entry) {
+  const uint32_t ids[] = {entry->key.name, entry->key.state};
+  lk_intern_release(engines->intern, ids, 2);
+  if (entry->engine.close != NULL) entry->engine.close(entry->engine.self);
+}
+
+void lk_engines_destroy(lk_engines *engines) {
+  if (engines == NULL) return;
+  for (uint32_t i = 0; i < engines->count; i++) leave(engines, &engines->entries[i]);
+  lk_free(engines->allocator, engines);
+}
+
+static bool is_name(const char *name) {
+  size_t length = 0;
+  if (name == NULL) return false;
+  for (; name[length] != '\0'; length++) {
+    if (length + 1 == MOST_NAME || !(isalnum((unsigned char)name[length]) || name[length] == '_')) {
+      return false;
+    }
+  }
+  return length > 0;
+}
+
+static const lk_engine_entry *find(const lk_engines *engines, const char *name) {
+  for (uint32_t i = 0; i < engines->count; i++) {
+    if (strcmp(engines->names[i], name) == 0) return &engines->entries[i];
+  }
+  return NULL;
+}
+
+static lk_status check(const lk_engines *engines, const lk_engine *engine, lk_error *error) {
+  if (engines->count == LK_MAX_ENGINES) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to register an engine: the context has %d, more are not supported",
+                   LK_MAX_ENGINES);
+  }
+  if (!is_name(engine->name)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to register an engine: its name is '%.64s', 1 to %d letters, digits and "
+                   "'_' are allowed",
+                   engine->name != NULL ? engine->name : "NULL", MOST_NAME - 1);
+  }
+  if (strcmp(engine->name, "native") == 0 || strcmp(engine->name, "auto") == 0 ||
+      find(engines, engine->name) != NULL) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to register engine '%s': the name is taken, give it another one",
+                   engine->name);
+  }
+  if (engine->state == NULL || strlen(engine->state) >= MOST_STATE) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to register engine '%s': its state is %s, a text of at most %d bytes is "
+                   "allowed",
+                   engine->name, engine->state == NULL ? "NULL" : "longer", MOST_STATE - 1);
+  }
+  if (engine->offer == NULL || engine->build == NULL || engine->destroy == NULL ||
+      engine->pack == NULL || engine->slot_open == NULL || engine->slot_close == NULL ||
+      engine->run == NULL) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to register engine '%s': a function is NULL, only close may be",
+                   engine->name);
+  }
+  return LK_OK;
+}
+
+lk_status lk_engines_add(lk_engines *engines, const lk_engine *given, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_engine engine = {0};
+  lk_words words;
+  LK_RETURN_NOT_OK(lk_struct_read(&engine, sizeof engine, given, "an engine", error));
+  LK_RETURN_NOT_OK(check(engines, &engine, error));
+  lk_engine_entry *entry = &engines->entries[engines->count];
+  char *name = engines->names[engines->count], *state = engines->states[engines->count];
+  memcpy(name, engine.name, strlen(engine.name) + 1);
+  memcpy(state, engine.state, strlen(engine.state) + 1);
+  *entry = (lk_engine_entry){
+      .engine = engine,
+      .key = {.device_kind = engine.device_kind, .device_index = engine.device_index}};
+  entry->engine.name = name;
+  entry->engine.state = state;
+  lk_words_begin(&words, engines->intern);
+  LK_TRY(lk_words_get(&words, name, strlen(name), &entry->key.name, error));
+  LK_TRY(lk_words_get(&words, state, strlen(state), &entry->key.state, error));
+  const uint32_t ids[] = {entry->key.name, entry->key.state};
+  lk_intern_retain(engines->intern, ids, 2);
+  engines->count++;
+cleanup:
+  lk_words_end(&words);
+  return status;
+}
+
+/* ---- which is chosen ---- */
+
+lk_status lk_engines_choose(lk_engines *engines, const char *name, lk_error *error) {
+  const lk_engine_entry *found = find(engines, name);
+  if (found == NULL && strcmp(name, "native") != 0) {
+    return lk_fail(error, LK_NOT_FOUND,
+                   "failed to choose engine '%.64s': there is none of that name", name);
+  }
+  engines->chosen = found;
+  return LK_OK;
+}
+
+const char *lk_engines_chosen(const lk_engines *engines) {
+  return engines->chosen != NULL ? engines->chosen->engine.name : "native";
+}
+
+const lk_key_engine *lk_engines_key(const lk_engines *engines) {
+  return engines->chosen != NULL ? &engines->chosen->key : NULL;
+}
+
+const lk_engine_entry *lk_engines_asked(const lk_engines *engines) {
+  return engines->chosen;
+}
+
+void lk_engines_note(lk_engines *engines, lk_engine_answer answer) {
+  atomic_fetch_add_explicit(&engines->answers[answer], 1, memory_order_relaxed);
+}
+
+static uint64_t count_of(const lk_engines *engines, lk_engine_answer answer) {
+  return atomic_load_explicit(&engines->answers[answer], memory_order_relaxed);
+}
+
+lk_engines_stats lk_engines_stats_get(const lk_engines *engines) {
+  const uint64_t references = count_of(engines, LK_ANSWER_REFERENCE);
+  return (lk_engines_stats){.works = count_of(engines, LK_ANSWER_PLANNED) + references,
+                            .left = count_of(engines, LK_ANSWER_LEFT),
+                            .references = references};
+}

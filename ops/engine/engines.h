@@ -1,0 +1,58 @@
+/* The engines of a context.
+ *
+ * `native` (native/) is always there, takes every work, and is what is left where the chosen engine
+ * does not take one. Others come as an lk_engine (latchkey/engine.h), by lk_engines_add.
+ */
+#pragma once
+
+#include <latchkey/engine.h>
+
+#include "keys/key.h"
+#include "ops/plan/work.h"
+
+enum { LK_MAX_ENGINES = 8 };
+
+/* An engine of a context. It does not move. */
+typedef struct lk_engine_entry {
+  lk_engine engine;  /* as given, with names of its own */
+  lk_key_engine key; /* its part of value keys: names that stay in use while it is here */
+} lk_engine_entry;
+
+/* What the chosen engine does with a task. */
+typedef enum lk_engine_answer {
+  LK_ANSWER_LEFT,      /* nothing: it is native's */
+  LK_ANSWER_PLANNED,   /* a step by a value that was there, or that was built */
+  LK_ANSWER_REFERENCE, /* by one that was built just now, and is slow */
+  LK_ANSWERS
+} lk_engine_answer;
+
+typedef struct lk_engines_stats {
+  uint64_t works;      /* that the chosen engine took */
+  uint64_t left;       /* and that it left to `native` */
+  uint64_t references; /* values that it built by a slow reference implementation */
+} lk_engines_stats;
+
+lk_status lk_engines_create(const lk_allocator *allocator, lk_intern *intern,
+                            lk_engines **out_engines, lk_error *error);
+/* Closes all engines. Their values must be gone; NULL is allowed. */
+void lk_engines_destroy(lk_engines *engines);
+
+/* Takes over the engine, which is closed by lk_engines_destroy; on failure it stays the caller's.
+ * LK_INVALID_ARGUMENT: a name that is taken or is none, or a function that is NULL;
+ * LK_OUT_OF_RANGE: there are LK_MAX_ENGINES. Not while other threads use the context. */
+lk_status lk_engines_add(lk_engines *engines, const lk_engine *engine, lk_error *error);
+/* By name: "native", or one that was added. LK_NOT_FOUND. */
+lk_status lk_engines_choose(lk_engines *engines, const char *name, lk_error *error);
+/* "native", or the name of the engine that is chosen. */
+const char *lk_engines_chosen(const lk_engines *engines);
+/* What the chosen engine is in keys; NULL: native, which builds nothing. Plans that may have values
+ * are dear to make, so they are found by name key, in which this is. */
+const lk_key_engine *lk_engines_key(const lk_engines *engines);
+lk_engines_stats lk_engines_stats_get(const lk_engines *engines);
+
+/* ---- for planning.c ---- */
+
+/* NULL: native. */
+const lk_engine_entry *lk_engines_asked(const lk_engines *engines);
+/* Counts an answer. */
+void lk_engines_note(lk_engines *engines, lk_engine_answer answer);

@@ -1,0 +1,115 @@
+/* What oneDNN allocates while this thread builds something. */
+#include "ops/engine/onednn/counted.h"
+
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Mappings of code; a primitive has a few. Those beyond count whole. */
+enum { MOST_MAPPINGS = 64, MOST_PAGES = 1024 };
+
+typedef struct mapping {
+  void *at;
+  size_t bytes;
+} mapping;
+
+static _Thread_local struct {
+  bool is_on;
+  int64_t bytes;
+  unsigned n_mappings;
+  mapping mappings[MOST_MAPPINGS];
+} counted;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+int __real_posix_memalign(void **out, size_t alignment, size_t size);
+void __real_free(void *block);
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+int __real_munmap(void *at, size_t bytes);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
+void __wrap_free(void *block);
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+int __wrap_munmap(void *at, size_t bytes);
+
+static void *add(void *block) {
+  if (counted.is_on) counted.bytes += (int64_t)malloc_usable_size(block);
+  return block;
+}
+
+void *__wrap_malloc(size_t size) {
+  return add(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+  return add(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *old, size_t size) {
+  const int64_t before = counted.is_on ? (int64_t)malloc_usable_size(old) : 0;
+  void *block = __real_realloc(old, size);
+  if (block != NULL) counted.bytes -= before;
+  return block != NULL ? add(block) : NULL;
+}
+
+int __wrap_posix_memalign(void **out, size_t alignment, size_t size) {
+  const int failed = __real_posix_memalign(out, alignment, size);
+  if (failed == 0) (void)add(*out);
+  return failed;
+}
+
+void __wrap_free(void *block) {
+  if (counted.is_on) counted.bytes -= (int64_t)malloc_usable_size(block);
+  __real_free(block);
+}
+
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
+  void *mapped = __real_mmap(at, bytes, protection, flags, fd, offset);
+  if (!counted.is_on || mapped == MAP_FAILED) return mapped;
+  if (counted.n_mappings < MOST_MAPPINGS) {
+    counted.mappings[counted.n_mappings++] = (mapping){mapped, bytes};
+  } else {
+    counted.bytes += (int64_t)bytes;
+  }
+  return mapped;
+}
+
+int __wrap_munmap(void *at, size_t bytes) {
+  for (unsigned i = 0; counted.is_on && i < counted.n_mappings; i++) {
+    if (counted.mappings[i].at != at) continue;
+    counted.mappings[i] = counted.mappings[--counted.n_mappings];
+    break;
+  }
+  return __real_munmap(at, bytes);
+}
+
+/* What cannot be asked counts whole. */
+static size_t count_resident(const mapping *of) {
+  unsigned char is_there[MOST_PAGES];
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (of->bytes + page - 1) / page;
+  size_t resident = 0;
+  if (pages > MOST_PAGES || mincore(of->at, of->bytes, is_there) != 0) return of->bytes;
+  for (size_t i = 0; i < pages; i++) resident += (is_there[i] & 1) != 0 ? page : 0;
+  return resident;
+}
+
+void lk_counted_begin(void) {
+  counted.is_on = true;
+  counted.bytes = 0;
+  counted.n_mappings = 0;
+}
+
+uint64_t lk_counted_end(void) {
+  int64_t bytes = counted.bytes;
+  for (unsigned i = 0; i < counted.n_mappings; i++) {
+    bytes += (int64_t)count_resident(&counted.mappings[i]);
+  }
+  counted.is_on = false;
+  return bytes > 0 ? (uint64_t)bytes : 0;
+}

@@ -1,0 +1,348 @@
+/* From a work to oneDNN's descriptor of a primitive. */
+#include "ops/engine/onednn/describe.h"
+
+#include <string.h>
+
+#include "ops/engine/onednn/status.h"
+
+/* Descriptors of tensors while one of a primitive is made. NULL: there is no such tensor. */
+typedef struct description {
+  const lk_work *work;
+  dnnl_engine_t engine;
+  dnnl_memory_desc_t of[LK_ROLES];
+  dnnl_primitive_attr_t attr;
+} description;
+
+int lk_onednn_arg(const lk_work *work, uint32_t role) {
+  switch (role) {
+  case LK_ROLE_SRC:
+    return DNNL_ARG_SRC;
+  case LK_ROLE_WEIGHTS:
+    return DNNL_ARG_WEIGHTS;
+  case LK_ROLE_BIAS:
+    return DNNL_ARG_BIAS;
+  case LK_ROLE_DST:
+    return DNNL_ARG_DST;
+  case LK_ROLE_SCALE:
+    return DNNL_ARG_SCALE;
+  case LK_ROLE_SHIFT:
+    return DNNL_ARG_SHIFT;
+  default:
+    for (uint32_t i = 0; i < work->n_post_ops; i++) {
+      if (work->post_ops[i].operand == role) {
+        return DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)i) | DNNL_ARG_SRC_1;
+      }
+    }
+    return DNNL_ARG_UNDEF;
+  }
+}
+
+/* ---- post-ops ---- */
+
+static dnnl_alg_kind_t binary_of(uint32_t kind) {
+  return kind == LK_POST_ADD   ? dnnl_binary_add
+         : kind == LK_POST_MUL ? dnnl_binary_mul
+         : kind == LK_POST_SUB ? dnnl_binary_sub
+                               : dnnl_binary_div;
+}
+
+typedef struct eltwise {
+  dnnl_alg_kind_t kind;
+  float alpha, beta;
+} eltwise;
+
+static eltwise eltwise_of(const lk_work_post_op *of) {
+  switch (of->kind) {
+  case LK_POST_RELU:
+    return (eltwise){dnnl_eltwise_relu, of->alpha, 0};
+  case LK_POST_CLIP:
+    return (eltwise){dnnl_eltwise_clip, of->alpha, of->beta};
+  case LK_POST_SIGMOID:
+    return (eltwise){dnnl_eltwise_logistic, 0, 0};
+  case LK_POST_HARDSIGMOID:
+    return (eltwise){dnnl_eltwise_hardsigmoid, of->alpha, of->beta};
+  case LK_POST_HARDSWISH:
+    return (eltwise){dnnl_eltwise_hardswish, 1.0F / 6.0F, 0.5F};
+  case LK_POST_SWISH:
+    return (eltwise){dnnl_eltwise_swish, of->alpha, 0};
+  case LK_POST_GELU:
+    return (eltwise){dnnl_eltwise_gelu_erf, 0, 0};
+  case LK_POST_GELU_TANH:
+    return (eltwise){dnnl_eltwise_gelu_tanh, 0, 0};
+  case LK_POST_TANH:
+    return (eltwise){dnnl_eltwise_tanh, 0, 0};
+  case LK_POST_MISH:
+    return (eltwise){dnnl_eltwise_mish, 0, 0};
+  default:
+    return (eltwise){dnnl_eltwise_linear, of->alpha, of->beta};
+  }
+}
+
+/* With as many dimensions as the primitive's dst has. */
+static lk_strided operand_of(const lk_work *work, uint32_t role) {
+  const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
+  const lk_repeats repeats = lk_repeats_of(work, role);
+  const bool is_product = work->kind == LK_WORK_PRODUCT;
+  const lk_strided of_dst = is_product ? lk_matrices_of(work).dst : lk_strided_of(dst);
+  if (repeats == LK_REPEATS_NOT) return of_dst;
+  const int channel = is_product ? of_dst.rank - 1 : 1;
+  int64_t dims[LK_MAX_RANK];
+  for (int i = 0; i < of_dst.rank; i++) {
+    dims[i] = i == channel && repeats == LK_REPEATS_CHANNELS ? of_dst.dims[i] : 1;
+  }
+  return lk_strided_plain(LK_F32, of_dst.rank, dims);
+}
+
+static dnnl_status_t append(description *self, const lk_work_post_op *post_op, dnnl_post_ops_t to) {
+  if (post_op->operand == 0) {
+    const eltwise of = eltwise_of(post_op);
+    return dnnl_post_ops_append_eltwise(to, of.kind, of.alpha, of.beta);
+  }
+  dnnl_memory_desc_t *operand = &self->of[post_op->operand];
+  const lk_strided strided = operand_of(self->work, post_op->operand);
+  const dnnl_status_t status = lk_strided_describe(&strided, operand);
+  if (status != dnnl_success) return status;
+  return dnnl_post_ops_append_binary(to, binary_of(post_op->kind), *operand);
+}
+
+/* And the scratchpad, which is the frame's. */
+static dnnl_status_t make_attr(description *self) {
+  dnnl_post_ops_t post_ops = NULL;
+  dnnl_status_t status = dnnl_primitive_attr_create(&self->attr);
+  if (status == dnnl_success) {
+    status = dnnl_primitive_attr_set_scratchpad_mode(self->attr, dnnl_scratchpad_mode_user);
+  }
+  if (status != dnnl_success || self->work->n_post_ops == 0) return status;
+  status = dnnl_post_ops_create(&post_ops);
+  for (uint32_t i = 0; status == dnnl_success && i < self->work->n_post_ops; i++) {
+    status = append(self, &self->work->post_ops[i], post_ops);
+  }
+  if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(self->attr, post_ops);
+  if (post_ops != NULL) (void)dnnl_post_ops_destroy(post_ops);
+  return status;
+}
+
+/* ---- tensors ---- */
+
+static dnnl_status_t describe(description *self, uint32_t role, const lk_strided *of) {
+  return lk_strided_describe(of, &self->of[role]);
+}
+
+static dnnl_status_t describe_role(description *self, uint32_t role) {
+  const lk_strided of = lk_strided_of(&self->work->tensors[role]);
+  return describe(self, role, &of);
+}
+
+/* In whatever layout the primitive is quickest with. */
+static dnnl_status_t describe_any(description *self, uint32_t role, const lk_strided *of) {
+  return dnnl_memory_desc_create_with_tag(&self->of[role], of->rank, of->dims, of->type,
+                                          dnnl_format_tag_any);
+}
+
+/* As a convolution has them: [groups][outputs of a group][inputs of a group][kernel]. Plain weights
+ * of a transposed one have inputs before outputs. */
+static lk_strided conv_weights(const lk_work *work) {
+  const lk_tensor_desc *w = &work->tensors[LK_ROLE_WEIGHTS];
+  const bool is_transposed = work->kind == LK_WORK_CONV_TRANSPOSED, has_groups = work->groups > 1;
+  int64_t dims[LK_MAX_RANK + 1];
+  dims[0] = work->groups;
+  dims[1] = w->dims[0] / work->groups;
+  memcpy(&dims[2], &w->dims[1], (w->rank - 1) * sizeof *dims);
+  lk_strided of =
+      lk_strided_plain(w->dtype, (int)w->rank + (has_groups ? 1 : 0), has_groups ? dims : w->dims);
+  if (is_transposed) {
+    const int at = has_groups ? 1 : 0;
+    const int64_t size = of.dims[at], stride = of.strides[at];
+    of.dims[at] = of.dims[at + 1];
+    of.strides[at] = of.strides[at + 1];
+    of.dims[at + 1] = size;
+    of.strides[at + 1] = stride;
+  }
+  return of;
+}
+
+lk_strided lk_onednn_plain_weights(const lk_work *work) {
+  return work->kind == LK_WORK_PRODUCT ? lk_matrices_of(work).weights : conv_weights(work);
+}
+
+/* ---- kinds ---- */
+
+typedef struct window {
+  dnnl_dims_t kernel, strides, dilations, begin, end;
+} window;
+
+/* `end` is what makes the sizes true, whatever the window leaves over. */
+static window window_of(const lk_work *work) {
+  const lk_window_shape *from = &work->window;
+  window made = {.kernel = {0}};
+  for (uint32_t i = 0; i < from->rank; i++) {
+    const int64_t in = work->tensors[LK_ROLE_SRC].dims[2 + i];
+    const int64_t out = work->tensors[LK_ROLE_DST].dims[2 + i];
+    const int64_t reach = (from->kernel[i] - 1) * from->dilations[i] + 1;
+    made.kernel[i] = from->kernel[i];
+    made.strides[i] = from->strides[i];
+    made.dilations[i] = from->dilations[i] - 1;
+    made.begin[i] = from->begin[i];
+    made.end[i] = work->kind == LK_WORK_CONV_TRANSPOSED
+                      ? (in - 1) * from->strides[i] + reach - out - from->begin[i]
+                      : (out - 1) * from->strides[i] + reach - in - from->begin[i];
+  }
+  return made;
+}
+
+static dnnl_status_t describe_conv(description *self, dnnl_primitive_desc_t *out) {
+  const lk_strided weights = conv_weights(self->work);
+  const window at = window_of(self->work);
+  dnnl_status_t status = describe_role(self, LK_ROLE_SRC);
+  if (status == dnnl_success) status = describe_any(self, LK_ROLE_WEIGHTS, &weights);
+  if (status == dnnl_success && lk_onednn_has(self->work, LK_ROLE_BIAS)) {
+    status = describe_role(self, LK_ROLE_BIAS);
+  }
+  if (status == dnnl_success) status = describe_role(self, LK_ROLE_DST);
+  if (status != dnnl_success) return status;
+  const dnnl_memory_desc_t *of = self->of;
+  if (self->work->kind == LK_WORK_CONV_TRANSPOSED) {
+    return dnnl_deconvolution_forward_primitive_desc_create(
+        out, self->engine, dnnl_forward_inference, dnnl_deconvolution_direct, of[LK_ROLE_SRC],
+        of[LK_ROLE_WEIGHTS], of[LK_ROLE_BIAS], of[LK_ROLE_DST], at.strides, at.dilations, at.begin,
+        at.end, self->attr);
+  }
+  return dnnl_convolution_forward_primitive_desc_create(
+      out, self->engine, dnnl_forward_inference, dnnl_convolution_direct, of[LK_ROLE_SRC],
+      of[LK_ROLE_WEIGHTS], of[LK_ROLE_BIAS], of[LK_ROLE_DST], at.strides, at.dilations, at.begin,
+      at.end, self->attr);
+}
+
+static dnnl_status_t describe_product(description *self, dnnl_primitive_desc_t *out) {
+  const lk_matrices of = lk_matrices_of(self->work);
+  const bool is_any = self->work->tensors[LK_ROLE_WEIGHTS].layout == LK_LAYOUT_ANY;
+  dnnl_status_t status = describe(self, LK_ROLE_SRC, &of.src);
+  if (status == dnnl_success) {
+    status = (is_any ? describe_any : describe)(self, LK_ROLE_WEIGHTS, &of.weights);
+  }
+  if (status == dnnl_success) status = describe(self, LK_ROLE_DST, &of.dst);
+  if (status != dnnl_success) return status;
+  return dnnl_matmul_primitive_desc_create(out, self->engine, self->of[LK_ROLE_SRC],
+                                           self->of[LK_ROLE_WEIGHTS], NULL, self->of[LK_ROLE_DST],
+                                           self->attr);
+}
+
+/* The dimensions before `axes`, these, and those behind: of a plain tensor. */
+static lk_strided three_dims(const lk_tensor_desc *desc, uint32_t axes) {
+  int64_t dims[3] = {1, 1, 1};
+  bool is_behind = false;
+  for (uint32_t i = 0; i < desc->rank; i++) {
+    const bool is_along = (axes >> i & 1) != 0;
+    dims[is_along ? 1 : is_behind ? 2 : 0] *= desc->dims[i];
+    is_behind = is_behind || is_along;
+  }
+  return lk_strided_plain(desc->dtype, 3, dims);
+}
+
+static dnnl_status_t describe_softmax(description *self, dnnl_primitive_desc_t *out) {
+  const lk_work *work = self->work;
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  const bool is_plain = src->layout == LK_LAYOUT_PLAIN;
+  const lk_strided of = is_plain ? three_dims(src, work->axes) : lk_strided_of(src);
+  const int axis = is_plain ? 1 : __builtin_ctz(work->axes);
+  dnnl_status_t status = describe(self, LK_ROLE_SRC, &of);
+  if (status == dnnl_success) status = describe(self, LK_ROLE_DST, &of);
+  if (status != dnnl_success) return status;
+  return dnnl_softmax_forward_primitive_desc_create(
+      out, self->engine, dnnl_forward_inference,
+      work->kind == LK_WORK_SOFTMAX ? dnnl_softmax_accurate : dnnl_softmax_log,
+      self->of[LK_ROLE_SRC], self->of[LK_ROLE_DST], axis, self->attr);
+}
+
+static dnnl_alg_kind_t pooling_of(uint32_t pooling) {
+  return pooling == LK_POOLING_MAX    ? dnnl_pooling_max
+         : pooling == LK_POOLING_MEAN ? dnnl_pooling_avg_exclude_padding
+                                      : dnnl_pooling_avg_include_padding;
+}
+
+static dnnl_status_t describe_both(description *self) {
+  const dnnl_status_t status = describe_role(self, LK_ROLE_SRC);
+  return status == dnnl_success ? describe_role(self, LK_ROLE_DST) : status;
+}
+
+static dnnl_status_t describe_pool(description *self, dnnl_primitive_desc_t *out) {
+  const window at = window_of(self->work);
+  const dnnl_status_t status = describe_both(self);
+  if (status != dnnl_success) return status;
+  return dnnl_pooling_forward_primitive_desc_create(
+      out, self->engine, dnnl_forward_inference, pooling_of(self->work->pooling),
+      self->of[LK_ROLE_SRC], self->of[LK_ROLE_DST], at.strides, at.kernel, at.dilations, at.begin,
+      at.end, self->attr);
+}
+
+static dnnl_status_t describe_lrn(description *self, dnnl_primitive_desc_t *out) {
+  const lk_work_lrn *lrn = &self->work->lrn;
+  const dnnl_status_t status = describe_both(self);
+  if (status != dnnl_success) return status;
+  return dnnl_lrn_forward_primitive_desc_create(
+      out, self->engine, dnnl_forward_inference, dnnl_lrn_across_channels, self->of[LK_ROLE_SRC],
+      self->of[LK_ROLE_DST], lrn->size, lrn->alpha, lrn->beta, lrn->bias, self->attr);
+}
+
+static unsigned norm_flags(const lk_work *work) {
+  unsigned flags = work->is_centered != 0 ? 0 : dnnl_rms_norm;
+  if (lk_onednn_has(work, LK_ROLE_SCALE)) flags |= dnnl_use_scale;
+  if (lk_onednn_has(work, LK_ROLE_SHIFT)) flags |= dnnl_use_shift;
+  return flags;
+}
+
+/* Over the last of two dimensions. */
+static dnnl_status_t describe_layer_norm(description *self, dnnl_primitive_desc_t *out) {
+  const lk_work *work = self->work;
+  const lk_strided three = three_dims(&work->tensors[LK_ROLE_SRC], work->axes);
+  const int64_t dims[] = {three.dims[0], three.dims[1]};
+  const lk_strided of = lk_strided_plain(work->tensors[LK_ROLE_SRC].dtype, 2, dims);
+  dnnl_status_t status = describe(self, LK_ROLE_SRC, &of);
+  if (status == dnnl_success) status = describe(self, LK_ROLE_DST, &of);
+  if (status != dnnl_success) return status;
+  return dnnl_layer_normalization_forward_primitive_desc_create(
+      out, self->engine, dnnl_forward_inference, self->of[LK_ROLE_SRC], self->of[LK_ROLE_DST], NULL,
+      work->epsilon, norm_flags(work), self->attr);
+}
+
+static dnnl_status_t describe_group_norm(description *self, dnnl_primitive_desc_t *out) {
+  const lk_work *work = self->work;
+  const dnnl_status_t status = describe_both(self);
+  if (status != dnnl_success) return status;
+  return dnnl_group_normalization_forward_primitive_desc_create(
+      out, self->engine, dnnl_forward_inference, self->of[LK_ROLE_SRC], self->of[LK_ROLE_DST],
+      work->groups, work->epsilon, norm_flags(work), self->attr);
+}
+
+typedef dnnl_status_t (*describe_fn)(description *self, dnnl_primitive_desc_t *out);
+static const struct {
+  describe_fn describe;
+  const char *what;
+} kinds[LK_WORK_KINDS] = {
+    [LK_WORK_CONV] = {describe_conv, "describe a convolution"},
+    [LK_WORK_CONV_TRANSPOSED] = {describe_conv, "describe a deconvolution"},
+    [LK_WORK_PRODUCT] = {describe_product, "describe a product of matrices"},
+    [LK_WORK_SOFTMAX] = {describe_softmax, "describe a softmax"},
+    [LK_WORK_LOG_SOFTMAX] = {describe_softmax, "describe a logarithm of softmax"},
+    [LK_WORK_POOL] = {describe_pool, "describe a pooling"},
+    [LK_WORK_LRN] = {describe_lrn, "describe a local response normalization"},
+    [LK_WORK_LAYER_NORM] = {describe_layer_norm, "describe a layer normalization"},
+    [LK_WORK_GROUP_NORM] = {describe_group_norm, "describe a group normalization"},
+};
+
+lk_status lk_onednn_describe(const lk_onednn *self, const lk_work *work,
+                             dnnl_primitive_desc_t *out_desc, lk_error *error) {
+  description of = {.work = work, .engine = self->engine};
+  *out_desc = NULL;
+  if (work->kind >= LK_WORK_KINDS || kinds[work->kind].describe == NULL) {
+    return lk_onednn_fail(error, LK_UNSUPPORTED, "oneDNN has no primitive for works of kind %u",
+                          work->kind);
+  }
+  dnnl_status_t status = make_attr(&of);
+  if (status == dnnl_success) status = kinds[work->kind].describe(&of, out_desc);
+  for (uint32_t i = 0; i < LK_ROLES; i++) {
+    if (of.of[i] != NULL) (void)dnnl_memory_desc_destroy(of.of[i]);
+  }
+  if (of.attr != NULL) (void)dnnl_primitive_attr_destroy(of.attr);
+  return lk_onednn_check(error, status, kinds[work->kind].what);
+}

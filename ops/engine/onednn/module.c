@@ -1,0 +1,99 @@
+/* The module's one door: an engine of oneDNN for a context. */
+#include "ops/engine/onednn/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/engine/onednn/status.h"
+
+LK_EXPORT lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threads,
+                                   lk_engine *out_engine, lk_error *error);
+
+/* The limit that LATCHKEY_MAX_ISA sets for kernels is oneDNN's too. It can be set before oneDNN is
+ * used for the first time; where it was used, it stays as it is, and the state says so. */
+static void limit_isa(void) {
+  static const struct {
+    const char *name;
+    dnnl_cpu_isa_t isa;
+  } limits[] = {{"sse2", dnnl_cpu_isa_sse41},
+                {"avx2", dnnl_cpu_isa_avx2},
+                {"avx512_core", dnnl_cpu_isa_avx512_core},
+                {"avx512", dnnl_cpu_isa_avx512_core_fp16}};
+  const char *text = getenv("LATCHKEY_MAX_ISA");
+  for (size_t i = 0; text != NULL && i < sizeof limits / sizeof *limits; i++) {
+    if (strcmp(text, limits[i].name) == 0) (void)dnnl_set_max_cpu_isa(limits[i].isa);
+  }
+}
+
+/* What the library's cache evicts is to be gone. A oneDNN that others may use too keeps its cache, and
+ * so does one whose user has said how large it is to be. */
+static lk_status switch_off_cache(lk_error *error) {
+#ifdef LATCHKEY_ONEDNN_IS_PRIVATE
+  if (getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY") != NULL) return LK_OK;
+  return lk_onednn_check(error, dnnl_set_primitive_cache_capacity(0), "switch off its own cache");
+#else
+  (void)error;
+  return LK_OK;
+#endif
+}
+
+static void close_engine(void *of) {
+  lk_onednn *self = of;
+  if (self == NULL) return;
+  lk_onednn_pool_destroy(self->pool);
+  if (self->engine != NULL) (void)dnnl_engine_destroy(self->engine);
+  free(self);
+}
+
+/* Everything that a primitive depends on besides its work. */
+static void write_state(lk_onednn *self) {
+  const dnnl_version_t *version = dnnl_version();
+  (void)snprintf(self->state, sizeof self->state, "%d.%d.%d %.12s isa=%x threads=%d",
+                 version->major, version->minor, version->patch, version->hash,
+                 (unsigned)dnnl_get_effective_cpu_isa(), self->threads);
+}
+
+lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threads,
+                         lk_engine *out_engine, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_onednn *self = NULL;
+  if (version != LK_ENGINE_VERSION || team->struct_size < sizeof *team) {
+    return lk_onednn_fail(error, LK_VERSION,
+                          "failed to open the engine of oneDNN: it is of version %u of the "
+                          "interface, the library of version %u",
+                          LK_ENGINE_VERSION, version);
+  }
+  self = calloc(1, sizeof *self);
+  if (self == NULL) {
+    return lk_onednn_fail(error, LK_OUT_OF_MEMORY,
+                          "failed to open the engine of oneDNN: no memory for it");
+  }
+  limit_isa();
+  self->threads = threads;
+  self->pool = lk_onednn_pool_create(team, threads);
+  if (self->pool == NULL) {
+    LK_ONEDNN_TRY(lk_onednn_fail(error, LK_OUT_OF_MEMORY,
+                                 "failed to open the engine of oneDNN: no memory for it"));
+  }
+  LK_ONEDNN_TRY(
+      lk_onednn_check(error, dnnl_engine_create(&self->engine, dnnl_cpu, 0), "make an engine"));
+  LK_ONEDNN_TRY(switch_off_cache(error));
+  write_state(self);
+  *out_engine = (lk_engine){.struct_size = sizeof *out_engine,
+                            .name = "onednn",
+                            .state = self->state,
+                            .self = self,
+                            .offer = lk_onednn_offer,
+                            .build = lk_onednn_build,
+                            .destroy = lk_onednn_destroy,
+                            .pack = lk_onednn_pack,
+                            .slot_open = lk_onednn_slot_open,
+                            .slot_close = lk_onednn_slot_close,
+                            .run = lk_onednn_run,
+                            .close = close_engine};
+  self = NULL;
+cleanup:
+  close_engine(self);
+  return status;
+}

@@ -1,0 +1,199 @@
+/* Which works oneDNN has primitives for that are worth having, in which layouts, with which
+ * post-ops. Nothing is built here: where there is no implementation after all, the build says so. */
+#include "ops/engine/onednn/module.h"
+#include "ops/engine/onednn/shapes.h"
+
+/* ---- layouts ---- */
+
+/* Wants `role` in `layout`. False: it lies otherwise, and nobody can choose. */
+static bool want(lk_offer *offer, uint32_t placed, uint32_t role, lk_layout layout) {
+  if ((placed >> role & 1) != 0) return offer->layouts[role] == layout;
+  offer->layouts[role] = layout;
+  return true;
+}
+
+static bool want_both(lk_offer *offer, uint32_t placed, lk_layout layout) {
+  return want(offer, placed, LK_ROLE_SRC, layout) && want(offer, placed, LK_ROLE_DST, layout);
+}
+
+/* Src and dst as src lies, unless that is how heads lie. */
+static bool keep_layout(lk_offer *offer, uint32_t placed) {
+  const lk_layout layout = offer->layouts[LK_ROLE_SRC];
+  return want_both(offer, placed, layout == LK_LAYOUT_CHANNELS_LAST ? layout : LK_LAYOUT_PLAIN);
+}
+
+static bool want_plain(const lk_work *work, lk_offer *offer, uint32_t placed, uint32_t role) {
+  return !lk_onednn_has(work, role) || want(offer, placed, role, LK_LAYOUT_PLAIN);
+}
+
+/* ---- post-ops ---- */
+
+static bool takes_function(uint32_t kind) {
+  switch (kind) {
+  case LK_POST_RELU:
+  case LK_POST_CLIP:
+  case LK_POST_SIGMOID:
+  case LK_POST_HARDSIGMOID:
+  case LK_POST_HARDSWISH:
+  case LK_POST_SWISH:
+  case LK_POST_LINEAR:
+  case LK_POST_GELU:
+  case LK_POST_GELU_TANH:
+  case LK_POST_TANH:
+  case LK_POST_MISH:
+  case LK_POST_ADD:
+  case LK_POST_MUL:
+  case LK_POST_SUB:
+  case LK_POST_DIV:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool takes_operand(const lk_work *work, uint32_t placed, uint32_t role, lk_offer *offer) {
+  const lk_repeats repeats = lk_repeats_of(work, role);
+  if (work->tensors[role].dtype != LK_F32 || repeats == LK_REPEATS_OTHERWISE) return false;
+  const lk_layout layout =
+      repeats == LK_REPEATS_NOT ? offer->layouts[LK_ROLE_DST] : LK_LAYOUT_PLAIN;
+  return want(offer, placed, role, layout);
+}
+
+/* The first ones, as far as they are oneDNN's. */
+static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  uint32_t count = 0;
+  for (; count < offer->n_post_ops; count++) {
+    const lk_work_post_op *post_op = &work->post_ops[count];
+    if (!takes_function(post_op->kind)) break;
+    if (post_op->operand != 0 && !takes_operand(work, placed, post_op->operand, offer)) break;
+  }
+  offer->n_post_ops = count;
+}
+
+/* ---- kinds ---- */
+
+/* oneDNN keeps what a window has in 32 bits, and multiplies it. */
+enum { MOST_OF_WINDOW = 1 << 14 };
+
+static bool has_small_window(const lk_work *work) {
+  const lk_window_shape *window = &work->window;
+  for (uint32_t i = 0; i < window->rank; i++) {
+    if (window->kernel[i] > MOST_OF_WINDOW || window->strides[i] > MOST_OF_WINDOW ||
+        window->dilations[i] > MOST_OF_WINDOW || window->begin[i] > MOST_OF_WINDOW ||
+        window->end[i] > MOST_OF_WINDOW) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Weights of a run would have to be brought into the primitive's layout in each: those are left. */
+static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  if ((work->constants >> LK_ROLE_WEIGHTS & 1) == 0 || !has_small_window(work)) return false;
+  offer->layouts[LK_ROLE_WEIGHTS] = LK_LAYOUT_ANY;
+  return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST) &&
+         want_plain(work, offer, placed, LK_ROLE_BIAS);
+}
+
+/* Heads that lie inside of rows are a stride of the batch. */
+static lk_layout matrix_layout(const lk_offer *offer, uint32_t role) {
+  return offer->layouts[role] == LK_LAYOUT_HEADS_INSIDE ? LK_LAYOUT_HEADS_INSIDE : LK_LAYOUT_PLAIN;
+}
+
+static bool offer_product(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  const bool is_packed = (work->constants >> LK_ROLE_WEIGHTS & 1) != 0;
+  const lk_layout weights = is_packed ? LK_LAYOUT_ANY : matrix_layout(offer, LK_ROLE_WEIGHTS);
+  return want(offer, placed, LK_ROLE_SRC, matrix_layout(offer, LK_ROLE_SRC)) &&
+         want(offer, placed, LK_ROLE_WEIGHTS, weights) &&
+         want_plain(work, offer, placed, LK_ROLE_DST);
+}
+
+/* Along one dimension in any layout, or along several that lie side by side. */
+static bool offer_softmax(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  const bool is_one = (work->axes & (work->axes - 1)) == 0;
+  if (work->axes == 0) return false;
+  return is_one ? keep_layout(offer, placed) : want_both(offer, placed, LK_LAYOUT_PLAIN);
+}
+
+/* Of all that a window may have beyond the declared padding, ours divides by less. */
+static bool has_excess(const lk_work *work) {
+  const lk_window_shape *window = &work->window;
+  for (uint32_t i = 0; i < window->rank; i++) {
+    const int64_t padded =
+        work->tensors[LK_ROLE_SRC].dims[2 + i] + window->begin[i] + window->end[i];
+    const int64_t reach = (window->out[i] - 1) * window->strides[i] +
+                          (window->kernel[i] - 1) * window->dilations[i] + 1;
+    if (reach > padded) return true;
+  }
+  return false;
+}
+
+/* It has only reference implementations of it. */
+static bool is_dilated(const lk_work *work) {
+  for (uint32_t i = 0; i < work->window.rank; i++) {
+    if (work->window.dilations[i] > 1) return true;
+  }
+  return false;
+}
+
+static bool offer_pool(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  if (is_dilated(work) || !has_small_window(work)) return false;
+  if (lk_onednn_has(work, LK_ROLE_INDICES) || work->pooling == LK_POOLING_TOTAL) return false;
+  if (work->pooling != LK_POOLING_MAX && has_excess(work)) return false;
+  return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST);
+}
+
+/* The windows of an even size lie otherwise. */
+static bool offer_lrn(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  return work->lrn.size % 2 == 1 && work->tensors[LK_ROLE_SRC].rank >= 3 &&
+         keep_layout(offer, placed);
+}
+
+static bool has_numbers(const lk_work *work, uint32_t role, int64_t count) {
+  return !lk_onednn_has(work, role) ||
+         (work->tensors[role].dtype == LK_F32 && lk_onednn_elements(&work->tensors[role]) == count);
+}
+
+static bool offer_layer_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < work->tensors[LK_ROLE_SRC].rank; i++) {
+    if ((work->axes >> i & 1) != 0) count *= work->tensors[LK_ROLE_SRC].dims[i];
+  }
+  if (lk_onednn_has(work, LK_ROLE_MEAN) || lk_onednn_has(work, LK_ROLE_DEVIATION)) return false;
+  return has_numbers(work, LK_ROLE_SCALE, count) && has_numbers(work, LK_ROLE_SHIFT, count) &&
+         want_both(offer, placed, LK_LAYOUT_PLAIN) &&
+         want_plain(work, offer, placed, LK_ROLE_SCALE) &&
+         want_plain(work, offer, placed, LK_ROLE_SHIFT);
+}
+
+static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  const int64_t channels = work->tensors[LK_ROLE_SRC].dims[1];
+  return work->is_centered != 0 && work->tensors[LK_ROLE_SRC].rank >= 3 &&
+         has_numbers(work, LK_ROLE_SCALE, channels) && has_numbers(work, LK_ROLE_SHIFT, channels) &&
+         keep_layout(offer, placed) && want_plain(work, offer, placed, LK_ROLE_SCALE) &&
+         want_plain(work, offer, placed, LK_ROLE_SHIFT);
+}
+
+typedef bool (*offer_fn)(const lk_work *work, uint32_t placed, lk_offer *offer);
+static const offer_fn offers[LK_WORK_KINDS] = {
+    [LK_WORK_CONV] = offer_conv,
+    [LK_WORK_CONV_TRANSPOSED] = offer_conv,
+    [LK_WORK_PRODUCT] = offer_product,
+    [LK_WORK_SOFTMAX] = offer_softmax,
+    [LK_WORK_LOG_SOFTMAX] = offer_softmax,
+    [LK_WORK_POOL] = offer_pool,
+    [LK_WORK_LRN] = offer_lrn,
+    [LK_WORK_LAYER_NORM] = offer_layer_norm,
+    [LK_WORK_GROUP_NORM] = offer_group_norm,
+};
+
+int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *offer) {
+  (void)self;
+  if (work->kind >= LK_WORK_KINDS || offers[work->kind] == NULL) return 0;
+  if (work->tensors[LK_ROLE_SRC].dtype != LK_F32 || work->tensors[LK_ROLE_DST].dtype != LK_F32) {
+    return 0;
+  }
+  if (!offers[work->kind](work, placed, offer)) return 0;
+  take_post_ops(work, placed, offer);
+  return 1;
+}

@@ -1,0 +1,66 @@
+// The one file in C++: oneDNN takes threads as an object of a class with virtual functions.
+#include "ops/engine/onednn/pool.h"
+
+#include <oneapi/dnnl/dnnl_threadpool.h>
+
+#include <algorithm>
+#include <new>
+#include <oneapi/dnnl/dnnl_threadpool_iface.hpp>
+
+namespace {
+
+struct Turns {
+  const lk_engine_team *team;
+  int count;
+  const std::function<void(int, int)> *turn;
+};
+
+// Every thread takes each size-th turn, so that all are taken where the team has fewer threads than
+// the primitive was cut for. A run that is to end leaves the rest.
+void take_turns(void *arg) {
+  const auto *self = static_cast<const Turns *>(arg);
+  const int step = self->team->size();
+  for (int i = self->team->rank(); i < self->count; i += step) {
+    if (self->team->is_stopped() != 0) return;
+    (*self->turn)(i, self->count);
+  }
+}
+
+} // namespace
+
+struct lk_onednn_pool final : public dnnl::threadpool_interop::threadpool_iface {
+  lk_onednn_pool(const lk_engine_team *of, int number) : team(of), threads(number) {}
+  int get_num_threads() const override { return threads; }
+  // Inside a region too: this thread alone takes all turns then, of which there are as many as ever.
+  bool get_in_parallel() const override { return false; }
+  void parallel_for(int count, const std::function<void(int, int)> &turn) override {
+    Turns turns = {team, count, &turn};
+    if (count == 1) {
+      turn(0, 1);
+    } else {
+      team->run(take_turns, &turns, std::min(count, team->threads()));
+    }
+  }
+  uint64_t get_flags() const override { return 0; } // parallel_for returns when all is done
+  void wait() override {}
+
+  const lk_engine_team *team;
+  int threads;
+};
+
+lk_onednn_pool *lk_onednn_pool_create(const lk_engine_team *team, int threads) {
+  return new (std::nothrow) lk_onednn_pool(team, threads);
+}
+
+void lk_onednn_pool_destroy(lk_onednn_pool *pool) {
+  delete pool;
+}
+
+void lk_onednn_set_threads(int threads) {
+  (void)dnnl_threadpool_interop_set_max_concurrency(threads);
+}
+
+dnnl_status_t lk_onednn_stream_create(dnnl_engine_t engine, lk_onednn_pool *pool,
+                                      dnnl_stream_t *out_stream) {
+  return dnnl_threadpool_interop_stream_create(out_stream, engine, pool);
+}

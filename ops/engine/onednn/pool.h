@@ -1,0 +1,26 @@
+/* How oneDNN gets its threads: they are those of the library's team. */
+#pragma once
+
+#include <latchkey/engine.h>
+#include <oneapi/dnnl/dnnl.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* From now on, what this thread creates is cut for so many threads, whatever threads will run it. */
+void lk_onednn_set_threads(int threads);
+
+/* The team of the process, and how many threads it is to show: one pool for each number. Both live
+ * as long as the process. NULL: no memory. */
+typedef struct lk_onednn_pool lk_onednn_pool;
+lk_onednn_pool *lk_onednn_pool_create(const lk_engine_team *team, int threads);
+void lk_onednn_pool_destroy(lk_onednn_pool *pool);
+
+/* A stream whose primitives run on the pool, by the thread that executes them. */
+dnnl_status_t lk_onednn_stream_create(dnnl_engine_t engine, lk_onednn_pool *pool,
+                                      dnnl_stream_t *out_stream);
+
+#ifdef __cplusplus
+}
+#endif

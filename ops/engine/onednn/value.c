@@ -1,0 +1,223 @@
+/* Primitives as values of an engine: building them, packing their weights, and running them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/engine/onednn/counted.h"
+#include "ops/engine/onednn/describe.h"
+#include "ops/engine/onednn/status.h"
+
+enum { MOST_ARGS = LK_ROLES + 1, SLOT_BYTES = 256 /* of each argument, about */ };
+
+/* An argument of the primitive, in the order of what run gets. */
+typedef struct argument {
+  int arg;
+  const_dnnl_memory_desc_t desc; /* of the primitive's descriptor */
+} argument;
+
+typedef struct onednn_value {
+  dnnl_primitive_desc_t desc;
+  dnnl_primitive_t primitive;
+  dnnl_memory_desc_t plain_weights; /* NULL: they are not packed */
+  void *layout;                     /* of packed weights: oneDNN's own bytes of it */
+  uint32_t n_args;
+  argument args[MOST_ARGS];
+} onednn_value;
+
+/* What a run needs for itself. */
+typedef struct onednn_slot {
+  dnnl_stream_t stream;
+  int n_args;
+  dnnl_exec_arg_t args[MOST_ARGS];
+} onednn_slot;
+
+/* ---- building ---- */
+
+static void destroy(onednn_value *self) {
+  if (self == NULL) return;
+  if (self->plain_weights != NULL) (void)dnnl_memory_desc_destroy(self->plain_weights);
+  if (self->primitive != NULL) (void)dnnl_primitive_destroy(self->primitive);
+  if (self->desc != NULL) (void)dnnl_primitive_desc_destroy(self->desc);
+  free(self->layout);
+  free(self);
+}
+
+static void find_args(onednn_value *self, const lk_work *work, lk_engine_value *out) {
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (!lk_onednn_has(work, role)) continue;
+    const int arg = lk_onednn_arg(work, role);
+    self->args[self->n_args++] =
+        (argument){arg, dnnl_primitive_desc_query_md(self->desc, dnnl_query_exec_arg_md, arg)};
+  }
+  const_dnnl_memory_desc_t scratch =
+      dnnl_primitive_desc_query_md(self->desc, dnnl_query_scratchpad_md, 0);
+  out->scratch_bytes = scratch != NULL ? dnnl_memory_desc_get_size(scratch) : 0;
+  if (out->scratch_bytes > 0) {
+    self->args[self->n_args++] = (argument){DNNL_ARG_SCRATCHPAD, scratch};
+  }
+}
+
+/* How the primitive wants its weights, where they are a constant. Plain ones need no packing. */
+static lk_status find_layout(onednn_value *self, const lk_work *work, lk_engine_value *out,
+                             lk_error *error) {
+  const lk_strided plain = lk_onednn_plain_weights(work);
+  const_dnnl_memory_desc_t wanted =
+      dnnl_primitive_desc_query_md(self->desc, dnnl_query_weights_md, 0);
+  lk_packed_layout *packed = &out->packed[LK_ROLE_WEIGHTS];
+  size_t bytes = 0;
+  lk_status status = LK_OK;
+  LK_ONEDNN_TRY(lk_onednn_check(error, lk_strided_describe(&plain, &self->plain_weights),
+                                "describe weights"));
+  if (dnnl_memory_desc_equal(self->plain_weights, wanted) != 0) return LK_OK;
+  LK_ONEDNN_TRY(
+      lk_onednn_check(error, dnnl_memory_desc_get_blob(NULL, &bytes, wanted), "size a layout"));
+  self->layout = calloc(1, bytes);
+  if (self->layout == NULL) {
+    return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "no memory for a layout of weights");
+  }
+  LK_ONEDNN_TRY(lk_onednn_check(error, dnnl_memory_desc_get_blob(self->layout, &bytes, wanted),
+                                "write a layout"));
+  *packed = (lk_packed_layout){
+      .layout = self->layout, .layout_bytes = bytes, .bytes = dnnl_memory_desc_get_size(wanted)};
+cleanup:
+  return status;
+}
+
+static lk_status build(const lk_onednn *engine, const lk_work *work, onednn_value *self,
+                       lk_engine_value *out, lk_error *error) {
+  lk_status status = LK_OK;
+  const bool has_weights = lk_onednn_has(work, LK_ROLE_WEIGHTS) &&
+                           work->tensors[LK_ROLE_WEIGHTS].layout == LK_LAYOUT_ANY;
+  lk_onednn_set_threads(engine->threads);
+  LK_ONEDNN_TRY(lk_onednn_describe(engine, work, &self->desc, error));
+  LK_ONEDNN_TRY(lk_onednn_check(error, dnnl_primitive_create(&self->primitive, self->desc),
+                                "create a primitive"));
+  find_args(self, work, out);
+  if (has_weights) LK_ONEDNN_TRY(find_layout(self, work, out, error));
+  (void)dnnl_primitive_desc_query(self->desc, dnnl_query_impl_info_str, 0,
+                                  (void *)&out->implementation);
+  out->is_reference = out->implementation != NULL && strncmp(out->implementation, "ref", 3) == 0;
+  out->slot_bytes = sizeof(onednn_slot) + (uint64_t)self->n_args * SLOT_BYTES;
+cleanup:
+  return status;
+}
+
+lk_status lk_onednn_build(void *of, const lk_work *work, lk_engine_value *out, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_counted_begin();
+  onednn_value *self = calloc(1, sizeof *self);
+  if (self == NULL) {
+    status = lk_onednn_fail(error, LK_OUT_OF_MEMORY, "no memory for a primitive");
+  } else {
+    status = build(of, work, self, out, error);
+  }
+  /* Sizes that oneDNN does not expect end in all kinds of failures: native takes them. */
+  if (status == LK_INTERNAL) status = LK_UNSUPPORTED;
+  if (status != LK_OK) {
+    destroy(self);
+    self = NULL;
+  }
+  out->bytes = lk_counted_end();
+  out->value = self;
+  return status;
+}
+
+void lk_onednn_destroy(void *of, void *value) {
+  (void)of;
+  destroy(value);
+}
+
+/* ---- packing ---- */
+
+lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void *plain,
+                         void *packed, lk_error *error) {
+  const lk_onednn *engine = of;
+  const onednn_value *self = value;
+  const_dnnl_memory_desc_t wanted =
+      dnnl_primitive_desc_query_md(self->desc, dnnl_query_weights_md, 0);
+  dnnl_primitive_desc_t desc = NULL;
+  dnnl_primitive_t reorder = NULL;
+  dnnl_memory_t from = NULL, to = NULL;
+  dnnl_stream_t stream = NULL;
+  lk_status status = LK_OK;
+  (void)role; /* weights are all that is packed */
+  lk_onednn_set_threads(engine->threads);
+  LK_ONEDNN_TRY(
+      lk_onednn_check(error,
+                      dnnl_reorder_primitive_desc_create(&desc, self->plain_weights, engine->engine,
+                                                         wanted, engine->engine, NULL),
+                      "describe a reorder of weights"));
+  LK_ONEDNN_TRY(
+      lk_onednn_check(error, dnnl_primitive_create(&reorder, desc), "create a reorder of weights"));
+  LK_ONEDNN_TRY(lk_onednn_check(
+      error,
+      dnnl_memory_create(&from, self->plain_weights, engine->engine, (void *)(uintptr_t)plain),
+      "make a handle of plain weights"));
+  LK_ONEDNN_TRY(lk_onednn_check(error, dnnl_memory_create(&to, wanted, engine->engine, packed),
+                                "make a handle of packed weights"));
+  LK_ONEDNN_TRY(lk_onednn_check(
+      error, lk_onednn_stream_create(engine->engine, engine->pool, &stream), "make a stream"));
+  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+  LK_ONEDNN_TRY(
+      lk_onednn_check(error, dnnl_primitive_execute(reorder, stream, 2, args), "reorder weights"));
+cleanup:
+  if (stream != NULL) (void)dnnl_stream_destroy(stream);
+  if (from != NULL) (void)dnnl_memory_destroy(from);
+  if (to != NULL) (void)dnnl_memory_destroy(to);
+  if (reorder != NULL) (void)dnnl_primitive_destroy(reorder);
+  if (desc != NULL) (void)dnnl_primitive_desc_destroy(desc);
+  return status;
+}
+
+/* ---- running ---- */
+
+void lk_onednn_slot_close(void *of, const void *value, void *slot) {
+  onednn_slot *self = slot;
+  (void)of;
+  (void)value;
+  if (self == NULL) return;
+  for (int i = 0; i < self->n_args; i++) (void)dnnl_memory_destroy(self->args[i].memory);
+  if (self->stream != NULL) (void)dnnl_stream_destroy(self->stream);
+  free(self);
+}
+
+lk_status lk_onednn_slot_open(void *of, const void *value, void **out_slot, lk_error *error) {
+  const lk_onednn *engine = of;
+  const onednn_value *from = value;
+  lk_status status = LK_OK;
+  *out_slot = NULL;
+  onednn_slot *self = calloc(1, sizeof *self);
+  if (self == NULL) {
+    return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "no memory for the arguments of a primitive");
+  }
+  LK_ONEDNN_TRY(
+      lk_onednn_check(error, lk_onednn_stream_create(engine->engine, engine->pool, &self->stream),
+                      "make a stream"));
+  for (uint32_t i = 0; i < from->n_args; i++) {
+    dnnl_exec_arg_t *arg = &self->args[i];
+    arg->arg = from->args[i].arg;
+    LK_ONEDNN_TRY(lk_onednn_check(
+        error,
+        dnnl_memory_create(&arg->memory, from->args[i].desc, engine->engine, DNNL_MEMORY_NONE),
+        "make a handle of an argument"));
+    self->n_args++;
+  }
+  *out_slot = self;
+  self = NULL;
+cleanup:
+  lk_onednn_slot_close(of, value, self);
+  return status;
+}
+
+lk_status lk_onednn_run(void *of, const void *value, void *slot, void *const *pointers,
+                        lk_error *error) {
+  const onednn_value *from = value;
+  const onednn_slot *self = slot;
+  (void)of;
+  for (int i = 0; i < self->n_args; i++) {
+    const dnnl_status_t set = dnnl_memory_set_data_handle(self->args[i].memory, pointers[i]);
+    if (set != dnnl_success) return lk_onednn_check(error, set, "set the memory of an argument");
+  }
+  const dnnl_status_t done =
+      dnnl_primitive_execute(from->primitive, self->stream, self->n_args, self->args);
+  return lk_onednn_check(error, done, "execute a primitive");
+}

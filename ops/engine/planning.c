@@ -1,0 +1,25 @@
+/* Who makes the steps of a task: the engine that is chosen, and native for what that leaves. */
+#include "ops/engine/planning.h"
+
+#include "base/status.h"
+#include "ops/engine/native/native.h"
+#include "ops/engine/value_steps.h"
+
+static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
+  lk_engines *engines = planner->env->engines;
+  const lk_engine_entry *asked = lk_engines_asked(engines);
+  if (asked != NULL) {
+    lk_engine_answer answer = LK_ANSWER_LEFT;
+    LK_RETURN_NOT_OK(lk_plan_value(planner, asked, task, &answer, error));
+    lk_engines_note(engines, answer);
+    if (answer != LK_ANSWER_LEFT) return LK_OK;
+  }
+  return lk_native_planning[task->work.kind]->plan(planner, task, error);
+}
+
+/* Plans with values have no pattern, so what is to be resized is native's. */
+static bool resize(const lk_resizing *self, const lk_task *task) {
+  return lk_native_planning[task->work.kind]->resize(self, task);
+}
+
+const lk_planning lk_engines_planning = {plan, resize};

@@ -1,0 +1,27 @@
+/* Values: what an engine has built for a work, as the cache keeps it, found by value key. */
+#pragma once
+
+#include "ops/engine/engines.h"
+
+typedef struct lk_value {
+  const lk_engine *engine;
+  lk_engine_value made;
+  bool is_refused; /* the engine cannot build it, which is kept, so that nobody asks again */
+} lk_value;
+
+/* The value for the work: found or built, once, however many threads ask. `*out_is_built`: by this
+ * call. */
+lk_status lk_value_get(lk_ops_env *env, const lk_engine_entry *entry, const lk_work *work,
+                       lk_ref **out_ref, bool *out_is_built, lk_error *error);
+
+/* ---- for frames: what changes while a value runs ---- */
+
+lk_status lk_value_open(const lk_value *value, void **out_slot, lk_error *error);
+void lk_value_close(const lk_value *value, void *slot);
+
+/* The kernel of a step that runs a value. `params`: an lk_value_params; pointers: the slot, then
+ * what lk_engine.run gets. */
+typedef struct lk_value_params {
+  const lk_value *value;
+} lk_value_params;
+lk_status lk_value_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -1,0 +1,200 @@
+/* Steps of tasks by an engine that builds values: it offers, tensors are brought into the layouts
+ * that it wants, and what it leaves of the post-ops follows as steps of their own. */
+#include "ops/engine/value_steps.h"
+
+#include "base/status.h"
+#include "base/tensor.h"
+#include "ops/engine/guard.h"
+#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/packing.h"
+
+/* ---- the work, with what its node has besides ---- */
+
+static bool is_input(const lk_task *task, uint32_t role) {
+  return task->from[role].place == LK_PLACE_INPUT;
+}
+
+static bool is_node_output(const lk_task *task) {
+  const lk_step_arg dst = task->from[LK_ROLE_DST];
+  return dst.place == LK_PLACE_OUTPUT && dst.index == 0;
+}
+
+/* Products of weights that an engine packs. Other constants are small, and lie plain. */
+static void note_constants(const lk_planner *planner, lk_task *task) {
+  const uint32_t role = LK_ROLE_WEIGHTS;
+  if (!lk_work_has(&task->work, role) || !is_input(task, role)) return;
+  if (lk_task_has_channels_last(task, role)) return;
+  if (planner->node->constants[task->from[role].index].content != NULL) {
+    task->work.constants |= 1U << role;
+  }
+}
+
+/* Post-ops of the node that have room in the work. */
+static void add_post_ops(const lk_planner *planner, lk_task *task) {
+  const lk_op_node *node = planner->node;
+  lk_work *work = &task->work;
+  uint32_t n_operands = 0;
+  if (!is_node_output(task)) return;
+  for (uint32_t i = 0; i < node->n_post_ops && i < LK_WORK_POST_OPS; i++) {
+    const lk_post_op *from = &node->post_ops[i];
+    lk_work_post_op *to = &work->post_ops[i];
+    *to = (lk_work_post_op){.kind = from->kind, .alpha = from->alpha, .beta = from->beta};
+    if (from->input >= 0) {
+      if (n_operands == LK_WORK_OPERANDS) return;
+      to->operand = LK_ROLE_OPERAND + n_operands++;
+      lk_task_input(task, (lk_role)to->operand, (uint32_t)from->input,
+                    &planner->inputs[from->input].desc);
+    }
+    work->n_post_ops++;
+  }
+}
+
+/* Those that an engine does not take have no tensor in the work. */
+static void keep_post_ops(lk_work *work, uint32_t count) {
+  for (uint32_t i = count; i < work->n_post_ops; i++) {
+    if (work->post_ops[i].operand != 0) work->roles &= ~(1U << work->post_ops[i].operand);
+  }
+  work->n_post_ops = count;
+}
+
+/* How tensors lie now, and which of them nobody can choose. */
+static uint32_t find_layouts(const lk_planner *planner, lk_task *task, lk_offer *offer) {
+  uint32_t placed = 0;
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (!lk_work_has(&task->work, role)) continue;
+    offer->layouts[role] = task->work.tensors[role].layout;
+    if (lk_task_is_placed(task, role)) {
+      placed |= 1U << role;
+    } else if (task->from[role].place == LK_PLACE_OUTPUT) {
+      offer->layouts[role] = planner->arrays.wishes[task->from[role].index];
+    } else if ((task->work.constants >> role & 1) != 0) {
+      offer->layouts[role] = LK_LAYOUT_ANY;
+    }
+    task->work.tensors[role].layout = offer->layouts[role];
+  }
+  return placed;
+}
+
+static void set_layouts(lk_work *work, const lk_offer *offer) {
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (lk_work_has(work, role)) work->tensors[role].layout = offer->layouts[role];
+  }
+}
+
+/* ---- operands ---- */
+
+typedef struct pack_params {
+  const lk_value *value;
+  uint32_t role;
+} pack_params;
+
+static lk_status pack(const void *params, const void *plain, void *to, lk_error *error) {
+  const pack_params *self = params;
+  const lk_engine *engine = self->value->engine;
+  lk_guard_begin();
+  const lk_status status =
+      engine->pack(engine->self, self->value->made.value, self->role, plain, to, error);
+  lk_guard_end();
+  return status;
+}
+
+/* There is no way back from packed bytes: the value, which knows them, may go before they do. */
+static lk_status take_packed(lk_planner *planner, const lk_task *task, uint32_t role,
+                             const lk_value *value, lk_operand *out_operand, lk_error *error) {
+  const lk_packed_layout *packed = &value->made.packed[role];
+  const pack_params params = {value, role};
+  const lk_packer packer = {pack, NULL, &params, sizeof params};
+  const lk_weights_layout layout = {.numbers = {LK_PACKED_BY_ENGINE},
+                                    .bytes = packed->layout,
+                                    .n_bytes = (size_t)packed->layout_bytes};
+  return lk_planner_packed(planner, task->from[role].index, &layout, (size_t)packed->bytes, &packer,
+                           out_operand, error);
+}
+
+static lk_status take(lk_planner *planner, const lk_task *task, uint32_t role,
+                      const lk_value *value, lk_operand *out_operand, lk_error *error) {
+  lk_layout layout = task->work.tensors[role].layout;
+  if (layout == LK_LAYOUT_ANY) {
+    if (value->made.packed[role].layout != NULL) {
+      return take_packed(planner, task, role, value, out_operand, error);
+    }
+    layout = LK_LAYOUT_PLAIN;
+  }
+  return lk_task_take(planner, task, (lk_role)role, layout, out_operand, error);
+}
+
+/* ---- the step ---- */
+
+enum { MOST_OPERANDS = LK_ROLES + 2 }; /* slot and scratch memory */
+
+static lk_status take_scratch(lk_planner *planner, const lk_value *value, lk_operand *operands,
+                              uint32_t *inout_n, lk_error *error) {
+  const int64_t bytes = (int64_t)value->made.scratch_bytes;
+  if (bytes == 0) return LK_OK;
+  const lk_tensor_desc desc = lk_tensor_desc_make(LK_U8, 1, &bytes);
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[*inout_n], error));
+  operands[(*inout_n)++].desc.dims[0] = 0; /* what it moves is no work of the step's */
+  return LK_OK;
+}
+
+static double flops_of(const lk_planner *planner) {
+  const lk_op_class *class_ = planner->node->class_;
+  return class_->flops != NULL ? class_->flops(planner->node, planner->inputs, planner->outputs)
+                               : 0;
+}
+
+static lk_status emit(lk_planner *planner, const lk_task *task, lk_ref *ref, lk_error *error) {
+  const lk_value *value = lk_ref_value(ref);
+  lk_operand operands[MOST_OPERANDS], dst = {0};
+  uint32_t n = 1;
+  LK_RETURN_NOT_OK(lk_planner_value(planner, ref, &operands[0], error));
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (!lk_work_has(&task->work, role)) continue;
+    LK_RETURN_NOT_OK(take(planner, task, role, value, &operands[n], error));
+    if (role == LK_ROLE_DST) dst = operands[n];
+    n++;
+  }
+  LK_RETURN_NOT_OK(take_scratch(planner, value, operands, &n, error));
+  const lk_value_params params = {value};
+  LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_value_kernel, value->made.implementation, &params,
+                                     sizeof params, operands, n, error));
+  const double flops = flops_of(planner);
+  if (flops > 0 && is_node_output(task)) lk_planner_flops(planner, flops);
+  return is_node_output(task) ? lk_plan_post_ops(planner, task->work.n_post_ops, &dst, error)
+                              : LK_OK;
+}
+
+/* An empty tensor is no work of an engine's. */
+static bool has_elements(const lk_work *work) {
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (lk_work_has(work, role) && lk_elements(&work->tensors[role]) == 0) return false;
+  }
+  return true;
+}
+
+lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const lk_task *given,
+                        lk_engine_answer *out_answer, lk_error *error) {
+  const lk_engine *engine = &entry->engine;
+  lk_status status = LK_OK;
+  lk_task task = *given;
+  lk_ref *ref = NULL;
+  bool is_built = false;
+  *out_answer = LK_ANSWER_LEFT;
+  note_constants(planner, &task);
+  add_post_ops(planner, &task);
+  lk_offer offer = {.struct_size = sizeof offer, .n_post_ops = task.work.n_post_ops};
+  const uint32_t placed = find_layouts(planner, &task, &offer);
+  if (!has_elements(&task.work) || !engine->offer(engine->self, &task.work, placed, &offer)) {
+    return LK_OK;
+  }
+  keep_post_ops(&task.work, offer.n_post_ops);
+  set_layouts(&task.work, &offer);
+  LK_TRY(lk_value_get(planner->env, entry, &task.work, &ref, &is_built, error));
+  const lk_value *value = lk_ref_value(ref);
+  if (value->is_refused) goto cleanup;
+  LK_TRY(emit(planner, &task, ref, error));
+  *out_answer = is_built && value->made.is_reference != 0 ? LK_ANSWER_REFERENCE : LK_ANSWER_PLANNED;
+cleanup:
+  lk_ref_release(ref);
+  return status;
+}

@@ -1,0 +1,102 @@
+/* Engines that come from outside: modules beside the library, and those of hosts. */
+#include "plugin/engines.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/require.h"
+#include "base/status.h"
+#include "base/team/team.h"
+#include "plugin/internal.h"
+#include "plugin/table.h"
+
+enum { MOST_PATH = 4096, MOST_FILE = 64 };
+
+static int is_stopped(void) {
+  return lk_team_is_stopped() ? 1 : 0;
+}
+
+static const lk_engine_team team = {.struct_size = sizeof team,
+                                    .run = lk_team_run,
+                                    .threads = lk_team_threads,
+                                    .rank = lk_team_rank,
+                                    .size = lk_team_size,
+                                    .is_stopped = is_stopped};
+
+/* ---- modules ---- */
+
+/* The path of `file` beside this library. False: it does not fit, or nobody knows where that is. */
+static bool find_beside(const char *file, char path[MOST_PATH]) {
+  Dl_info self;
+  if (dladdr((const void *)&team, &self) == 0 || self.dli_fname == NULL) return false;
+  const char *slash = strrchr(self.dli_fname, '/');
+  if (slash == NULL) return false;
+  const int length =
+      snprintf(path, MOST_PATH, "%.*s/%s", (int)(slash - self.dli_fname), self.dli_fname, file);
+  return length > 0 && length < MOST_PATH;
+}
+
+static lk_status load(const char *name, lk_engine_open_fn *out_open, lk_error *error) {
+  char file[MOST_FILE], path[MOST_PATH];
+  const int length = snprintf(file, sizeof file, "liblatchkey_%s.so", name);
+  if (length >= (int)sizeof file || strchr(name, '/') != NULL) {
+    return lk_fail(error, LK_NOT_FOUND, "failed to choose engine '%.64s': there is none", name);
+  }
+  void *module = find_beside(file, path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  if (module == NULL) module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (module == NULL) {
+    const char *why = dlerror();
+    return lk_fail(error, LK_NOT_FOUND,
+                   "failed to choose engine '%s': its module cannot be loaded (%.300s); the "
+                   "library's own engine is 'native'",
+                   name, why != NULL ? why : "no reason given");
+  }
+  /* it stays loaded, as threads may be inside when the last context goes */
+  void *found = dlsym(module, LK_ENGINE_OPEN);
+  if (found == NULL) {
+    (void)dlclose(module);
+    return lk_fail(error, LK_NOT_FOUND,
+                   "failed to choose engine '%s': %s has no function %s, so it is no engine", name,
+                   file, LK_ENGINE_OPEN);
+  }
+  memcpy(out_open, &found, sizeof found);
+  return LK_OK;
+}
+
+static lk_status open_module(lk_context *context, const char *name, lk_error *error) {
+  lk_engine_open_fn open = NULL;
+  lk_engine engine = {.struct_size = sizeof engine};
+  LK_RETURN_NOT_OK(load(name, &open, error));
+  LK_RETURN_NOT_OK(open(LK_ENGINE_VERSION, &team, context->env.threads, &engine, error));
+  const lk_status status = lk_engines_add(context->env.engines, &engine, error);
+  if (status != LK_OK && engine.close != NULL) engine.close(engine.self);
+  return status;
+}
+
+lk_status lk_engine_choose(lk_context *context, const char *name, lk_error *error) {
+  lk_engines *engines = context->env.engines;
+  if (lk_engines_choose(engines, name, NULL) == LK_OK) return LK_OK;
+  LK_RETURN_NOT_OK(open_module(context, name, error));
+  return lk_engines_choose(engines, name, error);
+}
+
+/* ---- of hosts ---- */
+
+lk_status lk_engine_register(lk_context *context, const lk_engine *engine, uint32_t flags,
+                             lk_error *error) {
+  LK_REQUIRE("engine_register", error, context, engine);
+  if ((flags & ~(uint32_t)LK_ENGINE_CHOOSE) != 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to register an engine: flags are 0x%x, only 0x1 (LK_ENGINE_CHOOSE) is "
+                   "allowed",
+                   flags);
+  }
+  LK_RETURN_NOT_OK(lk_engines_add(context->env.engines, engine, error));
+  if ((flags & LK_ENGINE_CHOOSE) == 0) return LK_OK;
+  return lk_engines_choose(context->env.engines, engine->name, error);
+}
+
+const char *lk_engine_chosen(const lk_context *context) {
+  return lk_engines_chosen(context->env.engines);
+}

@@ -1,0 +1,358 @@
+// The engine of oneDNN computes what `native` computes, for random nodes of every kind that it has
+// primitives for, with post-ops, layouts and wishes; primitives are found by key.
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/ops/reference.h"
+#include "tests/plugin/handles.h"
+
+namespace {
+
+using lk::api;
+using lk::Dims;
+using lk::Op;
+using lk::Plan;
+using lk::Value;
+
+lk::Context open_with(const char *engine, int threads = 2) {
+  lk::Context context;
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.engine = engine;
+  options.threads = threads;
+  LK_EXPECT_OK(api()->context_create(&options, context.out(), LK_ERR));
+  return context;
+}
+
+// A node and the values of its inputs.
+struct Case {
+  lk::TestNode node;
+  std::vector<Value> inputs;
+  lk_layout layout = LK_LAYOUT_PLAIN, wish = LK_LAYOUT_PLAIN; // of input 0, and of the output
+};
+
+class Random {
+public:
+  explicit Random(unsigned seed) : random_(seed) {}
+  int64_t below(int64_t n) { return int64_t(random_() % uint64_t(n)); }
+  int64_t from(int64_t least, int64_t most) { return least + below(most - least + 1); }
+  bool coin() { return below(2) == 0; }
+  Value value(const Dims &dims) { return lk::random(dims, unsigned(random_())); }
+
+  Case conv() {
+    const int64_t groups = coin() ? 1 : from(2, 8), in = groups * from(1, 6),
+                  out = groups * from(1, 6), rank = from(1, 3);
+    return windowed("Conv", groups, {out, in / groups}, in, out, rank);
+  }
+  Case conv_transpose() {
+    const int64_t groups = coin() ? 1 : from(2, 4), in = groups * from(1, 5), of_group = from(1, 5);
+    return windowed("ConvTranspose", groups, {in, of_group}, in, groups * of_group, from(1, 2));
+  }
+  Case product() {
+    Case made;
+    const int64_t k = from(1, 70), n = from(1, 50);
+    const bool is_batch = coin();
+    Dims a = {from(1, 60), k}, b = {k, n};
+    if (is_batch) {
+      const int64_t batch = from(2, 4);
+      a.insert(a.begin(), coin() ? batch : 1);
+      if (coin()) b.insert(b.begin(), batch);
+    }
+    made.node.op = "MatMul";
+    made.inputs = {value(a), value(b)};
+    if (coin()) made.node.constants = {made.inputs[1]};
+    const lk::Value y = lk::ref::matmul(made.inputs[0], made.inputs[1]);
+    add_post_ops(&made, y.dims(), y.dims().size() - 1);
+    return made;
+  }
+  Case softmax() {
+    Case made;
+    const Dims dims = some_dims(2, 4);
+    made.node.op = coin() ? "Softmax" : "LogSoftmax";
+    made.node.ints = {{"axis", {below(int64_t(dims.size()))}}};
+    if (coin()) made.node.opset = 11;
+    made.inputs = {value(dims)};
+    choose_layouts(&made);
+    return made;
+  }
+  Case pool() {
+    Case made;
+    const int64_t rank = from(1, 3);
+    Dims dims = {from(1, 2), from(1, 20)};
+    std::vector<int64_t> kernel, strides, pads(size_t(rank * 2));
+    for (int64_t i = 0; i < rank; i++) {
+      dims.push_back(from(4, 12));
+      kernel.push_back(from(1, 4)), strides.push_back(from(1, 3));
+    }
+    for (size_t i = 0; i < pads.size(); i++) pads[i] = below(kernel[i % size_t(rank)]);
+    made.node.op = coin() ? "MaxPool" : "AveragePool";
+    made.node.ints = {{"kernel_shape", kernel}, {"strides", strides}, {"pads", pads}};
+    if (coin()) made.node.ints.push_back({"ceil_mode", {1}});
+    if (made.node.op == "AveragePool" && coin()) {
+      made.node.ints.push_back({"count_include_pad", {1}});
+    }
+    made.inputs = {value(dims)};
+    choose_layouts(&made);
+    return made;
+  }
+  Case lrn() {
+    Case made;
+    made.node.op = "LRN";
+    made.node.ints = {{"size", {from(1, 6)}}};
+    made.inputs = {value({from(1, 3), from(1, 20), from(1, 9), from(1, 9)})};
+    choose_layouts(&made);
+    return made;
+  }
+  Case layer_norm() {
+    Case made;
+    const Dims dims = some_dims(2, 4);
+    const int64_t axis = below(int64_t(dims.size()));
+    const Dims rest(dims.begin() + axis, dims.end());
+    made.node.op = "LayerNormalization";
+    made.node.opset = 17;
+    made.node.ints = {{"axis", {axis}}};
+    made.inputs = {value(dims), value(rest)};
+    if (coin()) made.inputs.push_back(value(rest));
+    return made;
+  }
+  Case instance_norm() {
+    Case made;
+    const int64_t channels = from(1, 20);
+    made.node.op = "InstanceNormalization";
+    made.inputs = {value({from(1, 3), channels, from(2, 9), from(2, 9)}), value({channels}),
+                   value({channels})};
+    choose_layouts(&made);
+    return made;
+  }
+  Case any() {
+    switch (below(8)) {
+    case 0:
+      return conv();
+    case 1:
+      return conv_transpose();
+    case 2:
+      return product();
+    case 3:
+      return softmax();
+    case 4:
+      return pool();
+    case 5:
+      return lrn();
+    case 6:
+      return layer_norm();
+    default:
+      return instance_norm();
+    }
+  }
+
+private:
+  Dims some_dims(int64_t least, int64_t most) {
+    Dims dims;
+    for (int64_t rank = from(least, most); rank > 0; rank--) dims.push_back(from(1, 14));
+    return dims;
+  }
+  void choose_layouts(Case *made) {
+    if (made->inputs[0].dims().size() < 3) return;
+    made->layout = coin() ? LK_LAYOUT_PLAIN : LK_LAYOUT_CHANNELS_LAST;
+    made->wish = coin() ? LK_LAYOUT_ANY : coin() ? LK_LAYOUT_PLAIN : LK_LAYOUT_CHANNELS_LAST;
+  }
+  // Of output dimensions `dims`, whose channels are dimension `channel`.
+  void add_post_ops(Case *made, const Dims &dims, size_t channel) {
+    static const lk_post_op_kind kinds[] = {
+        LK_POST_RELU,      LK_POST_CLIP,  LK_POST_SIGMOID,  LK_POST_HARDSIGMOID,
+        LK_POST_HARDSWISH, LK_POST_SWISH, LK_POST_LINEAR,   LK_POST_ADD,
+        LK_POST_MUL,       LK_POST_SUB,   LK_POST_GELU,     LK_POST_GELU_TANH,
+        LK_POST_TANH,      LK_POST_MISH,  LK_POST_QUOTIENT, LK_POST_ADD_SCALED};
+    std::vector<Value> operands;
+    for (int64_t n = below(5); n > 0; n--) {
+      const lk_post_op_kind kind = kinds[below(16)];
+      lk_post_op post_op = {uint32_t(kind), -1, 0.25f, 0.75f};
+      if (kind == LK_POST_RELU && coin()) post_op.alpha = 0;
+      if (LK_POST_OP_IS_BINARY(kind)) {
+        Dims of = dims;
+        if (!coin()) {
+          of = Dims(dims.size(), 1);
+          if (coin()) of[channel] = dims[channel];
+          if (coin()) of[size_t(below(int64_t(dims.size())))] = dims[0] == 1 ? 1 : of[0];
+          for (size_t i = 0; i < of.size(); i++) of[i] = of[i] == 1 ? 1 : dims[i];
+        }
+        post_op.input = int32_t(made->inputs.size() + operands.size());
+        operands.push_back(value(of));
+      }
+      made->node.post_ops.push_back(post_op);
+    }
+    // Constants are the last inputs: operands follow them as constants too, or none is one.
+    if (!made->node.constants.empty()) {
+      for (const Value &operand : operands) made->node.constants.push_back(operand);
+    }
+    for (const Value &operand : operands) made->inputs.push_back(operand);
+  }
+  Case windowed(const char *op, int64_t groups, Dims w, int64_t in, int64_t out, int64_t rank) {
+    Case made;
+    Dims x = {from(1, 2), in};
+    std::vector<int64_t> strides, dilations, pads(size_t(rank * 2));
+    for (int64_t i = 0; i < rank; i++) {
+      w.push_back(from(1, 3)), x.push_back(from(5, 14));
+      strides.push_back(from(1, 2)), dilations.push_back(from(1, 2));
+    }
+    for (int64_t &pad : pads) pad = below(2);
+    made.node.op = op;
+    made.node.ints = {
+        {"group", {groups}}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}};
+    made.inputs = {value(x), value(w)};
+    const bool has_bias = coin();
+    if (has_bias) made.inputs.push_back(value({out}));
+    made.node.constants.assign(made.inputs.begin() + 1, made.inputs.end());
+    Dims y = {x[0], out};
+    const bool is_transposed = made.node.op == "ConvTranspose";
+    for (size_t i = 0; i < size_t(rank); i++) {
+      const int64_t reach = (w[2 + i] - 1) * dilations[i] + 1,
+                    pad = pads[i] + pads[size_t(rank) + i];
+      y.push_back(is_transposed ? (x[2 + i] - 1) * strides[i] + reach - pad
+                                : (x[2 + i] + pad - reach) / strides[i] + 1);
+    }
+    add_post_ops(&made, y, 1);
+    choose_layouts(&made);
+    return made;
+  }
+  std::mt19937 random_;
+};
+
+// Binds and runs a case, and gives its output, plain.
+class Host {
+public:
+  explicit Host(const char *engine, int threads = 2)
+      : context(open_with(engine, threads)), executor(lk::executor_in(context)) {}
+
+  void run(const Case &given, Value *out) {
+    lk::TestNode node = given.node;
+    node.n_inputs = uint32_t(given.inputs.size());
+    Op op;
+    Plan plan;
+    LK_ASSERT_OK(node.create(executor, &op, LK_ERR));
+    std::vector<lk_tensor> tensors;
+    for (const Value &input : given.inputs) tensors.push_back({input.desc, nullptr});
+    tensors[0].desc.layout = given.layout;
+    lk_bind_desc desc = host_bind(tensors.data(), node.n_inputs);
+    desc.wishes = &given.wish;
+    LK_ASSERT_OK(lk::bind(op, desc, &plan, LK_ERR));
+    std::vector<lk::Memory> memory;
+    std::vector<void *> pointers;
+    for (size_t i = 0; i < given.inputs.size(); i++) {
+      memory.push_back(given.inputs[i].in(i == 0 ? given.layout : LK_LAYOUT_PLAIN));
+    }
+    for (lk::Memory &each : memory) pointers.push_back(each.data());
+    lk_tensor_desc of_output;
+    uint64_t bytes = 0;
+    LK_ASSERT_OK(api()->plan_output(plan, 0, &of_output, LK_ERR));
+    LK_ASSERT_OK(api()->tensor_bytes(&of_output, &bytes, LK_ERR));
+    lk::Memory to(bytes);
+    LK_ASSERT_OK(lk::run(executor, plan, pointers, to.data(), LK_ERR));
+    *out = Value::from(of_output, to.data());
+  }
+  lk_stats stats() const { return lk::stats(context); }
+
+  lk::Context context;
+  lk::Executor executor;
+};
+
+TEST(Primitives, ComputeWhatNativeComputes) {
+  Random random(1);
+  Host native("native"), onednn("onednn");
+  for (int i = 0; i < 600; i++) {
+    const Case each = random.any();
+    SCOPED_TRACE("case " + std::to_string(i) + ", " + each.node.op);
+    Value expected, computed;
+    native.run(each, &expected);
+    onednn.run(each, &computed);
+    const bool is_log = each.node.op == "LogSoftmax"; // oneDNN's logarithm is less exact
+    ASSERT_TRUE(lk::all_close(expected, computed, {1e-5, is_log ? 1e-5 : 2e-6}));
+    if (HasFatalFailure()) return;
+  }
+  const lk_stats stats = onednn.stats();
+  EXPECT_GT(stats.kind[LK_KIND_VALUE].builds, 300u);
+  EXPECT_LT(stats.engine_left, stats.engine_works);
+  EXPECT_EQ(native.stats().kind[LK_KIND_VALUE].builds, 0u);
+}
+
+TEST(Primitives, AreFoundByKeyInASecondPass) {
+  Host onednn("onednn");
+  uint64_t builds = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    Random random(2);
+    for (int i = 0; i < 60; i++) {
+      Value out;
+      onednn.run(random.any(), &out);
+      if (HasFatalFailure()) return;
+      LK_ASSERT_OK(api()->cache_clear(onednn.context, onednn.executor, LK_ERR)); // its plans
+    }
+    const lk_kind_stats values = onednn.stats().kind[LK_KIND_VALUE];
+    if (pass == 1) {
+      EXPECT_EQ(values.builds, builds);
+    }
+    builds = values.builds;
+  }
+  EXPECT_GT(builds, 30u);
+}
+
+TEST(Primitives, HaveTheSameBitsOnAnyNumberOfThreadsThatRun) {
+  Random random(3);
+  Host onednn("onednn", 4);
+  for (int i = 0; i < 40; i++) {
+    const Case each = random.any();
+    Value first, second;
+    onednn.run(each, &first);
+    lk_threads_ask ask = {};
+    ask.struct_size = sizeof ask;
+    ask.least = ask.most = 1;
+    int32_t granted = 0;
+    LK_ASSERT_OK(api()->threads_enter(onednn.context, &ask, &granted, LK_ERR));
+    onednn.run(each, &second);
+    api()->threads_leave(onednn.context);
+    EXPECT_EQ(first.bytes, second.bytes) << each.node.op;
+    if (HasFatalFailure()) return;
+  }
+}
+
+size_t resident_bytes() {
+  size_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * size_t(sysconf(_SC_PAGESIZE));
+}
+
+// As many sizes as would take hundreds of MiB.
+TEST(Primitives, GoWithinTheBudgetAndGiveTheirMemoryBack) {
+  Host onednn("onednn");
+  LK_ASSERT_OK(
+      api()->cache_set_capacity(onednn.context, nullptr, LK_UNSET, uint64_t(16) << 20, LK_ERR));
+  Case each;
+  each.node.op = "MatMul";
+  const Value w = lk::random({256, 256}, 1);
+  each.node.constants = {w};
+  size_t before = 0;
+  for (int64_t rows = 1; rows <= 400; rows++) {
+    Value out;
+    each.inputs = {lk::random({rows, 256}, 2), w};
+    onednn.run(each, &out);
+    if (HasFatalFailure()) return;
+    ASSERT_LE(onednn.stats().bytes, uint64_t(16) << 20);
+    if (rows == 100) before = resident_bytes();
+  }
+  EXPECT_EQ(onednn.stats().kind[LK_KIND_VALUE].builds, 400u);
+  EXPECT_LT(resident_bytes(), before + (size_t(40) << 20));
+}
+
+TEST(Primitives, WithoutTheModuleTheSentenceSaysWhatIsThere) {
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  lk::Context context;
+  options.engine = "nosuch";
+  LK_EXPECT_STATUS(LK_NOT_FOUND, api()->context_create(&options, context.out(), LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("engine 'nosuch'"));
+  EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr("'native'"));
+  options.engine = "../x";
+  LK_EXPECT_STATUS(LK_NOT_FOUND, api()->context_create(&options, context.out(), LK_ERR));
+  options.engine = "ort"; // a library beside it that is no engine
+  LK_EXPECT_STATUS(LK_NOT_FOUND, api()->context_create(&options, context.out(), LK_ERR));
+}
+
+} // namespace

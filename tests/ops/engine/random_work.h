@@ -1,0 +1,168 @@
+// Works at random, from a seed, and works that differ from them in one member.
+#pragma once
+
+#include <functional>
+#include <random>
+
+extern "C" {
+#include "ops/engine/value_key.h"
+}
+
+namespace lk {
+
+class RandomWorks {
+public:
+  explicit RandomWorks(uint64_t seed) : random_(seed) {}
+
+  int64_t below(int64_t n) { return int64_t(random_() % uint64_t(n)); }
+
+  lk_work make() {
+    lk_work work;
+    memset(&work, 0, sizeof work);
+    work.kind = uint32_t(below(LK_WORK_KINDS));
+    for (uint32_t role = 0; role < LK_ROLES; role++) {
+      if (below(3) == 0) add_tensor(&work, role);
+    }
+    add_tensor(&work, LK_ROLE_SRC);
+    work.constants = uint32_t(below(4));
+    work.n_post_ops = uint32_t(below(LK_WORK_POST_OPS + 1));
+    for (uint32_t i = 0; i < work.n_post_ops; i++) {
+      work.post_ops[i] = {uint32_t(1 + below(17)),
+                          below(2) != 0 ? uint32_t(LK_ROLE_OPERAND + below(LK_WORK_OPERANDS)) : 0,
+                          number(), number()};
+    }
+    work.window.rank = uint32_t(below(LK_MAX_SPATIAL + 1));
+    for (uint32_t i = 0; i < work.window.rank; i++) {
+      work.window.kernel[i] = below(5), work.window.strides[i] = below(3);
+      work.window.dilations[i] = below(3), work.window.begin[i] = below(3);
+      work.window.out[i] = below(50), work.window.end[i] = below(3);
+    }
+    work.groups = below(3);
+    work.lrn = {below(6), number(), number(), number(), 0};
+    work.axes = uint32_t(below(16)), work.pooling = uint32_t(below(4));
+    work.column_major = uint32_t(below(2)), work.is_centered = uint32_t(below(2));
+    work.epsilon = number();
+    for (lk_matmul_order &order : work.orders) {
+      order = {uint16_t(below(2)), uint16_t(below(2))};
+    }
+    return work;
+  }
+
+  // The same but for one member, whichever it is.
+  lk_work change(const lk_work &from) {
+    lk_work work = from;
+    const uint32_t role = any_role(work);
+    lk_tensor_desc &tensor = work.tensors[role];
+    const uint32_t at = uint32_t(below(LK_MAX_SPATIAL));
+    int64_t *const window[] = {work.window.kernel, work.window.strides, work.window.dilations,
+                               work.window.begin,  work.window.out,     work.window.end};
+    switch (below(22)) {
+    case 0:
+      work.kind = (work.kind + 1) % LK_WORK_KINDS;
+      break;
+    case 1:
+      tensor.dtype = tensor.dtype == LK_F32 ? LK_BF16 : LK_F32;
+      break;
+    case 2:
+      tensor.layout = tensor.layout == 1 ? LK_LAYOUT_ANY : 1;
+      break;
+    case 3:
+      if (tensor.rank == 0) return change(from);
+      tensor.dims[below(tensor.rank)]++;
+      break;
+    case 4:
+      if (tensor.rank == LK_MAX_RANK) return change(from);
+      tensor.dims[tensor.rank++] = 1;
+      break;
+    case 5:
+      work.constants ^= 1u << below(LK_ROLES);
+      break;
+    case 6:
+      if (work.window.rank == 0) return change(from);
+      window[below(6)][at % work.window.rank]++;
+      break;
+    case 7:
+      work.groups++;
+      break;
+    case 8:
+      work.lrn.size++;
+      break;
+    case 9:
+      work.lrn.alpha += 1;
+      break;
+    case 10:
+      work.lrn.beta += 1;
+      break;
+    case 11:
+      work.lrn.bias += 1;
+      break;
+    case 12:
+      work.axes ^= 1u << below(8);
+      break;
+    case 13:
+      work.pooling = (work.pooling + 1) % 4;
+      break;
+    case 14:
+      work.column_major ^= 1;
+      break;
+    case 15:
+      work.is_centered ^= 1;
+      break;
+    case 16:
+      work.epsilon = work.epsilon == 0 ? -0.0f : work.epsilon * 2;
+      break;
+    case 17:
+      (below(2) != 0 ? work.orders[0] : work.orders[1]).swaps ^= 1;
+      break;
+    case 18:
+      (below(2) != 0 ? work.orders[0] : work.orders[1]).batch_inside ^= 1;
+      break;
+    case 19:
+      if (work.n_post_ops == 0) return change(from);
+      change_post_op(&work.post_ops[below(work.n_post_ops)]);
+      break;
+    case 20:
+      if (work.n_post_ops == 0) return change(from);
+      work.n_post_ops--;
+      break;
+    default: // a tensor that is gone
+      work.roles &= ~(1u << role);
+    }
+    return work;
+  }
+
+private:
+  float number() { return float(below(7)) / 4 - 0.5f; }
+  void add_tensor(lk_work *work, uint32_t role) {
+    lk_tensor_desc desc = {};
+    desc.dtype = below(2) != 0 ? uint32_t(LK_F32) : uint32_t(LK_U8);
+    desc.rank = uint32_t(below(5));
+    desc.layout = below(4) == 0 ? LK_LAYOUT_ANY : lk_layout(below(3));
+    for (uint32_t i = 0; i < desc.rank; i++) desc.dims[i] = below(300);
+    work->roles |= 1u << role;
+    work->tensors[role] = desc;
+  }
+  uint32_t any_role(const lk_work &work) {
+    uint32_t role = uint32_t(below(LK_ROLES));
+    while ((work.roles >> role & 1) == 0) role = (role + 1) % LK_ROLES;
+    return role;
+  }
+  void change_post_op(lk_work_post_op *post_op) {
+    switch (below(4)) {
+    case 0:
+      post_op->kind++;
+      break;
+    case 1:
+      post_op->operand = post_op->operand != 0 ? 0 : uint32_t(LK_ROLE_OPERAND);
+      break;
+    case 2:
+      post_op->alpha += 1;
+      break;
+    default:
+      post_op->beta += 1;
+    }
+  }
+  std::mt19937_64 random_;
+};
+
+} // namespace lk

@@ -1,0 +1,132 @@
+// Value keys have all of a work, and nothing else is read when a value is built.
+#include "tests/keys/random_key.h"
+#include "tests/ops/engine/random_work.h"
+
+namespace {
+
+using lk::OwnedIntern;
+using lk::OwnedKey;
+using ::testing::HasSubstr;
+
+class ValueKey : public ::testing::Test {
+protected:
+  ValueKey() {
+    LK_EXPECT_OK(lk_intern_create(lk_allocator_default(), intern.out(), LK_ERR));
+    engine.name = word("test");
+    engine.state = word("1.0 isa=3");
+  }
+  uint32_t word(const std::string &text) {
+    uint32_t id = 0;
+    LK_EXPECT_OK(lk_intern_get(intern, text.data(), text.size(), &id, LK_ERR));
+    return id;
+  }
+  OwnedKey key_of(const lk_work &work) const {
+    lk_key_builder builder;
+    memset(builder.inline_bytes, 0xa5, sizeof builder.inline_bytes);
+    lk_value_key_begin(&builder, lk_allocator_default(), &engine, &work);
+    return lk::finish(&builder);
+  }
+  OwnedIntern intern;
+  lk_key_engine engine = {};
+};
+
+// As far as a work means anything: tensors that are there, post-ops up to their number.
+void expect_same(const lk_work &a, const lk_work &b) {
+  lk_work of[2] = {a, b};
+  for (lk_work &work : of) {
+    for (uint32_t role = 0; role < LK_ROLES; role++) {
+      if ((work.roles >> role & 1) == 0) work.tensors[role] = {};
+    }
+    for (uint32_t i = work.n_post_ops; i < LK_WORK_POST_OPS; i++) work.post_ops[i] = {};
+  }
+  EXPECT_EQ(memcmp(&of[0], &of[1], sizeof of[0]), 0);
+}
+
+TEST_F(ValueKey, IsReadAsTheWorkThatItWasMadeOf) {
+  lk::RandomWorks works(1);
+  for (int i = 0; i < 2000; i++) {
+    const lk_work work = works.make();
+    lk_work read;
+    LK_ASSERT_OK(lk_value_key_read(key_of(work), &read, LK_ERR));
+    expect_same(work, read);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(ValueKey, DiffersWhereWorksDiffer) {
+  lk::RandomWorks works(2);
+  for (int i = 0; i < 10000; i++) {
+    const lk_work work = works.make(), other = works.change(work);
+    const OwnedKey a = key_of(work), b = key_of(other);
+    ASSERT_FALSE(lk_key_equal(a, b)) << lk::key_text(intern, a);
+    ASSERT_TRUE(lk_key_equal(a, key_of(work)));
+  }
+}
+
+TEST_F(ValueKey, NamesTheEngine) {
+  const lk_work work = lk::RandomWorks(3).make();
+  const OwnedKey before = key_of(work);
+  for (uint32_t *member :
+       {&engine.name, &engine.state, &engine.device_kind, &engine.device_index}) {
+    const uint32_t kept = *member;
+    *member = word("another");
+    EXPECT_FALSE(lk_key_equal(before, key_of(work)));
+    *member = kept;
+  }
+}
+
+TEST_F(ValueKey, HasATextThatIsReadBack) {
+  lk::RandomWorks works(4);
+  for (int i = 0; i < 500; i++) {
+    const lk_work work = works.make();
+    const OwnedKey key = key_of(work);
+    const std::string text = lk::key_text(intern, key);
+    OwnedKey parsed;
+    LK_ASSERT_OK(lk_key_parse(intern, lk_allocator_default(), text.c_str(), parsed.out(), LK_ERR));
+    ASSERT_EQ(lk::key_bytes(key), lk::key_bytes(parsed)) << text;
+    lk_work read;
+    LK_ASSERT_OK(lk_value_key_read(parsed, &read, LK_ERR));
+    expect_same(work, read);
+  }
+}
+
+TEST_F(ValueKey, TextNamesWhatItHas) {
+  lk_work work;
+  memset(&work, 0, sizeof work);
+  work.kind = LK_WORK_LAYER_NORM;
+  work.roles = 1u << LK_ROLE_SRC;
+  const int64_t dims[] = {4, 768};
+  work.tensors[LK_ROLE_SRC] = lk_tensor_desc_make(LK_F32, 2, dims);
+  work.axes = 2;
+  work.epsilon = 0.5f;
+  EXPECT_EQ(lk::key_text(intern, key_of(work)),
+            "value:op=layer_norm;precision=f32;engine=name:test,state:1.0 isa%3D3;"
+            "tensor.src=4x768:f32;attr.axes=[2];number.epsilon=value:0.5");
+}
+
+TEST_F(ValueKey, RefusesWhatIsNoWork) {
+  const struct {
+    const char *text, *sentence;
+  } bad[] = {
+      {"user:out=x", "another kind"},
+      {"value:op=Conv", "another kind"},
+      {"value:op=conv;tensor.input=1:f32", "a tensor of an unknown role"},
+      {"value:op=conv;tensor.src=1:f32,index:1", "a tensor of an unknown role"},
+      {"value:op=conv;tensor.operand=1:f32,index:9", "a tensor of an unknown role"},
+      {"value:op=conv;attr.epsilon=[1]", "a number of an unknown name"},
+      {"value:op=conv;attr.groups=[1,2]", "a number of an unknown name"},
+      {"value:op=conv;number.groups=value:1", "a number of an unknown name"},
+      {"value:op=conv;content.src=id:1", "a record of an unknown type"},
+      {"value:op=conv;post_op=kind:add,input:19", "an operand beyond the last"},
+  };
+  for (const auto &each : bad) {
+    SCOPED_TRACE(each.text);
+    OwnedKey key;
+    lk_work work;
+    LK_ASSERT_OK(lk_key_parse(intern, lk_allocator_default(), each.text, key.out(), LK_ERR));
+    LK_EXPECT_STATUS(LK_MALFORMED, lk_value_key_read(key, &work, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(each.sentence));
+  }
+}
+
+} // namespace

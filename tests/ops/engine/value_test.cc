@@ -1,0 +1,332 @@
+// An engine beside `native`: what it is asked for, what is kept of it, and what it leaves.
+#include <thread>
+
+#include "tests/ops/engine/plain_engine.h"
+#include "tests/ops/reference.h"
+#include "tests/plugin/handles.h"
+
+namespace {
+
+using lk::api;
+using lk::Op;
+using lk::Plan;
+using lk::Value;
+using ::testing::HasSubstr;
+
+class Engine : public ::testing::Test {
+protected:
+  Engine() { add(); }
+  ~Engine() override {
+    close();
+    EXPECT_EQ(engine.builds - failed, engine.destroyed);
+    EXPECT_EQ(engine.opened, engine.closed);
+  }
+  void close() {
+    op = Op();
+    executor = lk::Executor();
+    context = lk::Context();
+  }
+  void add() {
+    const lk_engine table = engine.table();
+    LK_ASSERT_OK(api()->engine_register(context, &table, LK_ENGINE_CHOOSE, LK_ERR));
+  }
+  // y = x w, with w as a constant or not, and post-ops.
+  lk::TestNode node(bool is_constant = true) const {
+    lk::TestNode n;
+    n.op = "MatMul";
+    n.n_inputs = 2;
+    if (is_constant) n.constants = {w};
+    return n;
+  }
+  void create(const lk::TestNode &n) { LK_ASSERT_OK(n.create(executor, &op, LK_ERR)); }
+  lk_status bind(Plan *plan, const std::vector<lk_tensor_desc> &inputs, uint32_t flags = 0) {
+    std::vector<lk_tensor> tensors;
+    for (const lk_tensor_desc &desc : inputs) tensors.push_back({desc, nullptr});
+    const lk_layout wish = LK_LAYOUT_PLAIN;
+    lk_bind_desc desc = host_bind(tensors.data(), uint32_t(tensors.size()));
+    desc.wishes = &wish;
+    desc.flags = flags;
+    return lk::bind(op, desc, plan, LK_ERR);
+  }
+  void expect_run(lk_plan *plan, const std::vector<Value> &inputs, const Value &y) {
+    std::vector<lk::Memory> memory;
+    std::vector<void *> pointers;
+    for (const Value &input : inputs) memory.push_back(input.in(LK_LAYOUT_PLAIN));
+    for (lk::Memory &each : memory) pointers.push_back(each.data());
+    lk::Memory to(y.bytes.size());
+    LK_ASSERT_OK(lk::run(executor, plan, pointers, to.data(), LK_ERR));
+    EXPECT_TRUE(lk::all_close(y, Value::from(y.desc, to.data())));
+  }
+  uint64_t misses(lk_kind kind) { return lk::stats(context).kind[kind].misses; }
+  uint64_t hits(lk_kind kind) { return lk::stats(context).kind[kind].hits; }
+
+  const Value x = lk::random({5, 7}, 1), w = lk::random({7, 3}, 2), y = lk::ref::matmul(x, w);
+  int failed = 0; // builds that gave no value
+  lk::PlainEngine engine;
+  lk::Context context = lk::open();
+  lk::Executor executor = lk::executor_in(context);
+  Op op;
+};
+
+TEST_F(Engine, ComputesWhatItTakes) {
+  Plan plan;
+  create(node());
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  EXPECT_STREQ(host_plan_info(plan).implementation, "plain loops");
+  expect_run(plan, {x, w}, y);
+  EXPECT_EQ(engine.runs, 1);
+  EXPECT_EQ(engine.packs, 1);
+  EXPECT_STREQ(api()->engine_chosen(context), "plain");
+  const lk_stats stats = lk::stats(context);
+  EXPECT_EQ(stats.engine_works, 1u);
+  EXPECT_EQ(stats.kind[LK_KIND_VALUE].builds, 1u);
+  EXPECT_GE(stats.kind[LK_KIND_VALUE].bytes, engine.bytes);
+}
+
+TEST_F(Engine, BuildsOnceForAllNodesThatWantTheSame) {
+  Plan first, second;
+  create(node());
+  LK_ASSERT_OK(bind(&first, {x.desc, w.desc}));
+  lk::TestNode other = node();
+  other.name = "z";
+  lk::Executor another = lk::executor_in(context);
+  Op of_other;
+  LK_ASSERT_OK(other.create(another, &of_other, LK_ERR));
+  LK_ASSERT_OK(lk::bind(of_other, {x.desc, w.desc}, &second, LK_ERR));
+  EXPECT_EQ(engine.builds, 1);
+  EXPECT_EQ(engine.packs, 1) << "the same content in the same layout";
+  EXPECT_EQ(hits(LK_KIND_VALUE), 1u);
+  EXPECT_EQ(misses(LK_KIND_NAME), 2u);
+}
+
+TEST_F(Engine, IsFoundByNameKeyAlsoForOwnPlans) {
+  create(node());
+  for (const uint32_t flags : {0u, 1u, 1u}) {
+    Plan plan;
+    LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}, flags));
+    expect_run(plan, {x, w}, y);
+  }
+  EXPECT_EQ(engine.offers, 1);
+  EXPECT_EQ(misses(LK_KIND_NAME), 1u);
+  EXPECT_EQ(hits(LK_KIND_NAME), 2u);
+}
+
+TEST_F(Engine, ANewSizeIsAnotherValueWithTheSameWeights) {
+  create(node());
+  for (const int64_t rows : {1, 2, 9, 2}) {
+    const Value of_rows = lk::random({rows, 7}, 3);
+    Plan plan;
+    LK_ASSERT_OK(bind(&plan, {of_rows.desc, w.desc}));
+    expect_run(plan, {of_rows, w}, lk::ref::matmul(of_rows, w));
+  }
+  EXPECT_EQ(engine.builds, 3);
+  EXPECT_EQ(engine.packs, 1);
+}
+
+TEST_F(Engine, TakesWeightsThatComeWithARun) {
+  Plan plan;
+  create(node(false));
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  expect_run(plan, {x, w}, y);
+  EXPECT_EQ(engine.packs, 0);
+  EXPECT_EQ(engine.runs, 1);
+}
+
+TEST_F(Engine, LeavesPostOpsThatFollowAsSteps) {
+  const Value full = lk::random({5, 3}, 4);
+  lk::TestNode n = node();
+  n.n_inputs = 3;
+  n.constants = {w, full};
+  n.post_ops = {{LK_POST_ADD, 2, 0, 0},
+                {LK_POST_RELU, -1, 0, 0},
+                {LK_POST_TANH, -1, 0, 0},
+                {LK_POST_ADD, 2, 0, 0}};
+  create(n);
+  Plan plan;
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc, full.desc}));
+  EXPECT_EQ(host_plan_info(plan).n_steps, 2u);
+  std::vector<float> out = y.as<float>();
+  const std::vector<float> added = full.as<float>();
+  for (size_t i = 0; i < out.size(); i++) {
+    out[i] = std::tanh(std::fmax(out[i] + added[i], 0.0f)) + added[i];
+  }
+  expect_run(plan, {x, w, full}, lk::floats({5, 3}, out));
+}
+
+TEST_F(Engine, GetsTensorsInTheLayoutsThatItWants) {
+  const Value image = lk::random({2, 5, 3, 4}, 5);
+  lk::TestNode n;
+  n.op = "Softmax";
+  n.ints = {{"axis", {1}}};
+  create(n);
+  Plan plan;
+  LK_ASSERT_OK(bind(&plan, {image.desc}));
+  EXPECT_EQ(host_plan_info(plan).n_reorders, 2u);
+  std::vector<float> expected = image.as<float>();
+  for (int64_t line = 0; line < 2 * 12; line++) {
+    const size_t at = size_t(line / 12 * 60 + line % 12);
+    double total = 0;
+    for (size_t c = 0; c < 5; c++) total += std::exp(double(expected[at + c * 12]));
+    for (size_t c = 0; c < 5; c++) {
+      expected[at + c * 12] = float(std::exp(double(expected[at + c * 12])) / total);
+    }
+  }
+  expect_run(plan, {image}, lk::floats({2, 5, 3, 4}, expected));
+  EXPECT_EQ(engine.runs, 1);
+}
+
+TEST_F(Engine, IsLentScratchMemory) {
+  engine.scratch_bytes = 1000;
+  Plan plan;
+  create(node());
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  EXPECT_GE(host_plan_info(plan).scratch_bytes, 1000u);
+  expect_run(plan, {x, w}, y);
+}
+
+TEST_F(Engine, WhatItDoesNotTakeIsNatives) {
+  const Value vector = lk::random({7}, 6);
+  Plan plan;
+  create(node());
+  LK_ASSERT_OK(bind(&plan, {vector.desc, w.desc}));
+  EXPECT_STREQ(host_plan_info(plan).implementation, "matmul");
+  EXPECT_EQ(engine.builds, 0);
+  EXPECT_EQ(lk::stats(context).engine_left, 1u);
+}
+
+TEST_F(Engine, IsNotAskedAgainForWhatItCannotBuild) {
+  engine.build_status = LK_UNSUPPORTED;
+  failed = 1;
+  create(node());
+  for (int i = 0; i < 3; i++) {
+    Plan plan;
+    LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+    EXPECT_STREQ(host_plan_info(plan).implementation, "matmul");
+    expect_run(plan, {x, w}, y);
+    LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR)); // its plans, not the values
+  }
+  EXPECT_EQ(engine.builds, 1);
+}
+
+TEST_F(Engine, FailuresAreTheBindsAndLeaveNothing) {
+  create(node());
+  Plan plan;
+  engine.build_status = LK_OUT_OF_MEMORY;
+  failed = 1;
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, bind(&plan, {x.desc, w.desc}));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to bind MatMul 'y'"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("fails to build"));
+  engine.build_status = LK_OK;
+  engine.gives_nothing = true;
+  failed = 2;
+  LK_EXPECT_STATUS(LK_INTERNAL, bind(&plan, {x.desc, w.desc}));
+  engine.gives_nothing = false;
+  engine.pack_status = LK_IO;
+  LK_EXPECT_STATUS(LK_IO, bind(&plan, {x.desc, w.desc}));
+  EXPECT_EQ(lk::stats(context).weights_packed, 0u);
+  engine.pack_status = LK_OK;
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  engine.open_status = LK_BUSY;
+  lk::Memory from = x.in(LK_LAYOUT_PLAIN), to(y.bytes.size());
+  LK_EXPECT_STATUS(LK_BUSY, lk::run(executor, plan, {from.data(), nullptr}, to.data(), LK_ERR));
+  engine.open_status = LK_OK;
+  engine.run_status = LK_INTERNAL;
+  LK_EXPECT_STATUS(LK_INTERNAL, lk::run(executor, plan, {from.data(), nullptr}, to.data(), LK_ERR));
+  engine.run_status = LK_OK;
+  expect_run(plan, {x, w}, y);
+}
+
+TEST_F(Engine, CountsReferenceImplementations) {
+  engine.is_reference = true;
+  Plan plan, again;
+  create(node());
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  LK_ASSERT_OK(bind(&again, {x.desc, w.desc}));
+  EXPECT_EQ(lk::stats(context).engine_references, 1u);
+}
+
+TEST_F(Engine, ValuesGoWithinTheBudget) {
+  engine.bytes = 1 << 20;
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, LK_UNSET, 4 << 20, LK_ERR));
+  create(node());
+  for (int64_t rows = 1; rows <= 20; rows++) {
+    Plan plan;
+    LK_ASSERT_OK(bind(&plan, {lk::random({rows, 7}, 3).desc, w.desc}));
+    plan = Plan();
+    EXPECT_LE(engine.builds - engine.destroyed, 4);
+    EXPECT_LE(lk::stats(context).bytes, uint64_t(4 << 20));
+  }
+  EXPECT_EQ(engine.builds, 20);
+}
+
+TEST_F(Engine, ThreadsBuildOnceAndRunAtTheSameTime) {
+  create(node());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; i++) {
+    threads.emplace_back([&] {
+      for (int64_t rows = 1; rows < 20; rows++) {
+        const Value of_rows = lk::random({rows, 7}, uint32_t(rows));
+        Plan plan;
+        LK_ASSERT_OK(bind(&plan, {of_rows.desc, w.desc}));
+        expect_run(plan, {of_rows, w}, lk::ref::matmul(of_rows, w));
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(engine.builds, 19);
+}
+
+TEST_F(Engine, NamesPlansWithTheEngine) {
+  create(node());
+  Plan first, second;
+  LK_ASSERT_OK(bind(&first, {x.desc, w.desc}));
+  lk::PlainEngine other;
+  const lk_engine table = other.table("other");
+  LK_ASSERT_OK(api()->engine_register(context, &table, LK_ENGINE_CHOOSE, LK_ERR));
+  LK_ASSERT_OK(bind(&second, {x.desc, w.desc}));
+  EXPECT_EQ(other.builds, 1);
+  expect_run(first, {x, w}, y);
+  expect_run(second, {x, w}, y);
+  EXPECT_EQ(other.runs, 1);
+  first = Plan(), second = Plan();
+  close();
+  EXPECT_EQ(other.engines_closed, 1);
+  EXPECT_EQ(engine.engines_closed, 1);
+  EXPECT_EQ(other.destroyed, 1);
+}
+
+TEST_F(Engine, RegistersWhatIsWhole) {
+  const struct {
+    void (*break_it)(lk_engine *table);
+    const char *sentence;
+  } bad[] = {
+      {[](lk_engine *e) { e->name = nullptr; }, "its name is 'NULL'"},
+      {[](lk_engine *e) { e->name = ""; }, "its name is ''"},
+      {[](lk_engine *e) { e->name = "a/b"; }, "letters, digits"},
+      {[](lk_engine *e) { e->name = "native"; }, "the name is taken"},
+      {[](lk_engine *e) { e->name = "plain"; }, "the name is taken"},
+      {[](lk_engine *e) { e->state = nullptr; }, "its state is NULL"},
+      {[](lk_engine *e) { e->offer = nullptr; }, "a function is NULL"},
+      {[](lk_engine *e) { e->run = nullptr; }, "a function is NULL"},
+      {[](lk_engine *e) { e->struct_size = 0; }, "struct_size"},
+  };
+  for (const auto &each : bad) {
+    SCOPED_TRACE(each.sentence);
+    lk_engine table = engine.table("another");
+    each.break_it(&table);
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                     api()->engine_register(context, &table, LK_ENGINE_CHOOSE, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(each.sentence));
+  }
+  const lk_engine table = engine.table("another");
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->engine_register(context, &table, 2, LK_ERR));
+  EXPECT_EQ(engine.engines_closed, 0);
+  for (const char *name : {"b", "c", "d", "e", "f", "g", "h"}) {
+    const lk_engine next = engine.table(name);
+    LK_ASSERT_OK(api()->engine_register(context, &next, 0, LK_ERR));
+  }
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->engine_register(context, &table, 0, LK_ERR));
+  EXPECT_STREQ(api()->engine_chosen(context), "plain");
+}
+
+} // namespace
