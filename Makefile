@@ -13,8 +13,8 @@ run_tests = @ctest --preset $(1) -j $(JOBS) --output-junit $(CURDIR)/build/tests
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help docs fuzz promela setup setup-development setup-benchmarks build development python demo test \
-  test-development test-nightly test-avx2 test-avx512-core test-sse2 test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long \
+.PHONY: help docs fuzz promela setup setup-development setup-onednn build development python demo test \
+  test-development test-nightly test-avx2 test-avx512-core test-sse2 test-onednn test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long \
   lint format clean soak valgrind build-coverage coverage mutate nightly
 
 help: ## this list
@@ -26,8 +26,8 @@ setup: ## install what building and the demo need (Debian packages, .deps, .venv
 setup-development: ## the same for tests and checks
 	@tools/setup --development
 
-setup-benchmarks: ## the same for benchmarks: builds oneDNN, their peer
-	@tools/setup --benchmarks
+setup-onednn: ## builds oneDNN for the engine of that name, once for all checkouts
+	@tools/setup --onednn
 
 build: setup ## the library, the provider and the command, in build/
 	$(call configure,release)
@@ -40,7 +40,7 @@ development: setup-development ## these with tests, benchmarks and examples, in 
 demo: python ## read three lines of text from a picture, and show the cache table
 	@$(PYTHON) examples/read_text.py
 
-test: test-development test-avx2 test-avx512-core test-sse2 test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with other instruction sets, a cache for each thread, and under the sanitizers
+test: test-development test-avx2 test-avx512-core test-sse2 test-onednn test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with other instruction sets, a cache for each thread, and under the sanitizers
 
 fuzz: setup-development python ## libFuzzer on what reads strangers' bytes, random graphs and chains: SECONDS=60 for each
 	$(call configure,fuzz)
@@ -77,10 +77,10 @@ nightly: ## what is too long for each change, some hours: all of Spin's searches
 	@$(MAKE) promela stress soak test-nightly valgrind coverage mutate
 	@$(MAKE) fuzz SECONDS=600
 
-bench: setup-benchmarks development python ## the benchmarks, with their ratios
+bench: development python ## the benchmarks, with their ratios
 	@benchmarks/run
 
-bench-long: setup-benchmarks development python ## the same with more repeats and 300 random shapes
+bench-long: development python ## the same with more repeats and 300 random shapes
 	@benchmarks/run --long
 
 lint: development python ## format, clang-tidy, include directions, exported symbols, shell scripts, docs
@@ -113,6 +113,10 @@ test-avx512-core: test-development
 # What kernels do on a machine without AVX2.
 test-sse2: test-development
 	$(call run_tests,sse2)
+
+# What the engine onednn computes: tests that leave the engine to the environment run with it.
+test-onednn: test-development
+	$(call run_tests,onednn)
 
 # What hosts get that choose per-thread mode: tests that leave the mode to the environment run with it.
 test-thread-mode: test-development
