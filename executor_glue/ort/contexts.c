@@ -32,7 +32,7 @@ static bool same_options(const lk_context_options *a, const lk_context_options *
   return a->cache_mode == b->cache_mode && a->threads == b->threads &&
          a->cache_entries == b->cache_entries && a->cache_bytes == b->cache_bytes &&
          a->weights_bytes == b->weights_bytes && a->memory_bytes == b->memory_bytes &&
-         a->verbose == b->verbose;
+         a->verbose == b->verbose && a->engine == b->engine;
 }
 
 static void destroy(lk_ort_context *context) {

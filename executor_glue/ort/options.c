@@ -23,6 +23,15 @@ static lk_status set_claim(const char *value, lk_ort_options *out) {
   return allowed_if(out->claims_all || strcmp(value, "gains") == 0);
 }
 
+/* By a name of the library's own: a context is found again by its options. */
+static lk_status set_engine(const char *value, lk_ort_options *out) {
+  static const char *const names[] = {"native", "onednn"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(value, names[i]) == 0) out->context.engine = names[i];
+  }
+  return allowed_if(out->context.engine != NULL && strcmp(value, out->context.engine) == 0);
+}
+
 /* The largest numbers mean something else in a context's options, and so does 0. */
 static lk_status set_amount(const char *value, bool units, uint64_t least, uint64_t *out) {
   uint64_t number = 0;
@@ -125,6 +134,7 @@ static const struct {
     {"cache_entries", set_entries, "a number of entries", BOTH},
     {"claim", set_claim, "one of gains, all", AT_START},
     {"disabled_passes", set_disabled_passes, "at most 32 names", AT_START},
+    {"engine", set_engine, "one of native, onednn", AT_START},
     {"log_level", set_log_level, "one of off, warning, info, debug", AT_START},
     {"memory_bytes", set_memory, "a number of bytes from 1 on, with k, m or g", BOTH},
     {"precision", set_precision, "f32", AT_START},

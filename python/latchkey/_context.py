@@ -61,11 +61,15 @@ def _socket(do: str, name: str, value: Any) -> bytes:
     return os.fsencode(_check.path(do, name, value, wanted))
 
 
+def _engine(do: str, name: str, value: Any) -> bytes:
+    return _check.text(do, name, value).encode()
+
+
 # What each option must be. None, "not given", is allowed for all.
 _OPTIONS: dict[str, Callable[[str, str, Any], Any]] = {
     "cache": _mode, "cache_entries": _entries, "cache_bytes": _check.size,
     "weights_bytes": _check.size, "threads": _check.threads, "verbose": _level,
-    "memory_bytes": _memory, "weights_apart": _check.flag, "socket": _socket}
+    "memory_bytes": _memory, "weights_apart": _check.flag, "socket": _socket, "engine": _engine}
 
 
 def _checked(do: str, options: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
@@ -104,6 +108,9 @@ class Context:
     :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything. Lines go to
         ``logging.getLogger("latchkey")`` where that has a handler, else to stderr. ``None``:
         ``LATCHKEY_VERBOSE``, then what that logger lets through, then 1.
+    :param engine: who computes: ``"native"``, kernels of the library's own that serve every size, or
+        ``"onednn"``, primitives of oneDNN, each built for one size and found by key, and native for
+        the rest (``docs/engines.md``). ``None``: ``LATCHKEY_ENGINE``, then native.
     :param socket: where the process tells its statistics to ``latchkey top`` while the context
         lives: a path, a folder, or ``"default"``; ``""``: nowhere. ``None``: ``LATCHKEY_SOCKET``,
         then nowhere.
@@ -113,11 +120,13 @@ class Context:
                  cache_bytes: int | str | None = None, weights_bytes: int | str | None = None,
                  threads: int | None = None, verbose: int | None = None,
                  memory_bytes: int | str | None = None, weights_apart: bool | None = None,
+                 engine: str | None = None,
                  socket: str | os.PathLike[str] | None = None) -> None:
         self._open(_checked(_OPEN, {
             "cache": cache, "cache_entries": cache_entries, "cache_bytes": cache_bytes,
             "weights_bytes": weights_bytes, "threads": threads, "verbose": verbose,
-            "memory_bytes": memory_bytes, "weights_apart": weights_apart, "socket": socket}))
+            "memory_bytes": memory_bytes, "weights_apart": weights_apart, "engine": engine,
+            "socket": socket}))
 
     def _open(self, given: Mapping[str, Any]) -> None:
         """With options that were checked."""
@@ -127,6 +136,7 @@ class Context:
         # The library takes 0 for "not given".
         level = lib.LK_LOG_DEFAULT if verbose is None else verbose or lib.LK_LOG_OFF
         where = ffi.new("char[]", given["socket"]) if "socket" in given else ffi.NULL
+        engine = ffi.new("char[]", given["engine"]) if "engine" in given else ffi.NULL
         mode = _CACHE_MODES[given["cache"]] if "cache" in given else lib.LK_CACHE_DEFAULT
         limits = {name: given.get(name, lib.LK_UNSET) or lib.LK_NONE for name in (
             "cache_entries", "cache_bytes", "weights_bytes", "memory_bytes")}
@@ -134,7 +144,7 @@ class Context:
             "struct_size": ffi.sizeof("lk_context_options"), "cache_mode": mode,
             "threads": given.get("threads", 0), **limits,
             "weights_apart": given.get("weights_apart", False), "verbose": level,
-            "socket": where})
+            "socket": where, "engine": engine})
         made, error = ffi.new("lk_py_context **"), ffi.new("lk_error *")
         status = lib.lk_py_context_create(options, made, error)
         if status:
@@ -156,6 +166,11 @@ class Context:
         """The cache mode in force."""
         mode = self._api.context_cache_mode(self._native())
         return next(name for name, value in _CACHE_MODES.items() if value == mode)
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that is asked for works."""
+        return str(ffi.string(self._api.engine_chosen(self._native())).decode())
 
     __reduce_ex__ = _check.not_pickled
 

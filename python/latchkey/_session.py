@@ -128,7 +128,7 @@ class Session:
         whatever a signal's handler raises, ends it too, where the main thread opens.
     :param cancel: what ends opening from another thread, with :class:`CancelledError`.
     :param context_options: ``cache``, ``cache_entries``, ``cache_bytes``, ``weights_bytes``,
-        ``memory_bytes``, ``weights_apart``, ``threads``, ``verbose``, ``socket``:
+        ``memory_bytes``, ``weights_apart``, ``threads``, ``verbose``, ``engine``, ``socket``:
         see :class:`Context`.
     :raises TypeError: an argument is of a wrong kind; the sentence names it, says what it is, and
         what is needed. ``ValueError``: a number or a text is not allowed.

@@ -19,6 +19,7 @@ error_t cli_parsed(lk_status status) {
 
 enum {
   KEY_CACHE = 0x100,
+  KEY_ENGINE,
   KEY_ENTRIES,
   KEY_BYTES,
   KEY_MEMORY,
@@ -35,6 +36,10 @@ enum {
 static const struct argp_option library_options[] = {
     {"cache", KEY_CACHE, "MODE", 0,
      "shared: all threads use one cache; thread: each has one of its own; off (default: shared)",
+     10},
+    {"engine", KEY_ENGINE, "NAME", 0,
+     "Who computes: native, kernels that serve every size; onednn, primitives of oneDNN, built for "
+     "one size and found by key, and native for the rest (default: native)",
      10},
     {"cache-entries", KEY_ENTRIES, "N", 0, "Keep at most N entries; 0 disables the cache", 10},
     {"cache-bytes", KEY_BYTES, "SIZE", 0,
@@ -121,6 +126,9 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
   switch (key) {
   case KEY_CACHE:
     return cli_parsed(parse_cache_mode(arg, &args->context.cache_mode, args->error));
+  case KEY_ENGINE:
+    args->context.engine = arg;
+    return 0;
   case KEY_ENTRIES:
     return cli_parsed(note_none(
         parse_u64(arg, "--cache-entries", 0, UINT32_MAX, &args->context.cache_entries, args->error),

@@ -90,4 +90,15 @@ def _library() -> dict[str, Any]:
     from .. import version
     words = version()
     isa = words.partition("(")[2].rstrip(")").lower().replace("-", "")
-    return {"version": words.partition(" ")[0], "isa": isa, "error": None}
+    return {"version": words.partition(" ")[0], "isa": isa, "error": None, "engines": _engines()}
+
+
+def _engines() -> dict[str, str]:
+    """The engines that can be chosen; of one that cannot, why."""
+    found = {"native": ""}
+    try:
+        Context(engine="onednn", cache="off", socket="")
+        found["onednn"] = ""
+    except Error as error:
+        found["onednn"] = str(error)
+    return found

@@ -16,6 +16,8 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _machine(found["machine"])
     library = found["library"]
     yield f"library: latchkey {library['version']}, kernels for {library['isa']}"
+    for name, why in library["engines"].items():
+        yield f"  engine {name}: {escape(why) or 'there'}"
     yield from _options(found["options"])
     yield from _process(found["process"])
     yield from _measured(found["measured"])
