@@ -37,8 +37,9 @@ development: setup-development ## these with tests, benchmarks and examples, in 
 	$(call configure,development)
 	@cmake --build --preset development -j $(JOBS)
 
-demo: python ## read three lines of text from a picture, and show the cache table
+demo: python ## read three lines of text from a picture, and show the cache table; by oneDNN too where it is built
 	@$(PYTHON) examples/read_text.py
+	@[ ! -e .deps/onednn/lib/libdnnl.a ] || { echo && $(PYTHON) examples/read_text.py --engine onednn; }
 
 test: test-development test-avx2 test-avx512-core test-sse2 test-onednn test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with other instruction sets, a cache for each thread, and under the sanitizers
 

@@ -4,7 +4,8 @@
 The picture is drawn with Pillow's own font, or given with --image. It is cut into lines, each of
 another width, and each line goes through the recognition model of PP-OCRv4 (in the PyPI package
 rapidocr-onnxruntime). The first round builds run plans for every width that it has
-not seen; the second builds nothing.
+not seen; the second builds nothing. With --engine onednn, plans hold primitives of
+oneDNN, which are found by key too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import latchkey
 
 LINES = ("Every lock has a key.", "Latchkey 0.1 asks by key, builds once", "Open 7 days, 24 hours.")
 HEIGHT = 48  # of a line, as the model was trained
-KINDS = {"name": "plans of nodes", "run": "run plans"}
+KINDS = {"name": "plans of nodes", "value": "primitives", "run": "run plans"}
 
 
 def find_model() -> Path:
@@ -132,6 +133,8 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="a PP-OCR recognition model (ONNX)")
     parser.add_argument("--image", type=Path, help="a picture of your own, lines of dark on light")
     parser.add_argument("--save", type=Path, metavar="FILE", help="save the drawn picture")
+    parser.add_argument("--engine", default="native",
+                        help="who computes: native (the default) or onednn")
     parser.add_argument("--rounds", type=int, default=2, help="times to read it (default: 2)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args()
@@ -140,7 +143,7 @@ def main() -> None:
         picture = Image.open(args.image).convert("RGB") if args.image else draw(LINES)
         if args.save:
             picture.save(args.save)
-        session = latchkey.Session(args.model or find_model())
+        session = latchkey.Session(args.model or find_model(), engine=args.engine)
     except (OSError, ValueError, latchkey.Error) as error:
         sys.exit(f"read_text: {error}")
     if "character" not in session.metadata:
@@ -148,7 +151,7 @@ def main() -> None:
     characters = session.metadata["character"].splitlines() + [" "]
     lines = cut(picture)
     if not args.json:
-        print(f"latchkey {latchkey.version()}: "
+        print(f"latchkey {latchkey.version()}, engine {args.engine}: "
               f"{len(lines)} lines in {picture.width}x{picture.height}")
 
     rounds, before = [], None

@@ -3,6 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+import latchkey
 
 from conftest import ROOT
 
@@ -32,6 +37,19 @@ def test_reads_the_three_lines_and_builds_once():
         assert kind["builds"] == 0 and kind["misses"] == 0
 
 
+@pytest.mark.skipif(not (Path(latchkey.__file__).parent / "liblatchkey_onednn.so").exists(),
+                    reason="this build has no oneDNN: tools/setup --onednn builds it")
+def test_reads_them_by_primitives_that_are_built_once():
+    result = json.loads(read_text("--json", "--engine", "onednn"))
+    for one in result["rounds"]:
+        assert [line["text"] for line in one["lines"]] == TEXT
+    first, second = (one["cache"] for one in result["rounds"])
+    assert first["value"]["builds"] > 100 and first["name"]["builds"] > 300
+    assert first["value"]["hits"] > 0  # layers that are alike share one
+    for kind in second.values():
+        assert kind["builds"] == 0 and kind["misses"] == 0
+
+
 def test_prints_text_and_table(tmp_path):
     picture = tmp_path / "picture.png"
     out = read_text("--save", picture)
@@ -49,4 +67,5 @@ def test_says_what_is_wrong(tmp_path):
     garbage = tmp_path / "garbage.onnx"
     garbage.write_bytes(b"\xff" * 100)
     assert "garbage.onnx" in read_text("--model", garbage, code=1)
+    assert "engine 'nosuch'" in read_text("--engine", "nosuch", code=1)
     assert "--rounds" in read_text("--help")
