@@ -1,6 +1,6 @@
 /* An engine of a host's own, in fifty lines: it takes one kind of work, Softmax over the last
- * dimension, and leaves everything else to the library's engine. Two nodes with other names want the
- * same; the engine builds for the first one, and the second one finds it by key.
+ * dimension, and leaves everything else to the library's engine. Two nodes with other names want
+ * the same; the engine builds for the first one, and the second one finds it by key.
  * Build: cc main.c -I <include> -ldl -lm */
 #include <dlfcn.h>
 #include <latchkey/latchkey.h>
@@ -90,7 +90,7 @@ static void check(lk_status status, const char *doing) {
   exit(1);
 }
 
-/* Runs a node of that name once, on `x` of 2 x 3; the largest difference to 1 of the sums of rows. */
+/* Runs a node of that name once, on `x` of 2 x 3. By how much the sums of its rows differ from 1. */
 static float run_node(lk_executor *executor, const char *name, float *x) {
   const lk_node_input input = {.constant = NULL};
   const lk_node_desc node = {.struct_size = sizeof node,

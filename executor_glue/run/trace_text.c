@@ -192,9 +192,10 @@ static void put_levels(writer *self, const lk_trace_event *event, const char *na
 
 /* Of one of the cache's entries. */
 static void put_leaving(writer *self, const lk_trace_copy *copy, const lk_trace_event *event) {
-  static const char *const things[LK_KIND_COUNT] = {
-      [LK_KIND_NAME] = "plan", [LK_KIND_RUN] = "run plan", [LK_KIND_USER] = "value",
-      [LK_KIND_VALUE] = "primitive"};
+  static const char *const things[LK_KIND_COUNT] = {[LK_KIND_NAME] = "plan",
+                                                    [LK_KIND_RUN] = "run plan",
+                                                    [LK_KIND_USER] = "value",
+                                                    [LK_KIND_VALUE] = "primitive"};
   char name[32];
   (void)snprintf(name, sizeof name, "%s %s", event->kind == LK_TRACE_EVICT ? "evict" : "drop",
                  things[event->number]);

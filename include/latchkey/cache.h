@@ -22,8 +22,8 @@ typedef struct lk_built {
   void *user;
 } lk_built;
 
-/* `key` is the one that was asked for, valid during the call. What a value depends on should be read
- * from there: what a build takes from elsewhere, such as `arg`, must not change it. */
+/* `key` is the one that was asked for, valid during the call. What a value depends on should be
+ * read from there: what a build takes from elsewhere, such as `arg`, must not change it. */
 typedef lk_status (*lk_build_fn)(void *arg, const lk_key *key, lk_built *out, lk_error *error);
 
 /* One entry, as cache_visit shows it. `key` is valid during the call. */

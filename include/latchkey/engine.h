@@ -155,8 +155,8 @@ typedef struct lk_offer {
   uint32_t reserved;
 } lk_offer;
 
-/* A constant as an engine packs it. Packed copies are found by content and by `layout`, all of whose
- * bytes are compared: equal bytes must mean that equal contents are packed equally. */
+/* A constant as an engine packs it. Packed copies are found by content and by `layout`, all of
+ * whose bytes are compared: equal bytes must mean that equal contents are packed equally. */
 typedef struct lk_packed_layout {
   const void *layout; /* lives as long as the value; NULL: the constant is taken as it is, plain */
   uint64_t layout_bytes;

@@ -4,8 +4,8 @@
 
 #include "keys/weights/state.h"
 
-/* A copy with room for its bytes, in no list yet; needs no lock. `layout` and `packer` NULL: a plain
- * one. NULL: no memory. */
+/* A copy with room for its bytes, in no list yet; needs no lock. `layout` and `packer` NULL: a
+ * plain one. NULL: no memory. */
 lk_packed *lk_copy_create(lk_weights *weights, const lk_weights_layout *layout,
                           const lk_packer *packer, size_t bytes);
 /* A plain copy of `data`. */

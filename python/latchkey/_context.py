@@ -108,9 +108,9 @@ class Context:
     :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything. Lines go to
         ``logging.getLogger("latchkey")`` where that has a handler, else to stderr. ``None``:
         ``LATCHKEY_VERBOSE``, then what that logger lets through, then 1.
-    :param engine: who computes: ``"native"``, kernels of the library's own that serve every size, or
-        ``"onednn"``, primitives of oneDNN, each built for one size and found by key, and native for
-        the rest (``docs/engines.md``). ``None``: ``LATCHKEY_ENGINE``, then native.
+    :param engine: who computes: ``"native"``, kernels of the library's own that serve every size,
+        or ``"onednn"``, primitives of oneDNN, each built for one size and found by key, and native
+        for the rest (``docs/engines.md``). ``None``: ``LATCHKEY_ENGINE``, then native.
     :param socket: where the process tells its statistics to ``latchkey top`` while the context
         lives: a path, a folder, or ``"default"``; ``""``: nowhere. ``None``: ``LATCHKEY_SOCKET``,
         then nowhere.

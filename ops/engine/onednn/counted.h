@@ -1,5 +1,5 @@
-/* What oneDNN allocates while this thread builds something: the linker sends its calls, and those of
- * its C++ library, here (CMakeLists.txt: --wrap). */
+/* What oneDNN allocates while this thread builds something: the linker sends its calls, and those
+ * of its C++ library, here (CMakeLists.txt: --wrap). */
 #pragma once
 
 #include <stdint.h>

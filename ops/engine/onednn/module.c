@@ -26,8 +26,8 @@ static void limit_isa(void) {
   }
 }
 
-/* What the library's cache evicts is to be gone. A oneDNN that others may use too keeps its cache, and
- * so does one whose user has said how large it is to be. */
+/* What the library's cache evicts is to be gone. A oneDNN that others may use too keeps its cache,
+ * and so does one whose user has said how large it is to be. */
 static lk_status switch_off_cache(lk_error *error) {
 #ifdef LATCHKEY_ONEDNN_IS_PRIVATE
   if (getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY") != NULL) return LK_OK;

@@ -1,5 +1,5 @@
-/* The engine of oneDNN, as a module of its own: it stands on latchkey/engine.h and on oneDNN, and on
- * nothing else of the library. */
+/* The engine of oneDNN, as a module of its own: it stands on latchkey/engine.h and on oneDNN, and
+ * on nothing else of the library. */
 #pragma once
 
 #include <latchkey/engine.h>

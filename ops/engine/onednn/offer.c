@@ -1,5 +1,5 @@
 /* Which works oneDNN has primitives for that are worth having, in which layouts, with which
- * post-ops. Nothing is built here: where there is no implementation after all, the build says so. */
+ * post-ops. Nothing is built here: where there is no implementation, the build says so. */
 #include "ops/engine/onednn/module.h"
 #include "ops/engine/onednn/shapes.h"
 

@@ -31,7 +31,7 @@ void take_turns(void *arg) {
 struct lk_onednn_pool final : public dnnl::threadpool_interop::threadpool_iface {
   lk_onednn_pool(const lk_engine_team *of, int number) : team(of), threads(number) {}
   int get_num_threads() const override { return threads; }
-  // Inside a region too: this thread alone takes all turns then, of which there are as many as ever.
+  // Inside a region too: this thread alone takes all turns then, of which there are as many.
   bool get_in_parallel() const override { return false; }
   void parallel_for(int count, const std::function<void(int, int)> &turn) override {
     Turns turns = {team, count, &turn};

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* From now on, what this thread creates is cut for so many threads, whatever threads will run it. */
+/* What this thread creates from now on is cut for so many threads, however many will run it. */
 void lk_onednn_set_threads(int threads);
 
 /* The team of the process, and how many threads it is to show: one pool for each number. Both live

@@ -18,7 +18,7 @@ typedef struct onednn_value {
   dnnl_primitive_desc_t desc;
   dnnl_primitive_t primitive;
   dnnl_memory_desc_t plain_weights; /* NULL: they are not packed */
-  void *layout;                     /* of packed weights: oneDNN's own bytes of it */
+  unsigned char *layout;            /* of packed weights, see write_layout */
   uint32_t n_args;
   argument args[MOST_ARGS];
 } onednn_value;
@@ -56,49 +56,54 @@ static void find_args(onednn_value *self, const lk_work *work, lk_engine_value *
   }
 }
 
+/* oneDNN's bytes of the layout that is wanted, and behind them how plain weights are read: those of
+ * two primitives that want the same may lie in other orders. */
+static lk_status write_layout(onednn_value *self, const_dnnl_memory_desc_t wanted,
+                              const lk_strided *plain, uint64_t *out_bytes, lk_error *error) {
+  size_t bytes = 0;
+  LK_ONEDNN_RETURN(
+      lk_onednn_check(error, dnnl_memory_desc_get_blob(NULL, &bytes, wanted), "size a layout"));
+  self->layout = calloc(1, bytes + sizeof *plain);
+  if (self->layout == NULL) {
+    return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "no memory for a layout of weights");
+  }
+  memcpy(self->layout + bytes, plain, sizeof *plain);
+  *out_bytes = bytes + sizeof *plain;
+  return lk_onednn_check(error, dnnl_memory_desc_get_blob(self->layout, &bytes, wanted),
+                         "write a layout");
+}
+
 /* How the primitive wants its weights, where they are a constant. Plain ones need no packing. */
 static lk_status find_layout(onednn_value *self, const lk_work *work, lk_engine_value *out,
                              lk_error *error) {
   const lk_strided plain = lk_onednn_plain_weights(work);
   const_dnnl_memory_desc_t wanted =
       dnnl_primitive_desc_query_md(self->desc, dnnl_query_weights_md, 0);
-  lk_packed_layout *packed = &out->packed[LK_ROLE_WEIGHTS];
-  size_t bytes = 0;
-  lk_status status = LK_OK;
-  LK_ONEDNN_TRY(lk_onednn_check(error, lk_strided_describe(&plain, &self->plain_weights),
-                                "describe weights"));
+  uint64_t bytes = 0;
+  LK_ONEDNN_RETURN(lk_onednn_check(error, lk_strided_describe(&plain, &self->plain_weights),
+                                   "describe weights"));
   if (dnnl_memory_desc_equal(self->plain_weights, wanted) != 0) return LK_OK;
-  LK_ONEDNN_TRY(
-      lk_onednn_check(error, dnnl_memory_desc_get_blob(NULL, &bytes, wanted), "size a layout"));
-  self->layout = calloc(1, bytes);
-  if (self->layout == NULL) {
-    return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "no memory for a layout of weights");
-  }
-  LK_ONEDNN_TRY(lk_onednn_check(error, dnnl_memory_desc_get_blob(self->layout, &bytes, wanted),
-                                "write a layout"));
-  *packed = (lk_packed_layout){
+  LK_ONEDNN_RETURN(write_layout(self, wanted, &plain, &bytes, error));
+  out->packed[LK_ROLE_WEIGHTS] = (lk_packed_layout){
       .layout = self->layout, .layout_bytes = bytes, .bytes = dnnl_memory_desc_get_size(wanted)};
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 static lk_status build(const lk_onednn *engine, const lk_work *work, onednn_value *self,
                        lk_engine_value *out, lk_error *error) {
-  lk_status status = LK_OK;
   const bool has_weights = lk_onednn_has(work, LK_ROLE_WEIGHTS) &&
                            work->tensors[LK_ROLE_WEIGHTS].layout == LK_LAYOUT_ANY;
   lk_onednn_set_threads(engine->threads);
-  LK_ONEDNN_TRY(lk_onednn_describe(engine, work, &self->desc, error));
-  LK_ONEDNN_TRY(lk_onednn_check(error, dnnl_primitive_create(&self->primitive, self->desc),
-                                "create a primitive"));
+  LK_ONEDNN_RETURN(lk_onednn_describe(engine, work, &self->desc, error));
+  LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_primitive_create(&self->primitive, self->desc),
+                                   "create a primitive"));
   find_args(self, work, out);
-  if (has_weights) LK_ONEDNN_TRY(find_layout(self, work, out, error));
+  if (has_weights) LK_ONEDNN_RETURN(find_layout(self, work, out, error));
   (void)dnnl_primitive_desc_query(self->desc, dnnl_query_impl_info_str, 0,
                                   (void *)&out->implementation);
   out->is_reference = out->implementation != NULL && strncmp(out->implementation, "ref", 3) == 0;
   out->slot_bytes = sizeof(onednn_slot) + (uint64_t)self->n_args * SLOT_BYTES;
-cleanup:
-  return status;
+  return LK_OK;
 }
 
 lk_status lk_onednn_build(void *of, const lk_work *work, lk_engine_value *out, lk_error *error) {

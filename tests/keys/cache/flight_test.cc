@@ -311,7 +311,9 @@ TEST_P(CacheFlightTest, ValueThatEndsInFlightMayNotAskForItsKey) {
     *out = {arg, 0,
             [](void *value, void *) {
               auto *of = static_cast<Asks *>(value);
-              const auto fail = [](void *, const lk_key *, lk_built *, lk_error *) { return LK_NOT_FOUND; };
+              const auto fail = [](void *, const lk_key *, lk_built *, lk_error *) {
+                return LK_NOT_FOUND;
+              };
               Ref ref;
               of->ended++;
               of->status = lk_cache_get(of->cache, nullptr, Key(1), fail, nullptr, ref.out(),

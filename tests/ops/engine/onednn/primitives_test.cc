@@ -314,6 +314,24 @@ TEST(Primitives, HaveTheSameBitsOnAnyNumberOfThreadsThatRun) {
   }
 }
 
+// Equal contents, for primitives that want one layout: but plain they lie in two orders.
+TEST(Primitives, PackOneContentForEachOrderOfIt) {
+  const Value w = lk::random({64, 64}, 1), x = lk::random({9, 64}, 2);
+  Host onednn("onednn");
+  for (const bool is_transposed : {false, true, false}) {
+    Case each;
+    each.node.op = "Gemm";
+    each.node.ints = {{"transB", {is_transposed ? 1 : 0}}};
+    each.node.constants = {w};
+    each.inputs = {x, w};
+    Value out;
+    onednn.run(each, &out);
+    if (HasFatalFailure()) return;
+    const Value right = is_transposed ? lk::ref::transposed(w) : w;
+    EXPECT_TRUE(lk::all_close(lk::ref::matmul(x, right), out));
+  }
+}
+
 size_t resident_bytes() {
   size_t pages = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> pages >> resident;
