@@ -104,8 +104,9 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
                    "it is given %u inputs and %u outputs, its node has %u and %u", bind->n_inputs,
                    bind->n_outputs, op->node.n_inputs, op->node.n_outputs);
   }
-  if ((bind->flags & ~(uint32_t)LK_BIND_OWN) != 0) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "flags are 0x%x, only 0x1 (LK_BIND_OWN) is allowed",
+  if ((bind->flags & ~(uint32_t)(LK_BIND_OWN | LK_BIND_ONCE)) != 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "flags are 0x%x, only 0x1 (LK_BIND_OWN) and 0x2 (LK_BIND_ONCE) are allowed",
                    bind->flags);
   }
   const int32_t over = bind->in_place_input;
@@ -256,7 +257,8 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
   } else {
     lk_plan_release(former); /* first: what is built may need its room */
     former = NULL;
-    const bool is_own = (bind->flags & LK_BIND_OWN) != 0 && engine_of(op) == NULL;
+    const bool is_own = (bind->flags & LK_BIND_ONCE) != 0 ||
+                        ((bind->flags & LK_BIND_OWN) != 0 && engine_of(op) == NULL);
     LK_TRY((is_own ? make_own : look_up)(op, bind, inout_plan, error));
   }
 cleanup:
@@ -299,7 +301,8 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
                                .implementation = lk_plan_main_kernel(body),
                                .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U,
                                .flops = body->flops,
-                               .n_blocks = body->n_blocks};
+                               .n_blocks = body->n_blocks,
+                               .is_cached = lk_plan_is_own(plan) ? 0U : 1U};
   return lk_struct_write(info, &filled, sizeof filled, "plan info", error);
 }
 

@@ -121,6 +121,7 @@ lk_status lk_executor_create(lk_context *context, const char *name, lk_executor 
   lk_executor *executor = lk_calloc(allocator, 1, sizeof *executor);
   if (executor == NULL) return lk_fail_memory(error, "an executor", sizeof *executor);
   executor->context = context;
+  atomic_store(&context->had_executor, true);
   executor->number = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed)
                      << LK_EXECUTOR_SHIFT;
   executor->identity = lk_executor_identity_make(executor);

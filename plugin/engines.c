@@ -4,10 +4,12 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/require.h"
 #include "base/status.h"
 #include "base/team/team.h"
+#include "ops/engine/guard.h"
 #include "plugin/internal.h"
 #include "plugin/table.h"
 
@@ -43,8 +45,9 @@ static lk_status load(const char *name, lk_engine_open_fn *out_open, lk_error *e
   if (length >= (int)sizeof file || strchr(name, '/') != NULL) {
     return lk_fail(error, LK_NOT_FOUND, "failed to choose engine '%.64s': there is none", name);
   }
-  void *module = find_beside(file, path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-  if (module == NULL) module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  /* one that is there and cannot be loaded is not looked for elsewhere */
+  const bool is_beside = find_beside(file, path) && access(path, F_OK) == 0;
+  void *module = dlopen(is_beside ? path : file, RTLD_NOW | RTLD_LOCAL);
   if (module == NULL) {
     const char *why = dlerror();
     return lk_fail(error, LK_NOT_FOUND,
@@ -68,8 +71,17 @@ static lk_status open_module(lk_context *context, const char *name, lk_error *er
   lk_engine_open_fn open = NULL;
   lk_engine engine = {.struct_size = sizeof engine};
   LK_RETURN_NOT_OK(load(name, &open, error));
-  LK_RETURN_NOT_OK(open(LK_ENGINE_VERSION, &team, context->env.threads, &engine, error));
-  const lk_status status = lk_engines_add(context->env.engines, &engine, error);
+  lk_guard_begin();
+  lk_status status = open(LK_ENGINE_VERSION, &team, context->env.threads, &engine, error);
+  lk_guard_end();
+  LK_RETURN_NOT_OK(status);
+  if (engine.name == NULL || strcmp(engine.name, name) != 0) {
+    status =
+        lk_fail(error, LK_NOT_FOUND, "failed to choose engine '%s': its module has engine '%.64s'",
+                name, engine.name != NULL ? engine.name : "NULL");
+  } else {
+    status = lk_engines_add(context->env.engines, &engine, error);
+  }
   if (status != LK_OK && engine.close != NULL) engine.close(engine.self);
   return status;
 }
@@ -91,6 +103,12 @@ lk_status lk_engine_register(lk_context *context, const lk_engine *engine, uint3
                    "failed to register an engine: flags are 0x%x, only 0x1 (LK_ENGINE_CHOOSE) is "
                    "allowed",
                    flags);
+  }
+  if (flags != 0 && atomic_load(&context->had_executor)) {
+    return lk_fail(
+        error, LK_BUSY,
+        "failed to choose an engine: the context has had an executor, whose plans are by "
+        "the former one; choose before the first");
   }
   LK_RETURN_NOT_OK(lk_engines_add(context->env.engines, engine, error));
   if ((flags & LK_ENGINE_CHOOSE) == 0) return LK_OK;

@@ -102,14 +102,13 @@ static lk_status open_values(lk_frame *frame, lk_slot *self, lk_error *error) {
   for (uint32_t i = 0; i < body->n_values; i++) {
     LK_RETURN_NOT_OK(lk_value_open(value_of(body, i), &self->values[i], error));
     frame->value_bytes += value_of(body, i)->made.slot_bytes;
+    self->n_open++;
   }
   return LK_OK;
 }
 
-/* Those that were opened: of a slot that failed, the first ones. */
 static void close_values(lk_frame *frame, lk_slot *self) {
-  if (self->values == NULL) return;
-  for (uint32_t i = 0; i < self->body->n_values && self->values[i] != NULL; i++) {
+  for (uint32_t i = 0; i < self->n_open; i++) {
     frame->value_bytes -= value_of(self->body, i)->made.slot_bytes;
     lk_value_close(value_of(self->body, i), self->values[i]);
   }

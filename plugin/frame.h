@@ -14,6 +14,7 @@ typedef struct lk_slot {
   const lk_plan_body *body;
   void **pointers;       /* of one kernel after the other; NULL: each has few */
   void **values;         /* [n_values]: what engines keep for values here; NULL: there are none */
+  uint32_t n_open;       /* of these */
   lk_kernel_ahead ahead; /* constants of a slot behind it, which most likely runs next */
   bool is_long;          /* a watch looks within it */
 } lk_slot;

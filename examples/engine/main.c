@@ -90,7 +90,7 @@ static void check(lk_status status, const char *doing) {
   exit(1);
 }
 
-/* Runs a node of that name once, on `x` of 2 x 3. By how much the sums of its rows differ from 1. */
+/* Runs a node of that name once, on `x` of 2 x 3: how far the sums of its rows are from 1. */
 static float run_node(lk_executor *executor, const char *name, float *x) {
   const lk_node_input input = {.constant = NULL};
   const lk_node_desc node = {.struct_size = sizeof node,
@@ -136,6 +136,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   const lk_engine engine = {.struct_size = sizeof engine,
+                            .version = LK_ENGINE_VERSION,
                             .name = "rows",
                             .state = "1",
                             .offer = offer,

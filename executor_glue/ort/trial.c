@@ -26,7 +26,7 @@ lk_status lk_ort_try_bind(const lk_api *api, lk_executor *executor, const lk_nod
                                .n_inputs = node->n_inputs,
                                .n_outputs = node->n_outputs,
                                .in_place_input = -1,
-                               .flags = LK_BIND_OWN};
+                               .flags = LK_BIND_ONCE};
   status = api->op_bind(op, &shapes, &plan, error);
 cleanup:
   if (plan != NULL) api->plan_release(plan);

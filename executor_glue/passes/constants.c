@@ -100,7 +100,7 @@ static lk_status bind(folder *self, const lk_node *node, folding *f, lk_error *e
                                .n_inputs = node->n_inputs,
                                .n_outputs = node->n_outputs,
                                .in_place_input = -1,
-                               .flags = LK_BIND_OWN}; /* nobody asks for it again */
+                               .flags = LK_BIND_ONCE};
   return api->op_bind(f->op, &shapes, &f->plan, error);
 }
 

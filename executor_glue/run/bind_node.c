@@ -276,7 +276,7 @@ lk_status lk_bind_node(lk_plan_builder *builder, int32_t node_index, lk_error *e
     if (in_place >= 0) shared = builder->values[node->inputs[in_place]].spot;
     LK_TRY(add_step(builder, node_index, plan, &info, shared, error));
     plan = NULL;
-    if (builder->desc->is_kept) builder->plan_bytes += info.bytes;
+    if (builder->desc->is_kept && info.is_cached == 0) builder->plan_bytes += info.bytes;
   }
 
 cleanup:

@@ -46,7 +46,7 @@ typedef struct lk_context_options {
   int32_t threads;        /* 0 = unset; 1..1024; LATCHKEY_THREADS; default: processors_get */
   /* 0 = unset. Of these three, LK_NONE keeps nothing; the environment says that by 0. */
   uint64_t cache_entries; /* LATCHKEY_CACHE_ENTRIES; default 65536 */
-  /* LATCHKEY_CACHE_BYTES, with k, m or g; default 20 MiB, with an engine other than native 256 */
+  /* LATCHKEY_CACHE_BYTES, with k, m or g; default 20 MiB, or 256 where `engine` is not native */
   uint64_t cache_bytes;
   uint64_t weights_bytes; /* packed weights; default unlimited */
   int32_t verbose;        /* lk_log_level; 0 = unset; LATCHKEY_VERBOSE=0..3, where 0 is off */

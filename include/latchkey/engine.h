@@ -142,7 +142,7 @@ typedef struct lk_work {
 
 /* ---- engines ---- */
 
-/* Of this header; in lk_engine as struct_size is, so that older engines stay readable. */
+/* Of this header. It changes with what lk_work, lk_offer or lk_engine_value have. */
 #define LK_ENGINE_VERSION 1u
 
 /* What an engine says before anything is built. */
@@ -151,12 +151,13 @@ typedef struct lk_offer {
   /* How each tensor must lie; of a constant LK_LAYOUT_ANY: as the engine packs it. They come as the
    * tensors lie now, LK_LAYOUT_ANY where that is open. */
   lk_layout layouts[LK_ROLES];
-  uint32_t n_post_ops; /* it takes so many of the first post-ops; comes as all of them */
+  uint32_t n_post_ops; /* how many of the first ones it takes; comes as the number of all */
   uint32_t reserved;
 } lk_offer;
 
-/* A constant as an engine packs it. Packed copies are found by content and by `layout`, all of
- * whose bytes are compared: equal bytes must mean that equal contents are packed equally. */
+/* A constant as an engine packs it. Packed copies are found by content, by engine and role, and by
+ * `layout`, all of whose bytes are compared: equal bytes must mean that equal contents are packed
+ * equally. */
 typedef struct lk_packed_layout {
   const void *layout; /* lives as long as the value; NULL: the constant is taken as it is, plain */
   uint64_t layout_bytes;
@@ -171,7 +172,7 @@ typedef struct lk_engine_value {
   uint64_t bytes;             /* of memory, which the cache charges */
   uint64_t scratch_bytes;     /* that a run needs, aligned to 64; the library lends them */
   uint64_t slot_bytes;        /* of each slot: for statistics */
-  uint32_t is_reference;      /* 1: a slow one, which there is for want of any other */
+  uint32_t is_reference;      /* 1: it is slow, and taken because there is no other */
   uint32_t reserved;
   lk_packed_layout packed[LK_ROLES];
 } lk_engine_value;
@@ -179,8 +180,8 @@ typedef struct lk_engine_value {
 /* The threads that compute, which are those of the library's run that calls the engine. */
 typedef struct lk_engine_team {
   size_t struct_size;
-  /* Calls `fn` on so many threads at once, this one among them, and returns when all are done. On
-   * this thread alone where it is one of such already. */
+  /* Calls `fn` on so many threads at once, this one among them, and returns when all are done.
+   * Inside another `run`, on this thread alone. */
   void (*run)(void (*fn)(void *arg), void *arg, int threads);
   int (*threads)(void);    /* that `run` would get at most */
   int (*rank)(void);       /* the number of this thread among those of `run`, from 0 */
@@ -190,6 +191,8 @@ typedef struct lk_engine_team {
 
 typedef struct lk_engine {
   size_t struct_size;
+  uint32_t version; /* LK_ENGINE_VERSION */
+  uint32_t reserved;
   const char *name; /* "onednn"; letters, digits and '_' */
   /* Everything that a value depends on besides its work: version, instruction set, math mode,
    * number of threads: "3.14.1 1a2b3c avx512_core threads=2". In the key of each value. */
@@ -218,7 +221,7 @@ typedef struct lk_engine {
 } lk_engine;
 
 typedef enum lk_engine_flags {
-  LK_ENGINE_CHOOSE = 1 /* it is asked for works from now on, and native for what it does not take */
+  LK_ENGINE_CHOOSE = 1 /* works are offered to it, and native computes what it does not take */
 } lk_engine_flags;
 
 /* What a module exports as LK_ENGINE_OPEN: an engine for a context of so many threads. `team` lives

@@ -411,8 +411,9 @@ typedef struct lk_api {
 
   /* Adds an engine to a context, which copies the struct and closes the engine when it is
    * destroyed. `flags`: lk_engine_flags. On failure the engine stays the caller's. Before other
-   * threads use the context. LK_INVALID_ARGUMENT: a name that is taken or is none, a function that is NULL,
-   * unknown flags; LK_OUT_OF_RANGE: the context has 8. */
+   * threads use the context. LK_INVALID_ARGUMENT: a name that is taken or is none, a function that
+   * is NULL, unknown flags; LK_VERSION; LK_OUT_OF_RANGE: the context has 8; LK_BUSY: it is to be
+   * chosen, and the context has had an executor. */
   lk_status (*engine_register)(lk_context *context, const lk_engine *engine, uint32_t flags,
                                lk_error *error);
   /* The name of the engine that is asked for works: "native", or another one's. Valid as long as

@@ -12,10 +12,11 @@ typedef struct lk_plan lk_plan;   /* a node bound to shapes: kernels, packed wei
 typedef struct lk_frame lk_frame; /* everything that changes while a plan runs */
 
 typedef enum lk_bind_flags {
-  LK_BIND_OWN = 1 /* the plan is the caller's own: it is made without a look-up, takes less memory,
+  LK_BIND_OWN = 1, /* the plan is the caller's own: it is made without a look-up, takes less memory,
                      and the cache neither keeps nor counts it. For hosts that keep plans by a key
-                     of their own, such as one for a whole graph. Where an engine is chosen that
-                     builds values for plans, which is dear, they are looked up all the same */
+                     of their own, such as one for a whole graph. With an engine that builds
+                     values for plans, plans are looked up anyway, because making one is dear */
+  LK_BIND_ONCE = 2 /* nobody asks for the plan again: it is the caller's own with any engine */
 } lk_bind_flags;
 
 typedef struct lk_bind_desc {
@@ -32,7 +33,7 @@ typedef struct lk_bind_desc {
 
 typedef struct lk_plan_info {
   size_t struct_size;
-  uint64_t bytes;         /* of the plan itself: charged to the cache, or LK_BIND_OWN */
+  uint64_t bytes;         /* of the plan itself */
   uint64_t scratch_bytes; /* temporaries that a frame lends it */
   int32_t alias_input;    /* output 0 has the bytes of this input: same pointer allowed; or -1 */
   uint32_t n_steps;
@@ -40,8 +41,9 @@ typedef struct lk_plan_info {
   uint32_t known_when_run;    /* 1: a shape input had no data; only op_run_alloc can run the node */
   const char *implementation; /* the kernel of the step with the most work; "": no step */
   double flops; /* multiplications and additions; 0: a few for each element, or known when run */
-  uint32_t n_blocks; /* the plan only moves so many blocks of bytes, see lk_block; 0: it does more,
+  uint32_t n_blocks;  /* the plan only moves so many blocks of bytes, see lk_block; 0: it does more,
                         or there is nothing to move */
+  uint32_t is_cached; /* 1: the cache has it, and charges its bytes; 0: it is the caller's own */
 } lk_plan_info;
 
 /* What a plan does that only moves blocks of bytes: these of an input to these of an output. All

@@ -33,7 +33,8 @@ static const char *key_name(const lk_cache *cache, const lk_key *key,
   char out[KEY_NAME_CAPACITY / 2];
   word_text(cache, lk_key_get_head(key)->op, op, sizeof op);
   word_text(cache, lk_key_get_head(key)->out, out, sizeof out);
-  (void)snprintf(buffer, KEY_NAME_CAPACITY, "%s of '%s'", op[0] != '\0' ? op : "value", out);
+  (void)snprintf(buffer, KEY_NAME_CAPACITY, out[0] != '\0' ? "%s of '%s'" : "%s",
+                 op[0] != '\0' ? op : "value", out);
   return buffer;
 }
 

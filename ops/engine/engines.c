@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/struct.h"
+#include "ops/engine/guard.h"
 
 enum { MOST_NAME = 32, MOST_STATE = 128 };
 
@@ -34,7 +35,10 @@ lk_status lk_engines_create(const lk_allocator *allocator, lk_intern *intern,
 static void leave(lk_engines *engines, lk_engine_entry *entry) {
   const uint32_t ids[] = {entry->key.name, entry->key.state};
   lk_intern_release(engines->intern, ids, 2);
-  if (entry->engine.close != NULL) entry->engine.close(entry->engine.self);
+  if (entry->engine.close == NULL) return;
+  lk_guard_begin();
+  entry->engine.close(entry->engine.self);
+  lk_guard_end();
 }
 
 void lk_engines_destroy(lk_engines *engines) {
@@ -62,6 +66,13 @@ static const lk_engine_entry *find(const lk_engines *engines, const char *name) 
 }
 
 static lk_status check(const lk_engines *engines, const lk_engine *engine, lk_error *error) {
+  if (engine->version != LK_ENGINE_VERSION) {
+    return lk_fail(
+        error, LK_VERSION,
+        "failed to register an engine: it is of version %u of latchkey/engine.h, version "
+        "%u is supported",
+        engine->version, LK_ENGINE_VERSION);
+  }
   if (engines->count == LK_MAX_ENGINES) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to register an engine: the context has %d, more are not supported",
@@ -73,8 +84,7 @@ static lk_status check(const lk_engines *engines, const lk_engine *engine, lk_er
                    "'_' are allowed",
                    engine->name != NULL ? engine->name : "NULL", MOST_NAME - 1);
   }
-  if (strcmp(engine->name, "native") == 0 || strcmp(engine->name, "auto") == 0 ||
-      find(engines, engine->name) != NULL) {
+  if (strcmp(engine->name, "native") == 0 || find(engines, engine->name) != NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to register engine '%s': the name is taken, give it another one",
                    engine->name);

@@ -1,8 +1,7 @@
 /* The engines of a context.
  *
  * `native` (native/) is always there, takes every work, and is what is left where the chosen engine
- * does not take one. Others come as an lk_engine (latchkey/engine.h), by lk_engines_add.
- */
+ * does not take one. Others come as an lk_engine (latchkey/engine.h), by lk_engines_add. */
 #pragma once
 
 #include <latchkey/engine.h>
@@ -38,7 +37,7 @@ lk_status lk_engines_create(const lk_allocator *allocator, lk_intern *intern,
 void lk_engines_destroy(lk_engines *engines);
 
 /* Takes over the engine, which is closed by lk_engines_destroy; on failure it stays the caller's.
- * LK_INVALID_ARGUMENT: a name that is taken or is none, or a function that is NULL;
+ * LK_VERSION; LK_INVALID_ARGUMENT: a name that is taken or is none, or a function that is NULL;
  * LK_OUT_OF_RANGE: there are LK_MAX_ENGINES. Not while other threads use the context. */
 lk_status lk_engines_add(lk_engines *engines, const lk_engine *engine, lk_error *error);
 /* By name: "native", or one that was added. LK_NOT_FOUND. */

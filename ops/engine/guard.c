@@ -1,47 +1,69 @@
-/* One lock of the process, shared by threads that build, exclusive for a fork. */
+/* Who is inside an engine, counted for the process, and a fork that waits for them. */
 #include "ops/engine/guard.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "base/fork.h"
 
-/* Writers first: threads that build one value after another would keep a fork waiting. */
-#define FREE PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
-
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_rwlock_t lock = FREE;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* from before a fork until after it */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned inside;              /* threads */
+static bool forks;                   /* nobody enters */
+static _Thread_local unsigned depth; /* of this thread's pairs */
 
-static void close_to_all(void *unused) {
-  (void)unused;
-  (void)pthread_rwlock_wrlock(&lock);
+/* A thread may fork within an engine of a host's: it does not wait for itself. */
+static unsigned own(void) {
+  return depth > 0 ? 1 : 0;
 }
 
-static void open_in_parent(void *unused) {
+static void before(void *unused) {
   (void)unused;
-  (void)pthread_rwlock_unlock(&lock);
+  (void)pthread_mutex_lock(&mutex);
+  forks = true;
+  while (inside > own()) (void)pthread_cond_wait(&changed, &mutex);
 }
 
-/* The lock still counts threads that waited in the parent; the child does not have them, and begins
- * with a new lock. */
-static void open_in_child(void *unused) {
-  static const pthread_rwlock_t is_free = FREE;
+static void open_to_all(void) {
+  forks = false;
+  (void)pthread_cond_broadcast(&changed);
+  (void)pthread_mutex_unlock(&mutex);
+}
+
+static void parent(void *unused) {
   (void)unused;
-  lock = is_free;
+  open_to_all();
+}
+
+/* Those who waited in the parent are not there, so what counts them begins anew. */
+static void child(void *unused) {
+  static const pthread_cond_t fresh = PTHREAD_COND_INITIALIZER;
+  (void)unused;
+  changed = fresh;
+  inside = own();
+  open_to_all();
 }
 
 static void enter(void) {
-  static lk_fork_entry entry = {.level = LK_FORK_ENGINES,
-                                .before = close_to_all,
-                                .parent = open_in_parent,
-                                .child = open_in_child};
+  static lk_fork_entry entry = {
+      .level = LK_FORK_ENGINES, .before = before, .parent = parent, .child = child};
   lk_fork_enter(&entry);
 }
 
 void lk_guard_begin(void) {
+  if (depth++ > 0) return;
   (void)pthread_once(&once, enter);
-  (void)pthread_rwlock_rdlock(&lock);
+  (void)pthread_mutex_lock(&mutex);
+  while (forks) (void)pthread_cond_wait(&changed, &mutex);
+  inside++;
+  (void)pthread_mutex_unlock(&mutex);
 }
 
 void lk_guard_end(void) {
-  (void)pthread_rwlock_unlock(&lock);
+  if (--depth > 0) return;
+  (void)pthread_mutex_lock(&mutex);
+  inside--;
+  if (forks) (void)pthread_cond_broadcast(&changed);
+  (void)pthread_mutex_unlock(&mutex);
 }

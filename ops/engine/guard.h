@@ -1,7 +1,6 @@
-/* Around what engines build and destroy: meanwhile they may hold locks of their own, and fill
- * tables at their first use. A fork waits until nobody is between these two, and nobody enters
- * meanwhile. What is found does not come here. Pairs are not nested, and no host code runs in
- * between but an engine's. */
+/* Around what engines open, build and destroy: meanwhile they may hold locks of their own, and fill
+ * tables at their first use. A fork waits until no other thread is between these two, and none
+ * enters meanwhile. Runs and what is found in the cache do not enter. Pairs may lie in each other. */
 #pragma once
 
 void lk_guard_begin(void);

@@ -10,17 +10,19 @@
 
 typedef struct build_arg {
   const lk_allocator *allocator;
-  const lk_engine *engine;
+  const lk_engine_entry *entry;
   bool is_built;
 } build_arg;
 
+static void destroy_made(const lk_value *value) {
+  lk_guard_begin();
+  value->engine->destroy(value->engine->self, value->made.value);
+  lk_guard_end();
+}
+
 static void destroy_value(void *of, void *user) {
   lk_value *value = of;
-  if (!value->is_refused) {
-    lk_guard_begin();
-    value->engine->destroy(value->engine->self, value->made.value);
-    lk_guard_end();
-  }
+  if (!value->is_refused) destroy_made(value);
   lk_free(user, value);
 }
 
@@ -41,9 +43,11 @@ static lk_status build_by(const lk_engine *engine, const lk_work *work, lk_value
   const lk_status status = engine->build(engine->self, work, &value->made, error);
   lk_guard_end();
   value->is_refused = status == LK_UNSUPPORTED;
-  if (value->is_refused) return LK_OK;
-  LK_RETURN_NOT_OK(status);
-  return check_built(engine, &value->made, error);
+  if (value->is_refused) value->made = (lk_engine_value){0};
+  if (value->is_refused || status != LK_OK) return value->is_refused ? LK_OK : status;
+  const lk_status checked = check_built(engine, &value->made, error);
+  if (checked != LK_OK && value->made.value != NULL) destroy_made(value);
+  return checked;
 }
 
 /* Sees the key and the engine that the key names, and nothing else. */
@@ -53,8 +57,9 @@ static lk_status build(void *arg, const lk_key *key, lk_built *out, lk_error *er
   lk_work work;
   lk_value *value = lk_calloc(from->allocator, 1, sizeof *value);
   if (value == NULL) return lk_fail_memory(error, "a value of an engine", sizeof *value);
+  value->key = from->entry->key;
   LK_TRY(lk_value_key_read(key, &work, error));
-  LK_TRY(build_by(from->engine, &work, value, error));
+  LK_TRY(build_by(&from->entry->engine, &work, value, error));
   from->is_built = !value->is_refused;
   *out = (lk_built){.value = value,
                     .bytes = sizeof *value + value->made.bytes,
@@ -71,7 +76,7 @@ lk_status lk_value_get(lk_ops_env *env, const lk_engine_entry *entry, const lk_w
   lk_status status = LK_OK;
   lk_key_builder builder;
   lk_key key;
-  build_arg arg = {env->allocator, &entry->engine, false};
+  build_arg arg = {env->allocator, entry, false};
   *out_ref = NULL;
   lk_value_key_begin(&builder, env->allocator, &entry->key, work);
   LK_TRY(lk_key_finish(&builder, &key, error));
@@ -86,11 +91,17 @@ cleanup:
 
 lk_status lk_value_open(const lk_value *value, void **out_slot, lk_error *error) {
   *out_slot = NULL;
-  return value->engine->slot_open(value->engine->self, value->made.value, out_slot, error);
+  lk_guard_begin();
+  const lk_status status =
+      value->engine->slot_open(value->engine->self, value->made.value, out_slot, error);
+  lk_guard_end();
+  return status;
 }
 
 void lk_value_close(const lk_value *value, void *slot) {
+  lk_guard_begin();
   value->engine->slot_close(value->engine->self, value->made.value, slot);
+  lk_guard_end();
 }
 
 lk_status lk_value_kernel(const void *params, void *const *pointers, lk_error *error) {

@@ -5,6 +5,7 @@
 
 typedef struct lk_value {
   const lk_engine *engine;
+  lk_key_engine key; /* the engine's part of the value's key */
   lk_engine_value made;
   bool is_refused; /* the engine cannot build it, which is kept, so that nobody asks again */
 } lk_value;

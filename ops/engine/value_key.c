@@ -178,12 +178,13 @@ static lk_status read_numbers(uint32_t name, bool is_float, const int64_t *value
 }
 
 static lk_status read_post_op(const lk_key_post_op *record, lk_work *work, lk_error *error) {
-  if (work->n_post_ops == LK_WORK_POST_OPS || record->input >= LK_ROLES) {
-    return fail_malformed("more post-ops or an operand beyond the last", error);
+  if (work->n_post_ops == LK_WORK_POST_OPS ||
+      (record->input >= 0 && (record->input < LK_ROLE_OPERAND || record->input >= LK_ROLES))) {
+    return fail_malformed("more post-ops, or an operand that is none", error);
   }
   lk_work_post_op *post_op = &work->post_ops[work->n_post_ops++];
   *post_op = (lk_work_post_op){.kind = record->kind,
-                               .operand = record->input > 0 ? (uint32_t)record->input : 0};
+                               .operand = record->input >= 0 ? (uint32_t)record->input : 0};
   memcpy(&post_op->alpha, &record->alpha, sizeof record->alpha);
   memcpy(&post_op->beta, &record->beta, sizeof record->beta);
   return LK_OK;
@@ -221,6 +222,14 @@ lk_status lk_value_key_read(const lk_key *key, lk_work *out_work, lk_error *erro
   }
   for (lk_key_reader reader = lk_key_read(key); lk_key_next(&reader);) {
     LK_RETURN_NOT_OK(read_record(&reader, out_work, error));
+  }
+  if (out_work->window.rank > LK_MAX_SPATIAL)
+    return fail_malformed("a window of many dimensions", error);
+  for (uint32_t i = 0; i < out_work->n_post_ops; i++) {
+    const uint32_t operand = out_work->post_ops[i].operand;
+    if (operand != 0 && (out_work->roles >> operand & 1) == 0) {
+      return fail_malformed("a post-op without its operand", error);
+    }
   }
   return LK_OK;
 }

@@ -2,10 +2,13 @@
  * that it wants, and what it leaves of the post-ops follows as steps of their own. */
 #include "ops/engine/value_steps.h"
 
+#include <string.h>
+
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/engine/guard.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/layout.h"
 #include "ops/plan/packing.h"
 
 /* ---- the work, with what its node has besides ---- */
@@ -19,7 +22,7 @@ static bool is_node_output(const lk_task *task) {
   return dst.place == LK_PLACE_OUTPUT && dst.index == 0;
 }
 
-/* Products of weights that an engine packs. Other constants are small, and lie plain. */
+/* Weights that are constant, which an engine may pack. Other constants are small, and lie plain. */
 static void note_constants(const lk_planner *planner, lk_task *task) {
   const uint32_t role = LK_ROLE_WEIGHTS;
   if (!lk_work_has(&task->work, role) || !is_input(task, role)) return;
@@ -40,6 +43,8 @@ static void add_post_ops(const lk_planner *planner, lk_task *task) {
     lk_work_post_op *to = &work->post_ops[i];
     *to = (lk_work_post_op){.kind = from->kind, .alpha = from->alpha, .beta = from->beta};
     if (from->input >= 0) {
+      /* an operand has the order of the node's output, and not that of the work's */
+      if (lk_task_has_channels_last(task, LK_ROLE_DST)) return;
       if (n_operands == LK_WORK_OPERANDS) return;
       to->operand = LK_ROLE_OPERAND + n_operands++;
       lk_task_input(task, (lk_role)to->operand, (uint32_t)from->input,
@@ -49,12 +54,21 @@ static void add_post_ops(const lk_planner *planner, lk_task *task) {
   }
 }
 
-/* Those that an engine does not take have no tensor in the work. */
+/* Post-ops that an engine does not take leave the work, with their operands. */
 static void keep_post_ops(lk_work *work, uint32_t count) {
   for (uint32_t i = count; i < work->n_post_ops; i++) {
     if (work->post_ops[i].operand != 0) work->roles &= ~(1U << work->post_ops[i].operand);
+    work->post_ops[i] = (lk_work_post_op){0};
   }
   work->n_post_ops = count;
+}
+
+/* A task sets what it has; engines may rely on it that the rest is 0. */
+static void clear_absent(lk_work *work) {
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (!lk_work_has(work, role)) work->tensors[role] = (lk_tensor_desc){0};
+  }
+  memset(work->post_ops, 0, sizeof work->post_ops);
 }
 
 /* How tensors lie now, and which of them nobody can choose. */
@@ -73,6 +87,37 @@ static uint32_t find_layouts(const lk_planner *planner, lk_task *task, lk_offer 
     task->work.tensors[role].layout = offer->layouts[role];
   }
   return placed;
+}
+
+static bool is_layout(const lk_work *work, uint32_t role, lk_layout layout) {
+  lk_tensor_desc desc = work->tensors[role];
+  desc.layout = layout;
+  if (layout == LK_LAYOUT_ANY) return (work->constants >> role & 1) != 0;
+  return lk_layout_fits(&desc);
+}
+
+/* What an engine of a host's says is not trusted. */
+static lk_status check_offer(const lk_engine *engine, const lk_work *work, uint32_t placed,
+                             const lk_offer *offer, lk_error *error) {
+  if (offer->n_post_ops > work->n_post_ops) {
+    return lk_fail(error, LK_INTERNAL,
+                   "failed to use an offer of engine '%s': it takes %u post-ops, the work has %u",
+                   engine->name, offer->n_post_ops, work->n_post_ops);
+  }
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    const lk_layout layout = offer->layouts[role];
+    if (!lk_work_has(work, role)) continue;
+    const bool is_placed = (placed >> role & 1) != 0;
+    if (is_placed ? layout == work->tensors[role].layout : is_layout(work, role, layout)) continue;
+    /* a tensor of a post-op that it leaves */
+    if (role >= LK_ROLE_OPERAND && layout == work->tensors[role].layout) continue;
+    return lk_fail(
+        error, LK_INTERNAL,
+        "failed to use an offer of engine '%s': it wants the tensor of role %u in layout "
+        "%u, which %s",
+        engine->name, role, layout, is_placed ? "cannot be chosen" : "it cannot have");
+  }
+  return LK_OK;
 }
 
 static void set_layouts(lk_work *work, const lk_offer *offer) {
@@ -104,9 +149,10 @@ static lk_status take_packed(lk_planner *planner, const lk_task *task, uint32_t 
   const lk_packed_layout *packed = &value->made.packed[role];
   const pack_params params = {value, role};
   const lk_packer packer = {pack, NULL, &params, sizeof params};
-  const lk_weights_layout layout = {.numbers = {LK_PACKED_BY_ENGINE},
-                                    .bytes = packed->layout,
-                                    .n_bytes = (size_t)packed->layout_bytes};
+  const lk_weights_layout layout = {
+      .numbers = {LK_PACKED_BY_ENGINE, value->key.name, value->key.state, role},
+      .bytes = packed->layout,
+      .n_bytes = (size_t)packed->layout_bytes};
   return lk_planner_packed(planner, task->from[role].index, &layout, (size_t)packed->bytes, &packer,
                            out_operand, error);
 }
@@ -158,6 +204,10 @@ static lk_status emit(lk_planner *planner, const lk_task *task, lk_ref *ref, lk_
   const lk_value_params params = {value};
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_value_kernel, value->made.implementation, &params,
                                      sizeof params, operands, n, error));
+  if (lk_task_has_channels_last(task, LK_ROLE_DST)) {
+    dst.desc = planner->outputs[0]; /* as the node has it, for its post-ops */
+    dst.desc.layout = LK_LAYOUT_PLAIN;
+  }
   const double flops = flops_of(planner);
   if (flops > 0 && is_node_output(task)) lk_planner_flops(planner, flops);
   return is_node_output(task) ? lk_plan_post_ops(planner, task->work.n_post_ops, &dst, error)
@@ -180,6 +230,7 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
   lk_ref *ref = NULL;
   bool is_built = false;
   *out_answer = LK_ANSWER_LEFT;
+  clear_absent(&task.work);
   note_constants(planner, &task);
   add_post_ops(planner, &task);
   lk_offer offer = {.struct_size = sizeof offer, .n_post_ops = task.work.n_post_ops};
@@ -187,6 +238,7 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
   if (!has_elements(&task.work) || !engine->offer(engine->self, &task.work, placed, &offer)) {
     return LK_OK;
   }
+  LK_RETURN_NOT_OK(check_offer(engine, &task.work, placed, &offer, error));
   keep_post_ops(&task.work, offer.n_post_ops);
   set_layouts(&task.work, &offer);
   LK_TRY(lk_value_get(planner->env, entry, &task.work, &ref, &is_built, error));

@@ -17,7 +17,7 @@ from ._stats import Stats
 
 _CACHE_MODES = {"off": lib.LK_CACHE_OFF, "thread": lib.LK_CACHE_THREAD,
                 "shared": lib.LK_CACHE_SHARED}
-_KINDS = ("name", "run", "user")  # lk_kind
+_KINDS = ("name", "run", "user", "value")  # lk_kind
 _KIND_FIELDS = ("hits", "misses", "builds", "failed_builds", "waits", "evictions", "entries",
                 "bytes", "build_ns")
 

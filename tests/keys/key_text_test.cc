@@ -67,6 +67,9 @@ protected:
     const int64_t two = 2;
     const lk_tensor value = {lk_tensor_desc_make(LK_I64, 1, &two), sizes};
     lk_key_add_value(&builder, LK_WORD_INPUT, 1, &value);
+    const lk_key_engine engine = {word("plain"), word("1.0"), 0, 2};
+    lk_key_add_engine(&builder, &engine);
+    lk_key_add_float(&builder, LK_WORD_EPSILON, post_op.alpha);
     return lk::finish(&builder);
   }
 
@@ -78,7 +81,8 @@ TEST_F(KeyText, CanBeRead) {
             "name:fixed=152;op=Conv;out=conv1;attr.strides=[1,2];"
             "post_op=kind:relu,input:-1,alpha:0.5;content.weights=index:1,id:12;"
             "call=in_place_input:-1;tensor.src=1x3x48x320:f32;"
-            "value.input=2:i64,index:1,data:[1,-1]");
+            "value.input=2:i64,index:1,data:[1,-1];"
+            "engine=name:plain,state:1.0,device_index:2;number.epsilon=value:0.5");
 }
 
 TEST_F(KeyText, CanBeWrittenByHand) {
@@ -135,6 +139,8 @@ const Field all_fields[] = {
 #define lk_key_post_op_TYPE LK_RECORD_POST_OP
 #define lk_key_content_TYPE LK_RECORD_CONTENT
 #define lk_key_value_TYPE LK_RECORD_VALUE
+#define lk_key_engine_TYPE LK_RECORD_ENGINE
+#define lk_key_float_record_TYPE LK_RECORD_FLOAT
 #define F(type, field, form) ROW(lk_key_head, type, field, form)
     LK_KEY_HEAD_FIELDS(F)
 #undef F
@@ -155,6 +161,12 @@ const Field all_fields[] = {
 #undef F
 #define F(type, field, form) ROW(lk_key_value, type, field, form)
                             LK_KEY_VALUE_FIELDS(F)
+#undef F
+#define F(type, field, form) ROW(lk_key_engine, type, field, form)
+                                LK_KEY_ENGINE_FIELDS(F)
+#undef F
+#define F(type, field, form) ROW(lk_key_float_record, type, field, form)
+                                    LK_KEY_FLOAT_FIELDS(F)
 #undef F
 };
 

@@ -123,7 +123,7 @@ public:
   }
 
   void add(lk_key_builder *builder) {
-    switch (below(6)) {
+    switch (below(8)) {
     case 0: {
       const lk_key_call call = {static_cast<int64_t>(number()), number(), number()};
       lk_key_add_call(builder, &call);
@@ -152,6 +152,14 @@ public:
     }
     case 4:
       lk_key_add_content(builder, word(), small(), number());
+      break;
+    case 5: {
+      const lk_key_engine engine = {word(), word(), small(), small()};
+      lk_key_add_engine(builder, &engine);
+      break;
+    }
+    case 6:
+      lk_key_add_float(builder, word(), float_bits());
       break;
     default: {
       lk_tensor tensor = {};

@@ -43,7 +43,9 @@ static const struct argp_option library_options[] = {
      10},
     {"cache-entries", KEY_ENTRIES, "N", 0, "Keep at most N entries; 0 disables the cache", 10},
     {"cache-bytes", KEY_BYTES, "SIZE", 0,
-     "Keep at most SIZE bytes, with k, m or g; 0 disables the cache (default: 20m)", 10},
+     "Keep at most SIZE bytes, with k, m or g; 0 disables the cache (default: 20m, or "
+     "256m with --engine onednn)",
+     10},
     {"memory", KEY_MEMORY, "SIZE", 0,
      "Hold at most SIZE bytes of memory in all, with k, m or g (default: the machine's)", 10},
     {"disable-pass", KEY_DISABLE, "NAME", 0,

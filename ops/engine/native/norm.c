@@ -141,9 +141,17 @@ static lk_status emit(lk_planner *planner, const lk_task *task, norm_step *step,
   return LK_OK;
 }
 
-/* A scale or shift that has a value for each element of a row: it goes into the norm's own step. */
-static bool is_row(const lk_task *task, lk_role role, int64_t n) {
-  return !lk_work_has(&task->work, role) || lk_elements(&task->work.tensors[role]) == n;
+/* A scale or shift that has a value for each element of a row, along the same dimensions: it goes
+ * into the norm's own step. */
+static bool is_row(const lk_work *work, lk_role role) {
+  const lk_tensor_desc *x = &work->tensors[LK_ROLE_SRC], *scale = &work->tensors[role];
+  if (!lk_work_has(work, role)) return true;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    const uint32_t added = x->rank - scale->rank;
+    const int64_t size = i < added ? 1 : scale->dims[i - added];
+    if (size != ((work->axes >> i & 1) != 0 ? x->dims[i] : 1)) return false;
+  }
+  return true;
 }
 
 static lk_status plan_layer(lk_planner *planner, const lk_task *task, lk_error *error) {
@@ -155,8 +163,7 @@ static lk_status plan_layer(lk_planner *planner, const lk_task *task, lk_error *
   for (uint32_t i = 0; i < x->rank; i++) {
     *((task->work.axes >> i & 1) != 0 ? &step.norm.n : &step.norm.rows) *= x->dims[i];
   }
-  const bool scales =
-      is_row(task, LK_ROLE_SCALE, step.norm.n) && is_row(task, LK_ROLE_SHIFT, step.norm.n);
+  const bool scales = is_row(&task->work, LK_ROLE_SCALE) && is_row(&task->work, LK_ROLE_SHIFT);
   if (scales) LK_RETURN_NOT_OK(add_scales(planner, task, &step, error));
   LK_RETURN_NOT_OK(emit(planner, task, &step, error));
   if (scales) return LK_OK;

@@ -25,6 +25,8 @@ static _Thread_local struct {
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__real_memalign(size_t alignment, size_t size);
 int __real_posix_memalign(void **out, size_t alignment, size_t size);
 void __real_free(void *block);
 void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
@@ -33,6 +35,8 @@ int __real_munmap(void *at, size_t bytes);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_memalign(size_t alignment, size_t size);
 int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
 void __wrap_free(void *block);
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
@@ -56,6 +60,14 @@ void *__wrap_realloc(void *old, size_t size) {
   void *block = __real_realloc(old, size);
   if (block != NULL) counted.bytes -= before;
   return block != NULL ? add(block) : NULL;
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+  return add(__real_aligned_alloc(alignment, size));
+}
+
+void *__wrap_memalign(size_t alignment, size_t size) {
+  return add(__real_memalign(alignment, size));
 }
 
 int __wrap_posix_memalign(void **out, size_t alignment, size_t size) {
@@ -89,7 +101,7 @@ int __wrap_munmap(void *at, size_t bytes) {
   return __real_munmap(at, bytes);
 }
 
-/* What cannot be asked counts whole. */
+/* A mapping whose pages cannot be asked for counts as all resident. */
 static size_t count_resident(const mapping *of) {
   unsigned char is_there[MOST_PAGES];
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (of->bytes + page - 1) / page;

@@ -105,12 +105,16 @@ static dnnl_status_t append(description *self, const lk_work_post_op *post_op, d
   return dnnl_post_ops_append_binary(to, binary_of(post_op->kind), *operand);
 }
 
-/* And the scratchpad, which is the frame's. */
+/* And the scratchpad, which is the frame's, and arithmetic that is as the types say, whatever the
+ * environment wants. */
 static dnnl_status_t make_attr(description *self) {
   dnnl_post_ops_t post_ops = NULL;
   dnnl_status_t status = dnnl_primitive_attr_create(&self->attr);
   if (status == dnnl_success) {
     status = dnnl_primitive_attr_set_scratchpad_mode(self->attr, dnnl_scratchpad_mode_user);
+  }
+  if (status == dnnl_success) {
+    status = dnnl_primitive_attr_set_fpmath_mode(self->attr, dnnl_fpmath_mode_strict);
   }
   if (status != dnnl_success || self->work->n_post_ops == 0) return status;
   status = dnnl_post_ops_create(&post_ops);
@@ -255,9 +259,8 @@ static dnnl_status_t describe_softmax(description *self, dnnl_primitive_desc_t *
 }
 
 static dnnl_alg_kind_t pooling_of(uint32_t pooling) {
-  return pooling == LK_POOLING_MAX    ? dnnl_pooling_max
-         : pooling == LK_POOLING_MEAN ? dnnl_pooling_avg_exclude_padding
-                                      : dnnl_pooling_avg_include_padding;
+  return pooling == LK_POOLING_MEAN ? dnnl_pooling_avg_exclude_padding
+                                    : dnnl_pooling_avg_include_padding;
 }
 
 static dnnl_status_t describe_both(description *self) {

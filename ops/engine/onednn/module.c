@@ -30,7 +30,10 @@ static void limit_isa(void) {
  * and so does one whose user has said how large it is to be. */
 static lk_status switch_off_cache(lk_error *error) {
 #ifdef LATCHKEY_ONEDNN_IS_PRIVATE
-  if (getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY") != NULL) return LK_OK;
+  if (getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY") != NULL ||
+      getenv("DNNL_PRIMITIVE_CACHE_CAPACITY") != NULL) {
+    return LK_OK;
+  }
   return lk_onednn_check(error, dnnl_set_primitive_cache_capacity(0), "switch off its own cache");
 #else
   (void)error;
@@ -49,9 +52,10 @@ static void close_engine(void *of) {
 /* Everything that a primitive depends on besides its work. */
 static void write_state(lk_onednn *self) {
   const dnnl_version_t *version = dnnl_version();
-  (void)snprintf(self->state, sizeof self->state, "%d.%d.%d %.12s isa=%x threads=%d",
+  (void)snprintf(self->state, sizeof self->state, "%d.%d.%d %.12s isa=%x hints=%x threads=%d",
                  version->major, version->minor, version->patch, version->hash,
-                 (unsigned)dnnl_get_effective_cpu_isa(), self->threads);
+                 (unsigned)dnnl_get_effective_cpu_isa(), (unsigned)dnnl_get_cpu_isa_hints(),
+                 self->threads);
 }
 
 lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threads,
@@ -61,8 +65,8 @@ lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threa
   if (version != LK_ENGINE_VERSION || team->struct_size < sizeof *team) {
     return lk_onednn_fail(error, LK_VERSION,
                           "failed to open the engine of oneDNN: it is of version %u of the "
-                          "interface, the library of version %u",
-                          LK_ENGINE_VERSION, version);
+                          "interface with a team of %zu bytes, the library of version %u with %zu",
+                          LK_ENGINE_VERSION, sizeof *team, version, team->struct_size);
   }
   self = calloc(1, sizeof *self);
   if (self == NULL) {
@@ -81,6 +85,7 @@ lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threa
   LK_ONEDNN_TRY(switch_off_cache(error));
   write_state(self);
   *out_engine = (lk_engine){.struct_size = sizeof *out_engine,
+                            .version = LK_ENGINE_VERSION,
                             .name = "onednn",
                             .state = self->state,
                             .self = self,

@@ -115,7 +115,7 @@ static bool offer_softmax(const lk_work *work, uint32_t placed, lk_offer *offer)
   return is_one ? keep_layout(offer, placed) : want_both(offer, placed, LK_LAYOUT_PLAIN);
 }
 
-/* Of all that a window may have beyond the declared padding, ours divides by less. */
+/* Where windows reach beyond the declared padding, oneDNN divides by the whole window. */
 static bool has_excess(const lk_work *work) {
   const lk_window_shape *window = &work->window;
   for (uint32_t i = 0; i < window->rank; i++) {
@@ -128,7 +128,7 @@ static bool has_excess(const lk_work *work) {
   return false;
 }
 
-/* It has only reference implementations of it. */
+/* oneDNN has only reference implementations of those. */
 static bool is_dilated(const lk_work *work) {
   for (uint32_t i = 0; i < work->window.rank; i++) {
     if (work->window.dilations[i] > 1) return true;
@@ -136,10 +136,14 @@ static bool is_dilated(const lk_work *work) {
   return false;
 }
 
+/* The largest of nothing, or of minus infinities, is the least number to oneDNN: so maxima, which
+ * have none that is no number either, are left. */
 static bool offer_pool(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  if (work->pooling != LK_POOLING_MEAN && work->pooling != LK_POOLING_MEAN_WITH_PADDING) {
+    return false;
+  }
   if (is_dilated(work) || !has_small_window(work)) return false;
-  if (lk_onednn_has(work, LK_ROLE_INDICES) || work->pooling == LK_POOLING_TOTAL) return false;
-  if (work->pooling != LK_POOLING_MAX && has_excess(work)) return false;
+  if (has_excess(work)) return false;
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST);
 }
 
@@ -149,27 +153,37 @@ static bool offer_lrn(const lk_work *work, uint32_t placed, lk_offer *offer) {
          keep_layout(offer, placed);
 }
 
-static bool has_numbers(const lk_work *work, uint32_t role, int64_t count) {
-  return !lk_onednn_has(work, role) ||
-         (work->tensors[role].dtype == LK_F32 && lk_onednn_elements(&work->tensors[role]) == count);
+/* One number for each element of a row, along the dimensions of `axes`, or none at all. */
+static bool is_row(const lk_work *work, uint32_t role) {
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC], *scale = &work->tensors[role];
+  if (!lk_onednn_has(work, role)) return true;
+  if (scale->dtype != LK_F32 || scale->rank > src->rank) return false;
+  for (uint32_t i = 0; i < src->rank; i++) {
+    const uint32_t added = src->rank - scale->rank;
+    const int64_t size = i < added ? 1 : scale->dims[i - added];
+    if (size != ((work->axes >> i & 1) != 0 ? src->dims[i] : 1)) return false;
+  }
+  return true;
 }
 
 static bool offer_layer_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
-  int64_t count = 1;
-  for (uint32_t i = 0; i < work->tensors[LK_ROLE_SRC].rank; i++) {
-    if ((work->axes >> i & 1) != 0) count *= work->tensors[LK_ROLE_SRC].dims[i];
-  }
   if (lk_onednn_has(work, LK_ROLE_MEAN) || lk_onednn_has(work, LK_ROLE_DEVIATION)) return false;
-  return has_numbers(work, LK_ROLE_SCALE, count) && has_numbers(work, LK_ROLE_SHIFT, count) &&
+  return is_row(work, LK_ROLE_SCALE) && is_row(work, LK_ROLE_SHIFT) &&
          want_both(offer, placed, LK_LAYOUT_PLAIN) &&
          want_plain(work, offer, placed, LK_ROLE_SCALE) &&
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }
 
-static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
+/* One number for each channel, or none at all. */
+static bool has_channels(const lk_work *work, uint32_t role) {
   const int64_t channels = work->tensors[LK_ROLE_SRC].dims[1];
+  return !lk_onednn_has(work, role) || (work->tensors[role].dtype == LK_F32 &&
+                                        lk_onednn_elements(&work->tensors[role]) == channels);
+}
+
+static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
   return work->is_centered != 0 && work->tensors[LK_ROLE_SRC].rank >= 3 &&
-         has_numbers(work, LK_ROLE_SCALE, channels) && has_numbers(work, LK_ROLE_SHIFT, channels) &&
+         has_channels(work, LK_ROLE_SCALE) && has_channels(work, LK_ROLE_SHIFT) &&
          keep_layout(offer, placed) && want_plain(work, offer, placed, LK_ROLE_SCALE) &&
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }

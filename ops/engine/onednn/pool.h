@@ -11,8 +11,8 @@ extern "C" {
 /* What this thread creates from now on is cut for so many threads, however many will run it. */
 void lk_onednn_set_threads(int threads);
 
-/* The team of the process, and how many threads it is to show: one pool for each number. Both live
- * as long as the process. NULL: no memory. */
+/* The team of the process, which lives as long as that does, and how many threads it is to show.
+ * NULL: no memory. */
 typedef struct lk_onednn_pool lk_onednn_pool;
 lk_onednn_pool *lk_onednn_pool_create(const lk_engine_team *team, int threads);
 void lk_onednn_pool_destroy(lk_onednn_pool *pool);

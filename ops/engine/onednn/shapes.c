@@ -136,8 +136,7 @@ lk_matrices lk_matrices_of(const lk_work *work) {
   const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
   lk_strided src = matrix_of(&work->tensors[LK_ROLE_SRC], true, work->orders[0]);
   lk_strided weights = matrix_of(&work->tensors[LK_ROLE_WEIGHTS], false, work->orders[1]);
-  const bool is_one = weights.rank == 2 && rows_follow(&src);
-  if (is_one) src = join_rows(&src);
+  if (weights.rank == 2 && rows_follow(&src)) src = join_rows(&src);
   const int rank = src.rank > weights.rank ? src.rank : weights.rank;
   src = pad(&src, rank);
   weights = pad(&weights, rank);
@@ -147,7 +146,7 @@ lk_matrices lk_matrices_of(const lk_work *work) {
   }
   dims[rank - 2] = src.dims[rank - 2];
   dims[rank - 1] = weights.dims[rank - 1];
-  return (lk_matrices){src, weights, lk_strided_plain(dtype, rank, dims), is_one};
+  return (lk_matrices){src, weights, lk_strided_plain(dtype, rank, dims)};
 }
 
 /* ---- operands of post-ops ---- */

@@ -33,7 +33,6 @@ dnnl_status_t lk_strided_describe(const lk_strided *of, dnnl_memory_desc_t *out_
  * matrix and the rows of src follow each other, all of them are the rows of one matrix. */
 typedef struct lk_matrices {
   lk_strided src, weights, dst;
-  bool is_one; /* one matrix, of all rows */
 } lk_matrices;
 
 /* Weights whose layout is LK_LAYOUT_ANY are described as they lie plain. */

@@ -19,18 +19,16 @@ lk_status lk_onednn_check(lk_error *error, dnnl_status_t status, const char *wha
   case dnnl_success:
     return LK_OK;
   case dnnl_out_of_memory:
-    return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "oneDNN failed to %s: it is out of memory",
-                          what);
+    return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "failed to %s: oneDNN is out of memory", what);
   case dnnl_unimplemented:
     return lk_onednn_fail(error, LK_UNSUPPORTED,
-                          "oneDNN failed to %s: it has no implementation for these types and "
-                          "shapes",
+                          "failed to %s: oneDNN has no implementation for these types and shapes",
                           what);
   case dnnl_invalid_arguments:
     return lk_onednn_fail(error, LK_UNSUPPORTED,
-                          "oneDNN failed to %s: it does not take these arguments", what);
+                          "failed to %s: oneDNN does not take these arguments", what);
   default:
-    return lk_onednn_fail(error, LK_INTERNAL, "oneDNN failed to %s: its status is %d", what,
+    return lk_onednn_fail(error, LK_INTERNAL, "failed to %s: oneDNN's status is %d", what,
                           (int)status);
   }
 }

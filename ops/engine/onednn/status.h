@@ -7,7 +7,7 @@
 /* Fills `error` with a sentence, and returns `status`. */
 __attribute__((format(printf, 3, 4))) lk_status lk_onednn_fail(lk_error *error, lk_status status,
                                                                const char *format, ...);
-/* LK_OK when oneDNN succeeded. Else the sentence begins "oneDNN failed to <what>". LK_UNSUPPORTED:
+/* LK_OK when oneDNN succeeded. Else the sentence is "failed to <what>: oneDNN ...". LK_UNSUPPORTED:
  * there is no implementation, or oneDNN does not take what it was given. */
 lk_status lk_onednn_check(lk_error *error, dnnl_status_t status, const char *what);
 

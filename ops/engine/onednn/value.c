@@ -18,6 +18,7 @@ typedef struct onednn_value {
   dnnl_primitive_desc_t desc;
   dnnl_primitive_t primitive;
   dnnl_memory_desc_t plain_weights; /* NULL: they are not packed */
+  dnnl_primitive_desc_t reorder;    /* of these into what the primitive wants */
   unsigned char *layout;            /* of packed weights, see write_layout */
   uint32_t n_args;
   argument args[MOST_ARGS];
@@ -34,6 +35,7 @@ typedef struct onednn_slot {
 
 static void destroy(onednn_value *self) {
   if (self == NULL) return;
+  if (self->reorder != NULL) (void)dnnl_primitive_desc_destroy(self->reorder);
   if (self->plain_weights != NULL) (void)dnnl_memory_desc_destroy(self->plain_weights);
   if (self->primitive != NULL) (void)dnnl_primitive_destroy(self->primitive);
   if (self->desc != NULL) (void)dnnl_primitive_desc_destroy(self->desc);
@@ -65,7 +67,8 @@ static lk_status write_layout(onednn_value *self, const_dnnl_memory_desc_t wante
       lk_onednn_check(error, dnnl_memory_desc_get_blob(NULL, &bytes, wanted), "size a layout"));
   self->layout = calloc(1, bytes + sizeof *plain);
   if (self->layout == NULL) {
-    return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "no memory for a layout of weights");
+    return lk_onednn_fail(error, LK_OUT_OF_MEMORY,
+                          "failed to note a layout of weights: no memory for it");
   }
   memcpy(self->layout + bytes, plain, sizeof *plain);
   *out_bytes = bytes + sizeof *plain;
@@ -74,8 +77,8 @@ static lk_status write_layout(onednn_value *self, const_dnnl_memory_desc_t wante
 }
 
 /* How the primitive wants its weights, where they are a constant. Plain ones need no packing. */
-static lk_status find_layout(onednn_value *self, const lk_work *work, lk_engine_value *out,
-                             lk_error *error) {
+static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const lk_work *work,
+                             lk_engine_value *out, lk_error *error) {
   const lk_strided plain = lk_onednn_plain_weights(work);
   const_dnnl_memory_desc_t wanted =
       dnnl_primitive_desc_query_md(self->desc, dnnl_query_weights_md, 0);
@@ -83,6 +86,11 @@ static lk_status find_layout(onednn_value *self, const lk_work *work, lk_engine_
   LK_ONEDNN_RETURN(lk_onednn_check(error, lk_strided_describe(&plain, &self->plain_weights),
                                    "describe weights"));
   if (dnnl_memory_desc_equal(self->plain_weights, wanted) != 0) return LK_OK;
+  LK_ONEDNN_RETURN(lk_onednn_check(
+      error,
+      dnnl_reorder_primitive_desc_create(&self->reorder, self->plain_weights, engine->engine,
+                                         wanted, engine->engine, NULL),
+      "describe a reorder of weights"));
   LK_ONEDNN_RETURN(write_layout(self, wanted, &plain, &bytes, error));
   out->packed[LK_ROLE_WEIGHTS] = (lk_packed_layout){
       .layout = self->layout, .layout_bytes = bytes, .bytes = dnnl_memory_desc_get_size(wanted)};
@@ -98,7 +106,7 @@ static lk_status build(const lk_onednn *engine, const lk_work *work, onednn_valu
   LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_primitive_create(&self->primitive, self->desc),
                                    "create a primitive"));
   find_args(self, work, out);
-  if (has_weights) LK_ONEDNN_RETURN(find_layout(self, work, out, error));
+  if (has_weights) LK_ONEDNN_RETURN(find_layout(engine, self, work, out, error));
   (void)dnnl_primitive_desc_query(self->desc, dnnl_query_impl_info_str, 0,
                                   (void *)&out->implementation);
   out->is_reference = out->implementation != NULL && strncmp(out->implementation, "ref", 3) == 0;
@@ -111,7 +119,8 @@ lk_status lk_onednn_build(void *of, const lk_work *work, lk_engine_value *out, l
   lk_counted_begin();
   onednn_value *self = calloc(1, sizeof *self);
   if (self == NULL) {
-    status = lk_onednn_fail(error, LK_OUT_OF_MEMORY, "no memory for a primitive");
+    status =
+        lk_onednn_fail(error, LK_OUT_OF_MEMORY, "failed to build a primitive: no memory for it");
   } else {
     status = build(of, work, self, out, error);
   }
@@ -139,20 +148,14 @@ lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void 
   const onednn_value *self = value;
   const_dnnl_memory_desc_t wanted =
       dnnl_primitive_desc_query_md(self->desc, dnnl_query_weights_md, 0);
-  dnnl_primitive_desc_t desc = NULL;
   dnnl_primitive_t reorder = NULL;
   dnnl_memory_t from = NULL, to = NULL;
   dnnl_stream_t stream = NULL;
   lk_status status = LK_OK;
   (void)role; /* weights are all that is packed */
   lk_onednn_set_threads(engine->threads);
-  LK_ONEDNN_TRY(
-      lk_onednn_check(error,
-                      dnnl_reorder_primitive_desc_create(&desc, self->plain_weights, engine->engine,
-                                                         wanted, engine->engine, NULL),
-                      "describe a reorder of weights"));
-  LK_ONEDNN_TRY(
-      lk_onednn_check(error, dnnl_primitive_create(&reorder, desc), "create a reorder of weights"));
+  LK_ONEDNN_TRY(lk_onednn_check(error, dnnl_primitive_create(&reorder, self->reorder),
+                                "create a reorder of weights"));
   LK_ONEDNN_TRY(lk_onednn_check(
       error,
       dnnl_memory_create(&from, self->plain_weights, engine->engine, (void *)(uintptr_t)plain),
@@ -169,7 +172,6 @@ cleanup:
   if (from != NULL) (void)dnnl_memory_destroy(from);
   if (to != NULL) (void)dnnl_memory_destroy(to);
   if (reorder != NULL) (void)dnnl_primitive_destroy(reorder);
-  if (desc != NULL) (void)dnnl_primitive_desc_destroy(desc);
   return status;
 }
 
@@ -192,7 +194,8 @@ lk_status lk_onednn_slot_open(void *of, const void *value, void **out_slot, lk_e
   *out_slot = NULL;
   onednn_slot *self = calloc(1, sizeof *self);
   if (self == NULL) {
-    return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "no memory for the arguments of a primitive");
+    return lk_onednn_fail(error, LK_OUT_OF_MEMORY,
+                          "failed to open a slot of a primitive: no memory for its arguments");
   }
   LK_ONEDNN_TRY(
       lk_onednn_check(error, lk_onednn_stream_create(engine->engine, engine->pool, &self->stream),

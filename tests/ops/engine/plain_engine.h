@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 namespace lk {
@@ -27,12 +28,15 @@ struct PlainEngine {
   std::atomic<int> offers{0}, builds{0}, destroyed{0}, packs{0}, opened{0}, closed{0}, runs{0},
       engines_closed{0};
   lk_status build_status = LK_OK, pack_status = LK_OK, open_status = LK_OK, run_status = LK_OK;
-  bool gives_nothing = false, is_reference = false;
+  bool gives_nothing = false, gives_no_name = false, is_reference = false, has_slots = true;
+  int bad_offer = 0; // 1: too many post-ops, 2: a layout that src cannot have, 3: one for a placed
+  std::function<void()> within_build = [] {};
   uint64_t bytes = 1000, scratch_bytes = 0;
 
   lk_engine table(const char *name = "plain", const char *state = "1") {
     lk_engine made = {};
     made.struct_size = sizeof made;
+    made.version = LK_ENGINE_VERSION;
     made.name = name;
     made.state = state;
     made.self = this;
@@ -59,6 +63,17 @@ private:
 
   static int offer(void *self, const lk_work *work, uint32_t placed, lk_offer *inout) {
     of(self).offers++;
+    for (uint32_t role = 0; role < LK_ROLES; role++) { // what is absent is 0
+      static const lk_tensor_desc none = {};
+      const bool is_there = (work->roles >> role & 1) != 0;
+      if (!is_there && std::memcmp(&work->tensors[role], &none, sizeof none) != 0) std::abort();
+    }
+    if (of(self).bad_offer != 0) {
+      inout->n_post_ops += of(self).bad_offer == 1 ? 1 : 0;
+      if (of(self).bad_offer == 2) inout->layouts[LK_ROLE_SRC] = LK_LAYOUT_ANY;
+      if (of(self).bad_offer == 3) inout->layouts[LK_ROLE_SRC] = LK_LAYOUT_HEADS_INSIDE;
+      return 1;
+    }
     const lk_tensor_desc &src = work->tensors[LK_ROLE_SRC];
     if (src.dtype != LK_F32) return 0;
     if (work->kind == LK_WORK_SOFTMAX && src.rank == 4 && work->axes == 2) {
@@ -89,12 +104,14 @@ private:
   }
   static lk_status build(void *self, const lk_work *work, lk_engine_value *out, lk_error *error) {
     of(self).builds++;
+    of(self).within_build();
     if (of(self).build_status != LK_OK) return fail(error, of(self).build_status, "build");
     if (of(self).gives_nothing) return LK_OK;
     auto *value = new Value{
         *work, {work->tensors[LK_ROLE_WEIGHTS].dims[0], work->tensors[LK_ROLE_WEIGHTS].dims[1]}};
     out->value = value;
-    out->implementation = "plain loops";
+    out->implementation = of(self).gives_no_name ? nullptr : "plain loops";
+    out->slot_bytes = 100;
     out->bytes = of(self).bytes;
     out->scratch_bytes = of(self).scratch_bytes;
     out->is_reference = of(self).is_reference ? 1 : 0;
@@ -123,6 +140,7 @@ private:
   static lk_status slot_open(void *self, const void *value, void **out, lk_error *error) {
     if (of(self).open_status != LK_OK) return fail(error, of(self).open_status, "open a slot");
     of(self).opened++;
+    if (!of(self).has_slots) return LK_OK; // it needs nothing
     *out = new Slot{static_cast<const Value *>(value), false};
     return LK_OK;
   }
@@ -135,6 +153,8 @@ private:
     auto *value = static_cast<const Value *>(of_value);
     auto *slot = static_cast<Slot *>(of_slot);
     of(self).runs++;
+    Slot none = {value, false};
+    if (slot == nullptr) slot = &none;
     if (slot->value != value || slot->is_running) std::abort(); // a slot of its own, one at a time
     slot->is_running = true;
     if (of(self).run_status == LK_OK) {

@@ -27,9 +27,10 @@ public:
     work.constants = uint32_t(below(4));
     work.n_post_ops = uint32_t(below(LK_WORK_POST_OPS + 1));
     for (uint32_t i = 0; i < work.n_post_ops; i++) {
-      work.post_ops[i] = {uint32_t(1 + below(17)),
-                          below(2) != 0 ? uint32_t(LK_ROLE_OPERAND + below(LK_WORK_OPERANDS)) : 0,
-                          number(), number()};
+      const uint32_t operand =
+          below(2) != 0 ? uint32_t(LK_ROLE_OPERAND + below(LK_WORK_OPERANDS)) : 0;
+      work.post_ops[i] = {uint32_t(1 + below(17)), operand, number(), number()};
+      if (operand != 0) add_tensor(&work, operand);
     }
     work.window.rank = uint32_t(below(LK_MAX_SPATIAL + 1));
     for (uint32_t i = 0; i < work.window.rank; i++) {

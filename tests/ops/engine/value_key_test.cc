@@ -117,7 +117,10 @@ TEST_F(ValueKey, RefusesWhatIsNoWork) {
       {"value:op=conv;attr.groups=[1,2]", "a number of an unknown name"},
       {"value:op=conv;number.groups=value:1", "a number of an unknown name"},
       {"value:op=conv;content.src=id:1", "a record of an unknown type"},
-      {"value:op=conv;post_op=kind:add,input:19", "an operand beyond the last"},
+      {"value:op=conv;post_op=kind:add,input:19", "an operand that is none"},
+      {"value:op=conv;post_op=kind:add,input:3", "an operand that is none"},
+      {"value:op=conv;post_op=kind:add,input:15", "a post-op without its operand"},
+      {"value:op=conv;attr.spatial=[9]", "a window of many dimensions"},
   };
   for (const auto &each : bad) {
     SCOPED_TRACE(each.text);

@@ -1,5 +1,9 @@
 // An engine beside `native`: what it is asked for, what is kept of it, and what it leaves.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <thread>
+#include <utility>
 
 #include "tests/ops/engine/plain_engine.h"
 #include "tests/ops/reference.h"
@@ -15,7 +19,10 @@ using ::testing::HasSubstr;
 
 class Engine : public ::testing::Test {
 protected:
-  Engine() { add(); }
+  Engine() {
+    add();
+    executor = lk::executor_in(context);
+  }
   ~Engine() override {
     close();
     EXPECT_EQ(engine.builds - failed, engine.destroyed);
@@ -64,7 +71,7 @@ protected:
   int failed = 0; // builds that gave no value
   lk::PlainEngine engine;
   lk::Context context = lk::open();
-  lk::Executor executor = lk::executor_in(context);
+  lk::Executor executor;
   Op op;
 };
 
@@ -276,23 +283,75 @@ TEST_F(Engine, ThreadsBuildOnceAndRunAtTheSameTime) {
   EXPECT_EQ(engine.builds, 19);
 }
 
-TEST_F(Engine, NamesPlansWithTheEngine) {
-  create(node());
-  Plan first, second;
-  LK_ASSERT_OK(bind(&first, {x.desc, w.desc}));
+TEST_F(Engine, IsChosenBeforeTheFirstExecutor) {
   lk::PlainEngine other;
   const lk_engine table = other.table("other");
-  LK_ASSERT_OK(api()->engine_register(context, &table, LK_ENGINE_CHOOSE, LK_ERR));
-  LK_ASSERT_OK(bind(&second, {x.desc, w.desc}));
-  EXPECT_EQ(other.builds, 1);
-  expect_run(first, {x, w}, y);
-  expect_run(second, {x, w}, y);
-  EXPECT_EQ(other.runs, 1);
-  first = Plan(), second = Plan();
+  LK_EXPECT_STATUS(LK_BUSY, api()->engine_register(context, &table, LK_ENGINE_CHOOSE, LK_ERR));
+  LK_ASSERT_OK(api()->engine_register(context, &table, 0, LK_ERR));
+  EXPECT_STREQ(api()->engine_chosen(context), "plain");
   close();
   EXPECT_EQ(other.engines_closed, 1);
   EXPECT_EQ(engine.engines_closed, 1);
-  EXPECT_EQ(other.destroyed, 1);
+}
+
+TEST_F(Engine, MayNeedNoSlots) {
+  engine.has_slots = false;
+  Plan plan;
+  create(node());
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  expect_run(plan, {x, w}, y);
+  EXPECT_EQ(engine.opened, engine.closed);
+}
+
+TEST_F(Engine, OffersAreLookedAt) {
+  const char *const sentences[] = {"it takes 1 post-ops, the work has 0",
+                                   "in layout 4294967295, which it cannot have",
+                                   "in layout 2, which it cannot have"};
+  create(node());
+  for (int i = 0; i < 3; i++) {
+    Plan plan;
+    engine.bad_offer = i + 1;
+    LK_EXPECT_STATUS(LK_INTERNAL, bind(&plan, {x.desc, w.desc}));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("engine 'plain'"));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr(sentences[i]));
+  }
+  engine.bad_offer = 0;
+}
+
+TEST_F(Engine, AValueWithoutANameIsDestroyed) {
+  engine.gives_no_name = true;
+  Plan plan;
+  create(node());
+  LK_EXPECT_STATUS(LK_INTERNAL, bind(&plan, {x.desc, w.desc}));
+  EXPECT_EQ(engine.destroyed, 1);
+}
+
+TEST_F(Engine, AForkWaitsForBuildsAndMayBeWithinOne) {
+  bool is_inside = false;
+  const auto fork_once = [] {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  };
+  engine.within_build = [&] {
+    if (std::exchange(is_inside, true)) return;
+    fork_once(); // this thread does not wait for itself
+  };
+  create(node());
+  Plan plan;
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  engine.within_build = [] {};
+  std::thread other([&] {
+    for (int64_t rows = 10; rows < 60; rows++) {
+      Plan of_rows;
+      LK_EXPECT_OK(bind(&of_rows, {lk::random({rows, 7}, 1).desc, w.desc}));
+    }
+  });
+  for (int i = 0; i < 20; i++) fork_once();
+  other.join();
+  EXPECT_EQ(engine.builds, 51);
 }
 
 TEST_F(Engine, RegistersWhatIsWhole) {
@@ -310,12 +369,14 @@ TEST_F(Engine, RegistersWhatIsWhole) {
       {[](lk_engine *e) { e->run = nullptr; }, "a function is NULL"},
       {[](lk_engine *e) { e->struct_size = 0; }, "struct_size"},
   };
+  lk_engine of_another_version = engine.table("another");
+  of_another_version.version = 0;
+  LK_EXPECT_STATUS(LK_VERSION, api()->engine_register(context, &of_another_version, 0, LK_ERR));
   for (const auto &each : bad) {
     SCOPED_TRACE(each.sentence);
     lk_engine table = engine.table("another");
     each.break_it(&table);
-    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
-                     api()->engine_register(context, &table, LK_ENGINE_CHOOSE, LK_ERR));
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->engine_register(context, &table, 0, LK_ERR));
     EXPECT_THAT(LK_MESSAGE, HasSubstr(each.sentence));
   }
   const lk_engine table = engine.table("another");
