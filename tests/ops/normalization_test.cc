@@ -169,6 +169,28 @@ TEST(LRN, NamesWhatIsWrong) {
 }
 
 // Each of what is added or multiplied must fit the rows: it would be read beyond its end.
+// As many numbers as a row has, but along the dimension before it.
+TEST(LayerNormalization, ScalesAlongOtherDimensionsThanThoseOfItsSums) {
+  const Value x = lk::random({2, 4, 4}, 1), scale = lk::random({4, 1}, 2);
+  const std::vector<float> from = x.as<float>(), by = scale.as<float>();
+  std::vector<double> to;
+  for (size_t row = 0; row < 8; row++) {
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < 4; i++) mean += double(from[row * 4 + i]) / 4;
+    for (size_t i = 0; i < 4; i++) square += std::pow(double(from[row * 4 + i]) - mean, 2) / 4;
+    for (size_t i = 0; i < 4; i++) {
+      to.push_back((double(from[row * 4 + i]) - mean) / std::sqrt(square + 1e-5) *
+                   double(by[row % 4]));
+    }
+  }
+  lk::OpTester("LayerNormalization", 17)
+      .attr("axis", -1)
+      .input(x)
+      .input(scale)
+      .expect(lk::ref::make({2, 4, 4}, to))
+      .run();
+}
+
 TEST(SkipLayerNormalization, NamesWhatDoesNotFit) {
   const char *const names[] = {"skip", "scale", "bias", "bias of the input"};
   for (size_t wrong = 0; wrong < std::size(names); wrong++) {
