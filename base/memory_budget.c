@@ -66,6 +66,16 @@ static bool take(lk_memory_budget *self, uint64_t bytes, uint64_t asked) {
   return false;
 }
 
+bool lk_memory_budget_charge(lk_memory_budget *self, uint64_t bytes) {
+  if (!take(self, bytes, bytes)) return false;
+  note_peak(self);
+  return true;
+}
+
+void lk_memory_budget_give_back(lk_memory_budget *self, uint64_t bytes) {
+  give(self, bytes);
+}
+
 /* A block of the C library's is a little larger than what was asked for: how much is known when it
  * is there. */
 static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment) {

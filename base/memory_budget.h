@@ -38,6 +38,11 @@ void lk_memory_budget_trim(lk_memory_budget *budget);
 /* Holds for later blocks alone. */
 void lk_memory_budget_set_limit(lk_memory_budget *budget, uint64_t limit);
 
+/* Counts bytes that were allocated elsewhere, until they are given back. False: they would pass the
+ * limit, and do not count; lk_fail_memory tells why. */
+bool lk_memory_budget_charge(lk_memory_budget *budget, uint64_t bytes);
+void lk_memory_budget_give_back(lk_memory_budget *budget, uint64_t bytes);
+
 typedef struct lk_memory_state {
   uint64_t limit, bytes, peak, refusals, refused;
   uint64_t spare; /* of `bytes`: spare blocks */

@@ -77,6 +77,7 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   context->log_user = read.log_user;
   lk_ops_env *env = &context->env;
   env->allocator = &context->allocator;
+  env->memory = &context->memory;
   env->threads = read.threads;
   env->planning = &lk_engines_planning;
   LK_TRY(lk_intern_create(env->allocator, &env->intern, error));

@@ -172,7 +172,7 @@ typedef struct lk_engine_value {
   uint64_t bytes;             /* of memory, which the cache charges */
   uint64_t scratch_bytes;     /* that a run needs, aligned to 64; the library lends them */
   uint64_t slot_bytes;        /* of each slot: for statistics */
-  uint32_t is_reference;      /* 1: it is slow, and taken because there is no other */
+  uint32_t is_reference;      /* 1: a slow one, which is counted and not taken */
   uint32_t reserved;
   lk_packed_layout packed[LK_ROLES];
 } lk_engine_value;

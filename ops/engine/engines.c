@@ -165,7 +165,7 @@ static uint64_t count_of(const lk_engines *engines, lk_engine_answer answer) {
 
 lk_engines_stats lk_engines_stats_get(const lk_engines *engines) {
   const uint64_t references = count_of(engines, LK_ANSWER_REFERENCE);
-  return (lk_engines_stats){.works = count_of(engines, LK_ANSWER_PLANNED) + references,
-                            .left = count_of(engines, LK_ANSWER_LEFT),
+  return (lk_engines_stats){.works = count_of(engines, LK_ANSWER_PLANNED),
+                            .left = count_of(engines, LK_ANSWER_LEFT) + references,
                             .references = references};
 }

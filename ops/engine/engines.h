@@ -21,14 +21,14 @@ typedef struct lk_engine_entry {
 typedef enum lk_engine_answer {
   LK_ANSWER_LEFT,      /* nothing: it is native's */
   LK_ANSWER_PLANNED,   /* a step by a value that was there, or that was built */
-  LK_ANSWER_REFERENCE, /* by one that was built just now, and is slow */
+  LK_ANSWER_REFERENCE, /* nothing: what it has just built was a slow reference implementation */
   LK_ANSWERS
 } lk_engine_answer;
 
 typedef struct lk_engines_stats {
   uint64_t works;      /* that the chosen engine took */
   uint64_t left;       /* and that it left to `native` */
-  uint64_t references; /* values that it built by a slow reference implementation */
+  uint64_t references; /* of these, such that it has only slow reference implementations of */
 } lk_engines_stats;
 
 lk_status lk_engines_create(const lk_allocator *allocator, lk_intern *intern,

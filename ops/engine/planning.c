@@ -12,7 +12,7 @@ static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error)
     lk_engine_answer answer = LK_ANSWER_LEFT;
     LK_RETURN_NOT_OK(lk_plan_value(planner, asked, task, &answer, error));
     lk_engines_note(engines, answer);
-    if (answer != LK_ANSWER_LEFT) return LK_OK;
+    if (answer == LK_ANSWER_PLANNED) return LK_OK;
   }
   return lk_native_planning[task->work.kind]->plan(planner, task, error);
 }

@@ -1,6 +1,8 @@
 /* Values: what an engine has built for a work, as the cache keeps it, found by value key. */
 #include "ops/engine/value.h"
 
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "ops/engine/guard.h"
@@ -9,7 +11,7 @@
 /* ---- building ---- */
 
 typedef struct build_arg {
-  const lk_allocator *allocator;
+  const lk_ops_env *env;
   const lk_engine_entry *entry;
   bool is_built;
 } build_arg;
@@ -22,32 +24,92 @@ static void destroy_made(const lk_value *value) {
 
 static void destroy_value(void *of, void *user) {
   lk_value *value = of;
-  if (!value->is_refused) destroy_made(value);
-  lk_free(user, value);
+  const lk_ops_env *env = user;
+  if (!value->is_refused) {
+    destroy_made(value);
+    lk_memory_budget_give_back(env->memory, value->made.bytes);
+  }
+  lk_free(env->allocator, value);
 }
+
+static bool is_status(lk_status given) {
+  switch (given) {
+#define STATUS_CASE(symbol, value, text) case symbol:
+    LK_STATUS_LIST(STATUS_CASE)
+#undef STATUS_CASE
+    return true;
+  }
+  return false;
+}
+
+/* What an engine of a host's returns is not trusted: a status, with a sentence. */
+static lk_status settle(const lk_engine *engine, const char *did, lk_status given,
+                        lk_error *error) {
+  if (given == LK_OK) return LK_OK;
+  const char *text = error != NULL ? error->message : "";
+  if (!is_status(given)) {
+    return lk_fail(error, LK_INTERNAL, "failed to %s by engine '%s': it returned %d, no lk_status",
+                   did, engine->name, (int)given);
+  }
+  if (error != NULL && text[0] == '\0') {
+    return lk_fail(error, given, "failed to %s by engine '%s': it gave no reason", did,
+                   engine->name);
+  }
+  return given;
+}
+
+#define MOST_BYTES (UINT64_C(1) << 47) /* of a tensor, and so of what works on them */
 
 static lk_status check_built(const lk_engine *engine, const lk_engine_value *made,
                              lk_error *error) {
-  if (made->value != NULL && made->implementation != NULL) return LK_OK;
-  return lk_fail(error, LK_INTERNAL,
-                 "failed to build by engine '%s': it gave no value or no name of it, it must give "
-                 "both",
-                 engine->name);
+  if (made->value == NULL || made->implementation == NULL) {
+    return lk_fail(error, LK_INTERNAL,
+                   "failed to build by engine '%s': it gave no value or no name of it, it must "
+                   "give both",
+                   engine->name);
+  }
+  if (made->bytes > MOST_BYTES || made->scratch_bytes > MOST_BYTES) {
+    return lk_fail(error, LK_INTERNAL,
+                   "failed to build by engine '%s': its value takes %" PRIu64 " bytes and %" PRIu64
+                   " for a run, at most %" PRIu64 " are allowed",
+                   engine->name, made->bytes, made->scratch_bytes, MOST_BYTES);
+  }
+  return LK_OK;
 }
 
-static lk_status build_by(const lk_engine *engine, const lk_work *work, lk_value *value,
+/* Of a value that the engine has built. */
+static lk_status accept(const lk_ops_env *env, lk_value *value, lk_error *error) {
+  LK_RETURN_NOT_OK(check_built(value->engine, &value->made, error));
+  if (lk_memory_budget_charge(env->memory, value->made.bytes)) return LK_OK;
+  return lk_fail_memory(error, "a value of an engine", (size_t)value->made.bytes);
+}
+
+/* A slow reference implementation is none that anybody wants: native computes it sooner. */
+static void refuse(lk_value *value) {
+  value->is_refused = true;
+  value->made = (lk_engine_value){.is_reference = value->made.is_reference};
+}
+
+static lk_status build_by(const build_arg *arg, const lk_work *work, lk_value *value,
                           lk_error *error) {
+  const lk_engine *engine = &arg->entry->engine;
+  if (error != NULL) error->message[0] = '\0';
   value->engine = engine;
   value->made = (lk_engine_value){.struct_size = sizeof value->made};
   lk_guard_begin();
-  const lk_status status = engine->build(engine->self, work, &value->made, error);
+  lk_status status = engine->build(engine->self, work, &value->made, error);
   lk_guard_end();
-  value->is_refused = status == LK_UNSUPPORTED;
-  if (value->is_refused) value->made = (lk_engine_value){0};
-  if (value->is_refused || status != LK_OK) return value->is_refused ? LK_OK : status;
-  const lk_status checked = check_built(engine, &value->made, error);
-  if (checked != LK_OK && value->made.value != NULL) destroy_made(value);
-  return checked;
+  if (status == LK_UNSUPPORTED) {
+    refuse(value);
+    return LK_OK;
+  }
+  LK_RETURN_NOT_OK(settle(engine, "build", status, error));
+  status = accept(arg->env, value, error);
+  const bool is_unwanted = status == LK_OK && value->made.is_reference != 0;
+  if (is_unwanted) lk_memory_budget_give_back(arg->env->memory, value->made.bytes);
+  if ((is_unwanted || status != LK_OK) && value->made.value != NULL) destroy_made(value);
+  if (is_unwanted) refuse(value);
+  return status;
 }
 
 /* Sees the key and the engine that the key names, and nothing else. */
@@ -55,19 +117,20 @@ static lk_status build(void *arg, const lk_key *key, lk_built *out, lk_error *er
   build_arg *from = arg;
   lk_status status = LK_OK;
   lk_work work;
-  lk_value *value = lk_calloc(from->allocator, 1, sizeof *value);
+  const lk_allocator *allocator = from->env->allocator;
+  lk_value *value = lk_calloc(allocator, 1, sizeof *value);
   if (value == NULL) return lk_fail_memory(error, "a value of an engine", sizeof *value);
   value->key = from->entry->key;
   LK_TRY(lk_value_key_read(key, &work, error));
-  LK_TRY(build_by(&from->entry->engine, &work, value, error));
-  from->is_built = !value->is_refused;
+  LK_TRY(build_by(from, &work, value, error));
+  from->is_built = true;
   *out = (lk_built){.value = value,
                     .bytes = sizeof *value + value->made.bytes,
                     .destroy = destroy_value,
-                    .user = (void *)(uintptr_t)from->allocator};
+                    .user = (void *)(uintptr_t)from->env};
   value = NULL;
 cleanup:
-  lk_free(from->allocator, value);
+  lk_free(allocator, value);
   return status;
 }
 
@@ -76,7 +139,7 @@ lk_status lk_value_get(lk_ops_env *env, const lk_engine_entry *entry, const lk_w
   lk_status status = LK_OK;
   lk_key_builder builder;
   lk_key key;
-  build_arg arg = {env->allocator, entry, false};
+  build_arg arg = {env, entry, false};
   *out_ref = NULL;
   lk_value_key_begin(&builder, env->allocator, &entry->key, work);
   LK_TRY(lk_key_finish(&builder, &key, error));
@@ -91,11 +154,12 @@ cleanup:
 
 lk_status lk_value_open(const lk_value *value, void **out_slot, lk_error *error) {
   *out_slot = NULL;
+  if (error != NULL) error->message[0] = '\0';
   lk_guard_begin();
   const lk_status status =
       value->engine->slot_open(value->engine->self, value->made.value, out_slot, error);
   lk_guard_end();
-  return status;
+  return settle(value->engine, "open a slot", status, error);
 }
 
 void lk_value_close(const lk_value *value, void *slot) {
@@ -106,6 +170,8 @@ void lk_value_close(const lk_value *value, void *slot) {
 
 lk_status lk_value_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_value *value = ((const lk_value_params *)params)->value;
-  return value->engine->run(value->engine->self, value->made.value, pointers[0], pointers + 1,
-                            error);
+  if (error != NULL) error->message[0] = '\0';
+  const lk_status status =
+      value->engine->run(value->engine->self, value->made.value, pointers[0], pointers + 1, error);
+  return status == LK_OK ? LK_OK : settle(value->engine, "run", status, error);
 }

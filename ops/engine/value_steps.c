@@ -235,7 +235,7 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
   add_post_ops(planner, &task);
   lk_offer offer = {.struct_size = sizeof offer, .n_post_ops = task.work.n_post_ops};
   const uint32_t placed = find_layouts(planner, &task, &offer);
-  if (!has_elements(&task.work) || !engine->offer(engine->self, &task.work, placed, &offer)) {
+  if (!has_elements(&task.work) || engine->offer(engine->self, &task.work, placed, &offer) != 1) {
     return LK_OK;
   }
   LK_RETURN_NOT_OK(check_offer(engine, &task.work, placed, &offer, error));
@@ -243,9 +243,12 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
   set_layouts(&task.work, &offer);
   LK_TRY(lk_value_get(planner->env, entry, &task.work, &ref, &is_built, error));
   const lk_value *value = lk_ref_value(ref);
-  if (value->is_refused) goto cleanup;
+  if (value->is_refused) {
+    if (is_built && value->made.is_reference != 0) *out_answer = LK_ANSWER_REFERENCE;
+    goto cleanup;
+  }
   LK_TRY(emit(planner, &task, ref, error));
-  *out_answer = is_built && value->made.is_reference != 0 ? LK_ANSWER_REFERENCE : LK_ANSWER_PLANNED;
+  *out_answer = LK_ANSWER_PLANNED;
 cleanup:
   lk_ref_release(ref);
   return status;

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "base/memory_budget.h"
 #include "keys/cache/cache.h"
 #include "keys/weights/weights.h"
 
@@ -11,6 +12,7 @@ typedef struct lk_engines lk_engines;
 
 typedef struct lk_ops_env {
   const lk_allocator *allocator;
+  lk_memory_budget *memory; /* of `allocator`, for what others allocate on its account */
   lk_intern *intern;
   lk_cache *cache;
   lk_weights *weights;

@@ -44,7 +44,6 @@ static lk_status switch_off_cache(lk_error *error) {
 static void close_engine(void *of) {
   lk_onednn *self = of;
   if (self == NULL) return;
-  lk_onednn_pool_destroy(self->pool);
   if (self->engine != NULL) (void)dnnl_engine_destroy(self->engine);
   free(self);
 }
@@ -75,11 +74,7 @@ lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threa
   }
   limit_isa();
   self->threads = threads;
-  self->pool = lk_onednn_pool_create(team, threads);
-  if (self->pool == NULL) {
-    LK_ONEDNN_TRY(lk_onednn_fail(error, LK_OUT_OF_MEMORY,
-                                 "failed to open the engine of oneDNN: no memory for it"));
-  }
+  self->team = team;
   LK_ONEDNN_TRY(
       lk_onednn_check(error, dnnl_engine_create(&self->engine, dnnl_cpu, 0), "make an engine"));
   LK_ONEDNN_TRY(switch_off_cache(error));

@@ -13,8 +13,8 @@ enum { LK_ONEDNN_STATE = 96 };
 /* The engine of one context. */
 typedef struct lk_onednn {
   dnnl_engine_t engine;
-  lk_onednn_pool *pool;
-  int threads; /* for which primitives are made: how work is cut depends on it, and so do bits */
+  const lk_engine_team *team;
+  int threads; /* for which works are cut, and bits depend on that */
   char state[LK_ONEDNN_STATE];
 } lk_onednn;
 

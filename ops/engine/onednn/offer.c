@@ -147,9 +147,10 @@ static bool offer_pool(const lk_work *work, uint32_t placed, lk_offer *offer) {
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST);
 }
 
-/* The windows of an even size lie otherwise. */
+/* The windows of an even size lie otherwise. Of other ranks there are only reference
+ * implementations. */
 static bool offer_lrn(const lk_work *work, uint32_t placed, lk_offer *offer) {
-  return work->lrn.size % 2 == 1 && work->tensors[LK_ROLE_SRC].rank >= 3 &&
+  return work->lrn.size % 2 == 1 && work->tensors[LK_ROLE_SRC].rank == 4 &&
          keep_layout(offer, placed);
 }
 
@@ -181,10 +182,12 @@ static bool has_channels(const lk_work *work, uint32_t role) {
                                         lk_onednn_elements(&work->tensors[role]) == channels);
 }
 
+/* Beyond rank 5, oneDNN 3.14.1 reads and writes other memory. */
 static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
-  return work->is_centered != 0 && work->tensors[LK_ROLE_SRC].rank >= 3 &&
-         has_channels(work, LK_ROLE_SCALE) && has_channels(work, LK_ROLE_SHIFT) &&
-         keep_layout(offer, placed) && want_plain(work, offer, placed, LK_ROLE_SCALE) &&
+  const uint32_t rank = work->tensors[LK_ROLE_SRC].rank;
+  return work->is_centered != 0 && rank >= 3 && rank <= 5 && has_channels(work, LK_ROLE_SCALE) &&
+         has_channels(work, LK_ROLE_SHIFT) && keep_layout(offer, placed) &&
+         want_plain(work, offer, placed, LK_ROLE_SCALE) &&
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }
 

@@ -15,6 +15,7 @@ typedef struct argument {
 } argument;
 
 typedef struct onednn_value {
+  lk_onednn_pool *pool; /* of as many threads as the work is cut for */
   dnnl_primitive_desc_t desc;
   dnnl_primitive_t primitive;
   dnnl_memory_desc_t plain_weights; /* NULL: they are not packed */
@@ -39,8 +40,49 @@ static void destroy(onednn_value *self) {
   if (self->plain_weights != NULL) (void)dnnl_memory_desc_destroy(self->plain_weights);
   if (self->primitive != NULL) (void)dnnl_primitive_destroy(self->primitive);
   if (self->desc != NULL) (void)dnnl_primitive_desc_destroy(self->desc);
+  lk_onednn_pool_destroy(self->pool);
   free(self->layout);
   free(self);
+}
+
+/* ---- how a work is cut ---- */
+
+/* A run that is to end looks between shares, so none may take long, also on a slow processor: in
+ * arithmetic of about 20 ms, or in memory that is read and written in that time. */
+#define MOST_FLOPS 4e8
+#define MOST_BYTES 4e7
+enum { MOST_SHARES = 1024 };
+
+static double bytes_of(const lk_work *work) {
+  double bytes = 0;
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (lk_onednn_has(work, role)) {
+      bytes += (double)sizeof(float) * (double)lk_onednn_elements(&work->tensors[role]);
+    }
+  }
+  return bytes;
+}
+
+/* Multiplications and additions: for each element of dst the weights of a channel or column. */
+static double flops_of(const lk_work *work) {
+  if (!lk_onednn_has(work, LK_ROLE_WEIGHTS)) return 0;
+  const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
+  const lk_strided of = lk_onednn_plain_weights(work);
+  const bool is_product = work->kind == LK_WORK_PRODUCT;
+  const bool is_transposed = work->kind == LK_WORK_CONV_TRANSPOSED;
+  const double outputs =
+      (double)lk_onednn_elements(&work->tensors[is_transposed ? LK_ROLE_SRC : LK_ROLE_DST]);
+  const double each = is_product ? (double)of.dims[of.rank - 2]
+                                 : (double)lk_onednn_elements(weights) / (double)weights->dims[0];
+  return 2 * outputs * each;
+}
+
+/* As many as the threads, or a multiple of that. */
+static int shares_of(const lk_onednn *engine, const lk_work *work) {
+  const double flops = flops_of(work) / MOST_FLOPS, bytes = bytes_of(work) / MOST_BYTES;
+  const double times = (flops > bytes ? flops : bytes) / engine->threads;
+  const double shares = engine->threads * (times > 1 ? (double)(int64_t)(times + 1) : 1);
+  return shares < MOST_SHARES ? (int)shares : MOST_SHARES;
 }
 
 static void find_args(onednn_value *self, const lk_work *work, lk_engine_value *out) {
@@ -101,7 +143,12 @@ static lk_status build(const lk_onednn *engine, const lk_work *work, onednn_valu
                        lk_engine_value *out, lk_error *error) {
   const bool has_weights = lk_onednn_has(work, LK_ROLE_WEIGHTS) &&
                            work->tensors[LK_ROLE_WEIGHTS].layout == LK_LAYOUT_ANY;
-  lk_onednn_set_threads(engine->threads);
+  const int shares = shares_of(engine, work);
+  self->pool = lk_onednn_pool_create(engine->team, shares);
+  if (self->pool == NULL) {
+    return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "failed to make a pool: no memory for it");
+  }
+  lk_onednn_set_threads(shares);
   LK_ONEDNN_RETURN(lk_onednn_describe(engine, work, &self->desc, error));
   LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_primitive_create(&self->primitive, self->desc),
                                    "create a primitive"));
@@ -109,7 +156,7 @@ static lk_status build(const lk_onednn *engine, const lk_work *work, onednn_valu
   if (has_weights) LK_ONEDNN_RETURN(find_layout(engine, self, work, out, error));
   (void)dnnl_primitive_desc_query(self->desc, dnnl_query_impl_info_str, 0,
                                   (void *)&out->implementation);
-  out->is_reference = out->implementation != NULL && strncmp(out->implementation, "ref", 3) == 0;
+  out->is_reference = out->implementation != NULL && strstr(out->implementation, "ref:") != NULL;
   out->slot_bytes = sizeof(onednn_slot) + (uint64_t)self->n_args * SLOT_BYTES;
   return LK_OK;
 }
@@ -153,7 +200,6 @@ lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void 
   dnnl_stream_t stream = NULL;
   lk_status status = LK_OK;
   (void)role; /* weights are all that is packed */
-  lk_onednn_set_threads(engine->threads);
   LK_ONEDNN_TRY(lk_onednn_check(error, dnnl_primitive_create(&reorder, self->reorder),
                                 "create a reorder of weights"));
   LK_ONEDNN_TRY(lk_onednn_check(
@@ -162,8 +208,8 @@ lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void 
       "make a handle of plain weights"));
   LK_ONEDNN_TRY(lk_onednn_check(error, dnnl_memory_create(&to, wanted, engine->engine, packed),
                                 "make a handle of packed weights"));
-  LK_ONEDNN_TRY(lk_onednn_check(
-      error, lk_onednn_stream_create(engine->engine, engine->pool, &stream), "make a stream"));
+  LK_ONEDNN_TRY(lk_onednn_check(error, lk_onednn_stream_create(engine->engine, self->pool, &stream),
+                                "make a stream"));
   const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
   LK_ONEDNN_TRY(
       lk_onednn_check(error, dnnl_primitive_execute(reorder, stream, 2, args), "reorder weights"));
@@ -197,9 +243,8 @@ lk_status lk_onednn_slot_open(void *of, const void *value, void **out_slot, lk_e
     return lk_onednn_fail(error, LK_OUT_OF_MEMORY,
                           "failed to open a slot of a primitive: no memory for its arguments");
   }
-  LK_ONEDNN_TRY(
-      lk_onednn_check(error, lk_onednn_stream_create(engine->engine, engine->pool, &self->stream),
-                      "make a stream"));
+  LK_ONEDNN_TRY(lk_onednn_check(
+      error, lk_onednn_stream_create(engine->engine, from->pool, &self->stream), "make a stream"));
   for (uint32_t i = 0; i < from->n_args; i++) {
     dnnl_exec_arg_t *arg = &self->args[i];
     arg->arg = from->args[i].arg;

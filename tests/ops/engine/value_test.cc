@@ -243,13 +243,58 @@ TEST_F(Engine, FailuresAreTheBindsAndLeaveNothing) {
   expect_run(plan, {x, w}, y);
 }
 
-TEST_F(Engine, CountsReferenceImplementations) {
+TEST_F(Engine, ReferenceImplementationsAreCountedAndLeft) {
   engine.is_reference = true;
   Plan plan, again;
   create(node());
   LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
   LK_ASSERT_OK(bind(&again, {x.desc, w.desc}));
+  expect_run(plan, {x, w}, y);
+  EXPECT_EQ(engine.builds, 1);
+  EXPECT_EQ(engine.runs, 0);
   EXPECT_EQ(lk::stats(context).engine_references, 1u);
+  EXPECT_EQ(lk::stats(context).engine_works, 0u);
+}
+
+TEST_F(Engine, ValuesCountForTheMemoryOfTheContext) {
+  engine.bytes = 1 << 20;
+  create(node());
+  const uint64_t before = lk::stats(context).memory_bytes;
+  Plan plan;
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  EXPECT_GE(lk::stats(context).memory_bytes, before + engine.bytes);
+  LK_ASSERT_OK(api()->memory_set_limit(context, before + (3 << 19), LK_ERR));
+  Plan second;
+  const lk_tensor_desc other = lk::random({6, 7}, 1).desc;
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, bind(&second, {other, w.desc}));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("a value of an engine"));
+  EXPECT_EQ(engine.destroyed, 1);
+  plan = Plan();
+  LK_ASSERT_OK(api()->cache_clear(context, nullptr, LK_ERR));
+  EXPECT_LT(lk::stats(context).memory_bytes, before + engine.bytes);
+  LK_ASSERT_OK(bind(&second, {other, w.desc}));
+  failed = 0;
+}
+
+TEST_F(Engine, WhatItReturnsIsLookedAt) {
+  create(node());
+  Plan plan;
+  engine.build_status = static_cast<lk_status>(-77);
+  failed = 1;
+  LK_EXPECT_STATUS(LK_INTERNAL, bind(&plan, {x.desc, w.desc}));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("by engine 'plain': it returned -77"));
+  engine.build_status = LK_OK;
+  engine.scratch_bytes = UINT64_MAX;
+  LK_EXPECT_STATUS(LK_INTERNAL, bind(&plan, {x.desc, w.desc}));
+  EXPECT_THAT(LK_MESSAGE,
+              HasSubstr("its value takes 1000 bytes and 18446744073709551615 for a run"));
+  engine.scratch_bytes = 0;
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  engine.run_status = LK_IO;
+  engine.is_silent = true;
+  lk::Memory from = x.in(LK_LAYOUT_PLAIN), to(y.bytes.size());
+  LK_EXPECT_STATUS(LK_IO, lk::run(executor, plan, {from.data(), nullptr}, to.data(), LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to run by engine 'plain': it gave no reason"));
 }
 
 TEST_F(Engine, ValuesGoWithinTheBudget) {

@@ -119,8 +119,9 @@ public:
     Case made;
     const int64_t channels = from(1, 20);
     made.node.op = "InstanceNormalization";
-    made.inputs = {value({from(1, 3), channels, from(2, 9), from(2, 9)}), value({channels}),
-                   value({channels})};
+    Dims dims = {from(1, 3), channels};
+    for (int64_t rank = from(1, 4); rank > 0; rank--) dims.push_back(from(2, 5));
+    made.inputs = {value(dims), value({channels}), value({channels})};
     choose_layouts(&made);
     return made;
   }
