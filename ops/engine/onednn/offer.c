@@ -108,10 +108,25 @@ static bool offer_product(const lk_work *work, uint32_t placed, lk_offer *offer)
          want_plain(work, offer, placed, LK_ROLE_DST);
 }
 
+/* oneDNN does a line in one piece, and a run that is to end would wait for it. */
+enum { MOST_OF_LINE = 1 << 20 };
+
+static int64_t line_of(const lk_work *work) {
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  int64_t length = 1;
+  if (work->kind == LK_WORK_GROUP_NORM) {
+    return lk_onednn_elements(src) / (src->dims[0] * work->groups);
+  }
+  for (uint32_t i = 0; i < src->rank; i++) {
+    if ((work->axes >> i & 1) != 0) length *= src->dims[i];
+  }
+  return length;
+}
+
 /* Along one dimension in any layout, or along several that lie side by side. */
 static bool offer_softmax(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const bool is_one = (work->axes & (work->axes - 1)) == 0;
-  if (work->axes == 0) return false;
+  if (work->axes == 0 || line_of(work) > MOST_OF_LINE) return false;
   return is_one ? keep_layout(offer, placed) : want_both(offer, placed, LK_LAYOUT_PLAIN);
 }
 
@@ -169,6 +184,7 @@ static bool is_row(const lk_work *work, uint32_t role) {
 
 static bool offer_layer_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (lk_onednn_has(work, LK_ROLE_MEAN) || lk_onednn_has(work, LK_ROLE_DEVIATION)) return false;
+  if (line_of(work) > MOST_OF_LINE) return false;
   return is_row(work, LK_ROLE_SCALE) && is_row(work, LK_ROLE_SHIFT) &&
          want_both(offer, placed, LK_LAYOUT_PLAIN) &&
          want_plain(work, offer, placed, LK_ROLE_SCALE) &&
@@ -185,9 +201,9 @@ static bool has_channels(const lk_work *work, uint32_t role) {
 /* Beyond rank 5, oneDNN 3.14.1 reads and writes other memory. */
 static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const uint32_t rank = work->tensors[LK_ROLE_SRC].rank;
-  return work->is_centered != 0 && rank >= 3 && rank <= 5 && has_channels(work, LK_ROLE_SCALE) &&
-         has_channels(work, LK_ROLE_SHIFT) && keep_layout(offer, placed) &&
-         want_plain(work, offer, placed, LK_ROLE_SCALE) &&
+  return work->is_centered != 0 && rank >= 3 && rank <= 5 && line_of(work) <= MOST_OF_LINE &&
+         has_channels(work, LK_ROLE_SCALE) && has_channels(work, LK_ROLE_SHIFT) &&
+         keep_layout(offer, placed) && want_plain(work, offer, placed, LK_ROLE_SCALE) &&
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }
 

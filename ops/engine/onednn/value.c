@@ -50,7 +50,7 @@ static void destroy(onednn_value *self) {
 /* A run that is to end looks between shares, so none may take long, also on a slow processor: in
  * arithmetic of about 20 ms, or in memory that is read and written in that time. */
 #define MOST_FLOPS 4e8
-#define MOST_BYTES 4e7
+#define MOST_BYTES 1e7
 enum { MOST_SHARES = 1024 };
 
 static double bytes_of(const lk_work *work) {
@@ -63,9 +63,16 @@ static double bytes_of(const lk_work *work) {
   return bytes;
 }
 
+/* Of the window, for each element of dst. */
+static double window_flops_of(const lk_work *work) {
+  double flops = (double)lk_onednn_elements(&work->tensors[LK_ROLE_DST]);
+  for (uint32_t i = 0; i < work->window.rank; i++) flops *= (double)work->window.kernel[i];
+  return work->kind == LK_WORK_LRN ? flops * (double)work->lrn.size : flops;
+}
+
 /* Multiplications and additions: for each element of dst the weights of a channel or column. */
 static double flops_of(const lk_work *work) {
-  if (!lk_onednn_has(work, LK_ROLE_WEIGHTS)) return 0;
+  if (!lk_onednn_has(work, LK_ROLE_WEIGHTS)) return window_flops_of(work);
   const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
   const lk_strided of = lk_onednn_plain_weights(work);
   const bool is_product = work->kind == LK_WORK_PRODUCT;
