@@ -259,7 +259,7 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
     former = NULL;
     const bool is_own = (bind->flags & LK_BIND_ONCE) != 0 ||
                         ((bind->flags & LK_BIND_OWN) != 0 && engine_of(op) == NULL);
-    LK_TRY((is_own ? make_own : look_up)(op, bind, inout_plan, error));
+    LK_TRY(is_own ? make_own(op, bind, inout_plan, error) : look_up(op, bind, inout_plan, error));
   }
 cleanup:
   lk_plan_release(former);

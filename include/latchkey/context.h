@@ -153,8 +153,8 @@ typedef struct lk_stats {
   /* Constants that plans read where their owner has them, such as a mapped file, and that do not
    * count: those of LK_LENT_LEAST_BYTES and more which are not packed. */
   uint64_t weights_lent_bytes;
-  /* Works that the chosen engine took when nodes were bound, and that it left to `native`; of these,
-   * such that it has only slow reference implementations of, each counted once. */
+  /* Works that the chosen engine took when nodes were bound, and that it left to `native`. The last
+   * counts those of the latter that it has only slow reference implementations of, each once. */
   uint64_t engine_works, engine_left, engine_references;
   lk_kind_stats kind[LK_KIND_COUNT]; /* last: a further kind moves nothing */
 } lk_stats;

@@ -1,6 +1,7 @@
 /* Around what engines open, build and destroy: meanwhile they may hold locks of their own, and fill
  * tables at their first use. A fork waits until no other thread is between these two, and none
- * enters meanwhile. Runs and what is found in the cache do not enter. Pairs may lie in each other. */
+ * enters meanwhile. Runs and what is found in the cache do not enter. One pair may stand within
+ * another. */
 #pragma once
 
 void lk_guard_begin(void);

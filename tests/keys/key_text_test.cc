@@ -328,8 +328,8 @@ TEST_F(KeyText, PrintingNamesOfAnotherContextFails) {
 }
 
 TEST_F(KeyText, SaysWhatWasExpectedAndWhere) {
-  expect_malformed("", "name, run or user", 1);
-  expect_malformed("nome:", "name, run or user", 1);
+  expect_malformed("", "name, run, user or value", 1);
+  expect_malformed("nome:", "name, run, user or value", 1);
   expect_malformed("name", "':'", 5);
   expect_malformed("name:;", "a field of the head, each once and in order, or a record", 6);
   expect_malformed("name:out=a;", "a field or a record", 12);

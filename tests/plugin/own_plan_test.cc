@@ -114,8 +114,10 @@ TEST_F(OwnPlan, OutlivesItsOpInFramesOfManyThreads) {
 
 TEST_F(OwnPlan, IsRefusedWhereACachedOneIs) {
   Plan plan;
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, bind(&plan, 2));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("flags are 0x2, only 0x1 (LK_BIND_OWN) is allowed"));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, bind(&plan, 4));
+  EXPECT_THAT(
+      LK_MESSAGE,
+      HasSubstr("flags are 0x4, only 0x1 (LK_BIND_OWN) and 0x2 (LK_BIND_ONCE) are allowed"));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, bind(&plan, LK_BIND_OWN, 0));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("in place over input 0"));
   lk_tensor_desc wide = x.desc;
