@@ -14,6 +14,7 @@ from ._errors import fail, text
 from ._log import wanted_level, write_lines
 from ._native import ffi, lib
 from ._stats import Stats
+from ._text import encode
 
 _CACHE_MODES = {"off": lib.LK_CACHE_OFF, "thread": lib.LK_CACHE_THREAD,
                 "shared": lib.LK_CACHE_SHARED}
@@ -62,7 +63,7 @@ def _socket(do: str, name: str, value: Any) -> bytes:
 
 
 def _engine(do: str, name: str, value: Any) -> bytes:
-    return _check.text(do, name, value).encode()
+    return encode(_check.text(do, name, value))
 
 
 # What each option must be. None, "not given", is allowed for all.

@@ -44,7 +44,7 @@ def test_reads_them_by_primitives_that_are_built_once():
     for one in result["rounds"]:
         assert [line["text"] for line in one["lines"]] == TEXT
     first, second = (one["cache"] for one in result["rounds"])
-    assert first["value"]["builds"] > 100 and first["name"]["builds"] > 300
+    assert first["value"]["builds"] > 100 and first["name"]["builds"] > 200
     assert first["value"]["hits"] > 0  # layers that are alike share one
     for kind in second.values():
         assert kind["builds"] == 0 and kind["misses"] == 0

@@ -17,8 +17,8 @@ from pathlib import Path
 MENU = {
     "Start": ["start", "start/python", "start/onnxruntime", "start/c_session", "start/c_executor",
               "start/command"],
-    "Use": ["questions", "python", "onnxruntime", "c_host", "command", "threads", "memory",
-            "statistics", "trace", "report", "reliability", "security"],
+    "Use": ["questions", "python", "onnxruntime", "c_host", "command", "engines", "threads",
+            "memory", "statistics", "trace", "report", "reliability", "security"],
     "Understand": ["how_it_works", "performance", "compare", "decisions/index", "design/index"],
     "Look up": ["reference/c/index", "reference/python", "reference/options",
                 "reference/environment", "operators", "glossary", "changelog"],

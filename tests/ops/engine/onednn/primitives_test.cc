@@ -392,6 +392,12 @@ size_t resident_bytes() {
   return resident * size_t(sysconf(_SC_PAGESIZE));
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kFreedIsGone = false; // they keep it for a while
+#else
+constexpr bool kFreedIsGone = true;
+#endif
+
 // As many sizes as would take hundreds of MiB.
 TEST(Primitives, GoWithinTheBudgetAndGiveTheirMemoryBack) {
   Host onednn("onednn");
@@ -411,7 +417,9 @@ TEST(Primitives, GoWithinTheBudgetAndGiveTheirMemoryBack) {
     if (rows == 100) before = resident_bytes();
   }
   EXPECT_EQ(onednn.stats().kind[LK_KIND_VALUE].builds, 400u);
-  EXPECT_LT(resident_bytes(), before + (size_t(40) << 20));
+  if (kFreedIsGone) {
+    EXPECT_LT(resident_bytes(), before + (size_t(40) << 20));
+  }
 }
 
 TEST(Primitives, WithoutTheModuleTheSentenceSaysWhatIsThere) {
