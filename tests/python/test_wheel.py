@@ -226,7 +226,7 @@ def test_bill_of_materials(wheel):
     assert bill["bomFormat"] == "CycloneDX"
     versions = {one["name"]: one["version"] for one in bill["components"]}
     assert set(versions) == {"latchkey", "libjansson4", "libprotobuf-c1", "libuuid1",
-                             "libxxhash0", "onnx", "uthash-dev", "echarts"}
+                             "libxxhash0", "onednn", "onnx", "uthash-dev", "echarts"}
     assert all(versions.values())
     refs = [one["bom-ref"] for one in bill["components"]]
     assert sorted(bill["dependencies"][0]["dependsOn"]) == sorted(refs[1:])
@@ -246,7 +246,7 @@ def test_files_are_hardened(unpacked):
 
 def test_libraries_have_names_of_their_own(unpacked):
     files = elf_files(unpacked)
-    assert len(files) == 8  # 4 of Latchkey, 4 of Debian
+    assert len(files) == 9  # 5 of Latchkey, 4 of Debian
     inside = {elf(file)["SONAME"][0] for file in files if elf(file)["SONAME"]}
     assert "liblatchkey.so.0.1" in inside
     for file in files:
@@ -273,7 +273,8 @@ def test_licences(unpacked):
             "libjansson.txt": "Petri Lehtinen", "libxxhash.txt": "Yann Collet",
             "libuuid.txt": "Theodore Ts'o", "uthash.txt": "Troy D. Hanson",
             "onnx.txt": "Apache License", "echarts.txt": "Apache License",
-            "echarts_notice.txt": "Apache ECharts", "third_party.txt": "protobuf-c"}.items():
+            "echarts_notice.txt": "Apache ECharts", "onednn.txt": "Apache License",
+            "onednn_third_party.txt": "Xbyak", "third_party.txt": "protobuf-c"}.items():
         assert words in (folder / name).read_text(), name
     # Every library that is in the wheel and not ours is named, with its texts.
     notes = (folder / "third_party.txt").read_text()
