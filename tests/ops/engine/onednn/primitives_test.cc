@@ -7,6 +7,10 @@
 #include "tests/ops/reference.h"
 #include "tests/plugin/handles.h"
 
+extern "C" {
+#include "ops/kernel/isa.h"
+}
+
 namespace {
 
 using lk::api;
@@ -14,6 +18,9 @@ using lk::Dims;
 using lk::Op;
 using lk::Plan;
 using lk::Value;
+
+// Below AVX2 oneDNN has slow reference implementations of most works, which are left to native.
+const bool kHasPrimitives = lk_isa_get() >= LK_ISA_AVX2;
 
 lk::Context open_with(const char *engine, int threads = 2) {
   lk::Context context;
@@ -325,7 +332,11 @@ TEST(Primitives, ComputeWhatNativeComputes) {
   }
   const lk_stats stats = onednn.stats();
   EXPECT_GT(stats.kind[LK_KIND_VALUE].builds, 300u);
-  EXPECT_LT(stats.engine_left, stats.engine_works);
+  if (kHasPrimitives) {
+    EXPECT_LT(stats.engine_left, stats.engine_works);
+  } else {
+    EXPECT_GT(stats.engine_works, 100u);
+  }
   EXPECT_EQ(native.stats().kind[LK_KIND_VALUE].builds, 0u);
 }
 
@@ -417,7 +428,7 @@ TEST(Primitives, GoWithinTheBudgetAndGiveTheirMemoryBack) {
     if (rows == 100) before = resident_bytes();
   }
   EXPECT_EQ(onednn.stats().kind[LK_KIND_VALUE].builds, 400u);
-  if (kFreedIsGone) {
+  if (kFreedIsGone && kHasPrimitives) { // else native packs weights, which have another budget
     EXPECT_LT(resident_bytes(), before + (size_t(40) << 20));
   }
 }
