@@ -27,9 +27,11 @@ static lk_status set_claim(const char *value, lk_ort_options *out) {
 static lk_status set_engine(const char *value, lk_ort_options *out) {
   static const char *const names[] = {"native", "onednn"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(value, names[i]) == 0) out->context.engine = names[i];
+    if (strcmp(value, names[i]) != 0) continue;
+    out->context.engine = names[i];
+    return LK_OK;
   }
-  return allowed_if(out->context.engine != NULL && strcmp(value, out->context.engine) == 0);
+  return LK_OUT_OF_RANGE;
 }
 
 /* The largest numbers mean something else in a context's options, and so does 0. */

@@ -16,19 +16,27 @@ typedef struct build_arg {
   bool is_built;
 } build_arg;
 
+static const lk_engine *engine_of(const lk_value *value) {
+  return &value->entry->engine;
+}
+
 static void destroy_made(const lk_value *value) {
+  const lk_engine *engine = engine_of(value);
   lk_guard_begin();
-  value->engine->destroy(value->engine->self, value->made.value);
+  engine->destroy(engine->self, value->made.value);
   lk_guard_end();
+}
+
+/* Of a value that was accepted. */
+static void give_up(const lk_ops_env *env, const lk_value *value) {
+  destroy_made(value);
+  lk_memory_budget_give_back(env->memory, value->made.bytes);
 }
 
 static void destroy_value(void *of, void *user) {
   lk_value *value = of;
   const lk_ops_env *env = user;
-  if (!value->is_refused) {
-    destroy_made(value);
-    lk_memory_budget_give_back(env->memory, value->made.bytes);
-  }
+  if (!value->is_refused) give_up(env, value);
   lk_free(env->allocator, value);
 }
 
@@ -79,22 +87,20 @@ static lk_status check_built(const lk_engine *engine, const lk_engine_value *mad
 
 /* Of a value that the engine has built. */
 static lk_status accept(const lk_ops_env *env, lk_value *value, lk_error *error) {
-  LK_RETURN_NOT_OK(check_built(value->engine, &value->made, error));
+  LK_RETURN_NOT_OK(check_built(engine_of(value), &value->made, error));
   if (lk_memory_budget_charge(env->memory, value->made.bytes)) return LK_OK;
   return lk_fail_memory(error, "a value of an engine", (size_t)value->made.bytes);
 }
 
-/* A slow reference implementation is none that anybody wants: native computes it sooner. */
 static void refuse(lk_value *value) {
   value->is_refused = true;
   value->made = (lk_engine_value){.is_reference = value->made.is_reference};
 }
 
-static lk_status build_by(const build_arg *arg, const lk_work *work, lk_value *value,
+static lk_status build_by(const lk_ops_env *env, const lk_work *work, lk_value *value,
                           lk_error *error) {
-  const lk_engine *engine = &arg->entry->engine;
+  const lk_engine *engine = engine_of(value);
   if (error != NULL) error->message[0] = '\0';
-  value->engine = engine;
   value->made = (lk_engine_value){.struct_size = sizeof value->made};
   lk_guard_begin();
   lk_status status = engine->build(engine->self, work, &value->made, error);
@@ -104,11 +110,13 @@ static lk_status build_by(const build_arg *arg, const lk_work *work, lk_value *v
     return LK_OK;
   }
   LK_RETURN_NOT_OK(settle(engine, "build", status, error));
-  status = accept(arg->env, value, error);
-  const bool is_unwanted = status == LK_OK && value->made.is_reference != 0;
-  if (is_unwanted) lk_memory_budget_give_back(arg->env->memory, value->made.bytes);
-  if ((is_unwanted || status != LK_OK) && value->made.value != NULL) destroy_made(value);
-  if (is_unwanted) refuse(value);
+  status = accept(env, value, error);
+  if (status != LK_OK) {
+    if (value->made.value != NULL) destroy_made(value);
+  } else if (value->made.is_reference != 0) {
+    give_up(env, value); /* a slow one: native computes it sooner */
+    refuse(value);
+  }
   return status;
 }
 
@@ -120,9 +128,9 @@ static lk_status build(void *arg, const lk_key *key, lk_built *out, lk_error *er
   const lk_allocator *allocator = from->env->allocator;
   lk_value *value = lk_calloc(allocator, 1, sizeof *value);
   if (value == NULL) return lk_fail_memory(error, "a value of an engine", sizeof *value);
-  value->key = from->entry->key;
+  value->entry = from->entry;
   LK_TRY(lk_value_key_read(key, &work, error));
-  LK_TRY(build_by(from, &work, value, error));
+  LK_TRY(build_by(from->env, &work, value, error));
   from->is_built = true;
   *out = (lk_built){.value = value,
                     .bytes = sizeof *value + value->made.bytes,
@@ -150,28 +158,43 @@ cleanup:
   return status;
 }
 
-/* ---- running ---- */
+/* ---- packing ---- */
 
-lk_status lk_value_open(const lk_value *value, void **out_slot, lk_error *error) {
-  *out_slot = NULL;
+lk_status lk_value_pack(const lk_value *value, uint32_t role, const void *plain, void *packed,
+                        lk_error *error) {
+  const lk_engine *engine = engine_of(value);
   if (error != NULL) error->message[0] = '\0';
   lk_guard_begin();
   const lk_status status =
-      value->engine->slot_open(value->engine->self, value->made.value, out_slot, error);
+      engine->pack(engine->self, value->made.value, role, plain, packed, error);
   lk_guard_end();
-  return settle(value->engine, "open a slot", status, error);
+  return settle(engine, "pack a constant", status, error);
+}
+
+/* ---- running ---- */
+
+lk_status lk_value_open(const lk_value *value, void **out_slot, lk_error *error) {
+  const lk_engine *engine = engine_of(value);
+  *out_slot = NULL;
+  if (error != NULL) error->message[0] = '\0';
+  lk_guard_begin();
+  const lk_status status = engine->slot_open(engine->self, value->made.value, out_slot, error);
+  lk_guard_end();
+  return settle(engine, "open a slot", status, error);
 }
 
 void lk_value_close(const lk_value *value, void *slot) {
+  const lk_engine *engine = engine_of(value);
   lk_guard_begin();
-  value->engine->slot_close(value->engine->self, value->made.value, slot);
+  engine->slot_close(engine->self, value->made.value, slot);
   lk_guard_end();
 }
 
 lk_status lk_value_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_value *value = ((const lk_value_params *)params)->value;
+  const lk_engine *engine = engine_of(value);
   if (error != NULL) error->message[0] = '\0';
   const lk_status status =
-      value->engine->run(value->engine->self, value->made.value, pointers[0], pointers + 1, error);
-  return status == LK_OK ? LK_OK : settle(value->engine, "run", status, error);
+      engine->run(engine->self, value->made.value, pointers[0], pointers + 1, error);
+  return settle(engine, "run", status, error);
 }

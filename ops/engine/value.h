@@ -4,8 +4,7 @@
 #include "ops/engine/engines.h"
 
 typedef struct lk_value {
-  const lk_engine *engine;
-  lk_key_engine key; /* the engine's part of the value's key */
+  const lk_engine_entry *entry;
   lk_engine_value made;
   bool is_refused; /* the engine cannot build it, which is kept, so that nobody asks again */
 } lk_value;
@@ -14,6 +13,10 @@ typedef struct lk_value {
  * call. */
 lk_status lk_value_get(lk_ops_env *env, const lk_engine_entry *entry, const lk_work *work,
                        lk_ref **out_ref, bool *out_is_built, lk_error *error);
+
+/* Packs the constant of `role` for it, from plain bytes at any address. */
+lk_status lk_value_pack(const lk_value *value, uint32_t role, const void *plain, void *packed,
+                        lk_error *error);
 
 /* ---- for frames: what changes while a value runs ---- */
 

@@ -223,8 +223,9 @@ lk_status lk_value_key_read(const lk_key *key, lk_work *out_work, lk_error *erro
   for (lk_key_reader reader = lk_key_read(key); lk_key_next(&reader);) {
     LK_RETURN_NOT_OK(read_record(&reader, out_work, error));
   }
-  if (out_work->window.rank > LK_MAX_SPATIAL)
+  if (out_work->window.rank > LK_MAX_SPATIAL) {
     return fail_malformed("a window of many dimensions", error);
+  }
   for (uint32_t i = 0; i < out_work->n_post_ops; i++) {
     const uint32_t operand = out_work->post_ops[i].operand;
     if (operand != 0 && (out_work->roles >> operand & 1) == 0) {

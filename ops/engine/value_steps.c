@@ -6,7 +6,6 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/engine/guard.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/packing.h"
@@ -135,24 +134,19 @@ typedef struct pack_params {
 
 static lk_status pack(const void *params, const void *plain, void *to, lk_error *error) {
   const pack_params *self = params;
-  const lk_engine *engine = self->value->engine;
-  lk_guard_begin();
-  const lk_status status =
-      engine->pack(engine->self, self->value->made.value, self->role, plain, to, error);
-  lk_guard_end();
-  return status;
+  return lk_value_pack(self->value, self->role, plain, to, error);
 }
 
 /* There is no way back from packed bytes: the value, which knows them, may go before they do. */
 static lk_status take_packed(lk_planner *planner, const lk_task *task, uint32_t role,
                              const lk_value *value, lk_operand *out_operand, lk_error *error) {
   const lk_packed_layout *packed = &value->made.packed[role];
+  const lk_key_engine *key = &value->entry->key;
   const pack_params params = {value, role};
   const lk_packer packer = {pack, NULL, &params, sizeof params};
-  const lk_weights_layout layout = {
-      .numbers = {LK_PACKED_BY_ENGINE, value->key.name, value->key.state, role},
-      .bytes = packed->layout,
-      .n_bytes = (size_t)packed->layout_bytes};
+  const lk_weights_layout layout = {.numbers = {LK_PACKED_BY_ENGINE, key->name, key->state, role},
+                                    .bytes = packed->layout,
+                                    .n_bytes = (size_t)packed->layout_bytes};
   return lk_planner_packed(planner, task->from[role].index, &layout, (size_t)packed->bytes, &packer,
                            out_operand, error);
 }

@@ -290,6 +290,11 @@ TEST_F(Engine, WhatItReturnsIsLookedAt) {
   EXPECT_THAT(LK_MESSAGE,
               HasSubstr("its value takes 1000 bytes and 18446744073709551615 for a run"));
   engine.scratch_bytes = 0;
+  engine.pack_status = static_cast<lk_status>(-78);
+  LK_EXPECT_STATUS(LK_INTERNAL, bind(&plan, {x.desc, w.desc}));
+  EXPECT_THAT(LK_MESSAGE,
+              HasSubstr("failed to pack a constant by engine 'plain': it returned -78"));
+  engine.pack_status = LK_OK;
   LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
   engine.run_status = LK_IO;
   engine.is_silent = true;
