@@ -177,12 +177,6 @@ static lk_status take_scratch(lk_planner *planner, const lk_value *value, lk_ope
   return LK_OK;
 }
 
-static double flops_of(const lk_planner *planner) {
-  const lk_op_class *class_ = planner->node->class_;
-  return class_->flops != NULL ? class_->flops(planner->node, planner->inputs, planner->outputs)
-                               : 0;
-}
-
 static lk_status emit(lk_planner *planner, const lk_task *task, lk_ref *ref, lk_error *error) {
   const lk_value *value = lk_ref_value(ref);
   lk_operand operands[MOST_OPERANDS], dst = {0};
@@ -202,7 +196,7 @@ static lk_status emit(lk_planner *planner, const lk_task *task, lk_ref *ref, lk_
     dst.desc = planner->outputs[0]; /* as the node has it, for its post-ops */
     dst.desc.layout = LK_LAYOUT_PLAIN;
   }
-  const double flops = flops_of(planner);
+  const double flops = planner->draft.flops;
   if (flops > 0 && is_node_output(task)) lk_planner_flops(planner, flops);
   return is_node_output(task) ? lk_plan_post_ops(planner, task->work.n_post_ops, &dst, error)
                               : LK_OK;

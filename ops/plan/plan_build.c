@@ -122,13 +122,13 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(check_post_ops(node, inputs, &planner->outputs[0], error));
   /* what follows from data is written by a step, also that there is nothing */
   is_empty = is_empty && (node->class_->row.flags & LK_OP_DATA_DEPENDENT) == 0;
+  if (node->class_->flops != NULL) {
+    planner->draft.flops = node->class_->flops(node, inputs, planner->outputs);
+  }
   if (!is_empty) {
     if (node->class_->by_f32) LK_RETURN_NOT_OK(lk_planner_widen(planner, error));
     LK_RETURN_NOT_OK(node->class_->plan(planner, error));
     LK_RETURN_NOT_OK(lk_planner_narrow(planner, error));
-  }
-  if (node->class_->flops != NULL) {
-    planner->draft.flops = node->class_->flops(node, inputs, planner->outputs);
   }
   return check_in_place(planner, error);
 }
