@@ -18,7 +18,7 @@ using infer::rules;
 
 // Which of many cases are tried: one of so many by `make test`, each by `make nightly`.
 inline bool is_tried(size_t i) {
-  return i % std::max<size_t>(1, size_t(number_of_variable("LK_TEST_BOUNDED_ONE_IN", 12))) == 0;
+  return i % std::max<size_t>(1, size_t(number_of_variable("LK_TEST_BOUNDED_ONE_IN", 24))) == 0;
 }
 
 // ---- nodes ----

@@ -115,24 +115,27 @@ inline Value conv(const Value &x, const Value &w, const Value *bias, const Windo
   to.insert(to.begin(), {xd[0], wd[0]});
   const int64_t out_per_group = wd[0] / groups;
   std::vector<double> out;
-  const Dims taps(wd.begin() + 1, wd.end());
-  Dims from(xd.size()), weight(wd.size()); // made once: sanitizers take long for each block
+  const Dims kernel = spatial(wd);
+  const int64_t plane = count_of(spatial(xd)), window_plane = count_of(kernel);
   each(to, [&](const Dims &at) {
-    const int64_t group = at[1] / out_per_group;
     double sum = vb.empty() ? 0 : static_cast<double>(vb[static_cast<size_t>(at[1])]);
-    from[0] = at[0];
-    weight[0] = at[1];
-    each(taps, [&](const Dims &tap) {
-      from[1] = group * wd[1] + tap[0];
-      weight[1] = tap[0];
-      for (size_t i = 0; i + 1 < tap.size(); i++) {
-        from[2 + i] =
-            at[2 + i] * window.strides[i] + tap[1 + i] * window.dilations[i] - window.begin[i];
-        weight[2 + i] = tap[1 + i];
-        if (from[2 + i] < 0 || from[2 + i] >= xd[2 + i]) return;
+    const int64_t channel = at[0] * xd[1] + at[1] / out_per_group * wd[1]; // the group's first
+    int64_t tap_place = 0;
+    each(kernel, [&](const Dims &tap) {
+      const int64_t of_tap = tap_place++;
+      int64_t place = 0;
+      for (size_t i = 0; i < tap.size(); i++) {
+        const int64_t from =
+            at[2 + i] * window.strides[i] + tap[i] * window.dilations[i] - window.begin[i];
+        if (from < 0 || from >= xd[2 + i]) return;
+        place = place * xd[2 + i] + from;
       }
-      sum +=
-          static_cast<double>(vx[offset(xd, from)]) * static_cast<double>(vw[offset(wd, weight)]);
+      const float *pixel = vx.data() + channel * plane + place;
+      const float *weight = vw.data() + at[1] * wd[1] * window_plane + of_tap;
+      for (int64_t c = 0; c < wd[1]; c++) {
+        sum +=
+            static_cast<double>(pixel[c * plane]) * static_cast<double>(weight[c * window_plane]);
+      }
     });
     out.push_back(sum);
   });

@@ -29,7 +29,7 @@ lk_status find_text(lk_context *context, const std::string &text, std::atomic<in
 TEST_P(Names, OfTagsTakeNoMemoryWhenTheyAreGone) {
   LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 100, LK_UNSET, LK_ERR));
   uint64_t at_first = 0;
-  for (int i = 0; i < 300000; i++) {
+  for (int i = 0; i < lk::repeats(50000); i++) {
     const std::string tag = "tag " + std::to_string(i);
     lk_key_desc desc{};
     desc.struct_size = sizeof desc;
@@ -52,7 +52,7 @@ TEST_P(Names, OfTagsTakeNoMemoryWhenTheyAreGone) {
 TEST_P(Names, OfTextsAndOfRefusedOnesGoToo) {
   LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 100, LK_UNSET, LK_ERR));
   uint64_t at_first = 0;
-  for (int i = 0; i < 20000; i++) {
+  for (int i = 0; i < lk::repeats(20000); i++) {
     const std::string number = std::to_string(100000 + i);
     lk_key *key = nullptr;
     int hit = 1;
@@ -146,7 +146,7 @@ void live(lk_context *context, unsigned seed, int steps) {
 }
 
 TEST_P(Names, NeverMeanAnotherOneInAnyHistory) {
-  for (unsigned seed = 0; seed < 40; seed++) {
+  for (unsigned seed = 0; seed < unsigned(lk::repeats(40)); seed++) {
     SCOPED_TRACE(seed);
     Context own = lk::open(GetParam());
     LK_ASSERT_OK(api()->cache_set_capacity(own, nullptr, 5 + seed * 5, LK_UNSET, LK_ERR));
@@ -167,7 +167,7 @@ TEST_P(Names, NeverMeanAnotherOneOnManyThreads) {
 TEST_P(Names, OfNodesGoWithTheirOps) {
   LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 100, LK_UNSET, LK_ERR));
   uint64_t at_first = 0;
-  for (int i = 0; i < 5000; i++) {
+  for (int i = 0; i < lk::repeats(5000); i++) {
     const std::string number = std::to_string(100000 + i);
     lk::Executor executor = lk::executor_in(context);
     lk::Op op, refused;
@@ -182,7 +182,7 @@ TEST_P(Names, OfNodesGoWithTheirOps) {
     node.ints = {{"axis" + number, {1}}};
     node.name = std::string(100, 'z') + number;
     if (node.create(executor, &refused, nullptr) == LK_OK) refused.reset();
-    if (i == 500) at_first = held();
+    if (i == 300) at_first = held();
   }
   EXPECT_LE(held(), at_first + 2000);
 }

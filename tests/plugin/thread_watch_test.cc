@@ -57,7 +57,7 @@ protected:
     void *in[] = {of->x.data(), nullptr}, *out[] = {of->y.data()};
     return api()->op_run(of->frame, of->slot, in, out, LK_ERR);
   }
-  static constexpr int64_t SIZE = 1500; // 9 MB: hashed in parts, when the op is made
+  static constexpr int64_t SIZE = 800; // 2.5 MB: hashed in parts, when the op is made
   std::vector<float> weights = std::vector<float>(SIZE * SIZE, 1);
   volatile int32_t flag = 0;
   lk_thread_watch room = {};

@@ -20,7 +20,7 @@ constexpr double kRounds = 60;
 constexpr uint64_t kWarmUp = 10000;
 
 struct Arguments {
-  double seconds = 30;
+  double seconds = 12;
   uint64_t requests = 0, seed = 0;
   unsigned threads = 4;
   bool json = false;
@@ -30,7 +30,7 @@ int usage(FILE *out, int code, const char *wrong = "") {
   std::fprintf(out,
                "%sUsage: soak_test [OPTION...]\n"
                "Runs sessions at full load, and fails when an output is wrong or something grows.\n"
-               "  --seconds N   go on for so long behind the warm-up (LK_SOAK_SECONDS, 30)\n"
+               "  --seconds N   go on for so long behind the warm-up (LK_SOAK_SECONDS, 12)\n"
                "  --requests N  and until so many are answered (LK_SOAK_REQUESTS, 0)\n"
                "  --threads N   together, 1 to 64 (4)\n"
                "  --seed N      of models and actions (from the clock)\n"

@@ -51,7 +51,7 @@ TEST_F(ManyNames, TenThousandModelsInTwentyMegabytes) {
     options.memory_bytes = 20 << 20;
     LK_ASSERT_OK(api()->context_create(&options, &context, LK_ERR));
     uint64_t at_first = 0;
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < lk::repeats(5000); i++) {
       LK_ASSERT_OK(serve(i)) << i;
       if (i == 50) at_first = stats().memory_bytes;
     }
@@ -66,7 +66,7 @@ TEST_F(ManyNames, TenThousandModelsInTwentyMegabytes) {
 TEST_F(ManyNames, ModelsThatAreRefusedLeaveNothing) {
   open_context();
   uint64_t at_first = 0;
-  for (int i = 0; i < 2000; i++) {
+  for (int i = 0; i < lk::repeats(2000); i++) {
     LK_EXPECT_STATUS(LK_UNSUPPORTED, serve(i, "NoSuchOperator"));
     EXPECT_NE(serve(i, "Concat"), LK_OK); // which lacks its axis
     if (i == 50) at_first = stats().memory_bytes;

@@ -54,11 +54,4 @@ inline std::vector<double> scattered(const ConvCase &of) {
   return sums;
 }
 
-inline void check(const ConvCase &of, const std::vector<double> &right, const Guarded &output) {
-  const double allowed = tolerance(of.positions() * of.shape.in_channels);
-  for (size_t i = 0; i < right.size(); i++) {
-    ASSERT_NEAR(output[i], right[i], allowed) << "output " << i;
-  }
-}
-
 } // namespace lk

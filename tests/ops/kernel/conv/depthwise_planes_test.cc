@@ -78,10 +78,11 @@ Guarded run(const ConvCase &of, lk_isa isa) {
 }
 
 void check(const ConvCase &of) {
+  const std::vector<double> right = lk::gathered(of);
   for (const lk_isa isa : lk::instruction_sets()) {
     SCOPED_TRACE(describe(of.shape) + " isa " + std::to_string(isa));
     const Guarded output = run(of, isa);
-    lk::check(of, in_planes(output, of.shape.batch, of.channels_out(), true));
+    lk::check(of, right, in_planes(output, of.shape.batch, of.channels_out(), true));
   }
 }
 

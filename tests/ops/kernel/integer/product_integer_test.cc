@@ -87,7 +87,28 @@ TEST(IntegerLoops, SmallBytesHaveTheirOwn) {
   EXPECT_FALSE(has_own(193, false));
 }
 
-// Zero points of each row and column; both operands in any order of memory. Sums wrap around.
+// What plain loops make of it. Sums wrap around.
+std::vector<int32_t> expected(const lk_product_integer &product, const Bytes &a, const Bytes &b,
+                              const Bytes &a_zero, const Bytes &b_zero) {
+  std::vector<int32_t> sums;
+  for (int64_t r = 0; r < product.rows; r++) {
+    for (int64_t n = 0; n < product.columns; n++) {
+      const int32_t row_zero = number(a_zero[size_t(r)], product.a_is_signed);
+      const int32_t column_zero = number(b_zero[size_t(n)], product.b_is_signed);
+      const uint8_t *left = a.data() + r * product.a_row;
+      const uint8_t *right = b.data() + n * product.b_column;
+      uint32_t sum = 0;
+      for (int64_t i = 0; i < product.k; i++) {
+        sum += uint32_t((number(left[i * product.a_k], product.a_is_signed) - row_zero) *
+                        (number(right[i * product.b_step], product.b_is_signed) - column_zero));
+      }
+      sums.push_back(int32_t(sum));
+    }
+  }
+  return sums;
+}
+
+// Zero points of each row and column; both operands in any order of memory.
 void check_product(Random &random, int64_t rows, int64_t columns, int64_t k) {
   const bool a_turned = random.between(0, 3) == 0, b_turned = random.between(0, 3) == 0;
   const Bytes a = random.bytes(rows * k);
@@ -105,24 +126,16 @@ void check_product(Random &random, int64_t rows, int64_t columns, int64_t k) {
   product.b_step = b_turned ? 1 : columns, product.b_column = b_turned ? k : 1;
   product.a_zero_step = product.b_zero_step = 1;
   product.c_row = columns;
+  const std::vector<int32_t> wanted = expected(product, a, b, a_zero, b_zero);
   for (const lk_integer_loops *loops : loops_of(b, product.b_is_signed)) {
     SCOPED_TRACE(std::to_string(loops->lanes) + " lanes, groups of " +
                  std::to_string(loops->group) + ", k " + std::to_string(k));
     product.loops = loops;
     lk_product_integer_plan(&product);
-    const auto found = run(product, a, b, a_zero, b_zero, size_t(rows * columns));
-    for (int64_t r = 0; r < rows; r++) {
-      for (int64_t n = 0; n < columns; n++) {
-        uint32_t sum = 0;
-        for (int64_t i = 0; i < k; i++) {
-          sum += uint32_t(
-              (number(a[size_t(r * product.a_row + i * product.a_k)], product.a_is_signed) -
-               number(a_zero[size_t(r)], product.a_is_signed)) *
-              (number(b[size_t(i * product.b_step + n * product.b_column)], product.b_is_signed) -
-               number(b_zero[size_t(n)], product.b_is_signed)));
-        }
-        ASSERT_EQ(found[size_t(r * columns + n)], int32_t(sum)) << "row " << r << ", column " << n;
-      }
+    const auto found = run(product, a, b, a_zero, b_zero, wanted.size());
+    for (size_t i = 0; i < wanted.size(); i++) {
+      ASSERT_EQ(found[i], wanted[i])
+          << "row " << i / size_t(columns) << ", column " << i % size_t(columns);
     }
   }
 }

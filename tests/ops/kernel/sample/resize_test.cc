@@ -92,6 +92,19 @@ double sum_of(const Case &made, const Of &of, int64_t o, int64_t y, int64_t x, i
   return sum;
 }
 
+// Of all outputs, once for all instruction sets.
+template <typename Of> std::vector<double> sums_of(const Case &made, const Of &of) {
+  std::vector<double> sums;
+  for (int64_t o = 0; o < made.outer; o++) {
+    for (int64_t y = 0; y < made.y().out; y++) {
+      for (int64_t x = 0; x < made.x().out; x++) {
+        for (int64_t c = 0; c < made.inner; c++) sums.push_back(sum_of(made, of, o, y, x, c));
+      }
+    }
+  }
+  return sums;
+}
+
 lk_resize_side side(const lk_resize_axis &axis) {
   return {axis.stretch.in, axis.stretch.out, axis.taps, axis.indices, axis.weights};
 }
@@ -126,19 +139,13 @@ TEST(ResizeKernel, SumsTapsAlikeOnAnyThreads) {
     const Case made = random_case(mode, random);
     Guarded from = lk::random_floats(made.inputs(), random);
     const auto number_at = [&](int64_t at) { return double(from[size_t(at)]); };
+    const std::vector<double> wanted = sums_of(made, number_at);
     for (lk_isa isa : lk::instruction_sets()) {
       SCOPED_TRACE(std::to_string(i) + ", instruction set " + std::to_string(isa));
       const Guarded alone = run(made, from, isa, 1), shared = run(made, from, isa, 3);
       ASSERT_TRUE(alone.has_bits_of(shared));
-      size_t at = 0;
-      for (int64_t o = 0; o < made.outer; o++) {
-        for (int64_t y = 0; y < made.y().out; y++) {
-          for (int64_t x = 0; x < made.x().out; x++) {
-            for (int64_t c = 0; c < made.inner; c++, at++) {
-              ASSERT_NEAR(double(alone[at]), sum_of(made, number_at, o, y, x, c), 1e-5) << at;
-            }
-          }
-        }
+      for (size_t at = 0; at < wanted.size(); at++) {
+        ASSERT_NEAR(double(alone[at]), wanted[at], 1e-5) << at;
       }
     }
   }
@@ -215,26 +222,20 @@ TEST(ResizeKernel, EveryTypeIsTheSumOfItsTaps) {
       return lk::to_double(class_, lk::read_element(type.dtype, memory.data() + at * bytes));
     };
     const auto number_at = [&](int64_t at) { return number_in(from, size_t(at)); };
+    const std::vector<double> wanted = sums_of(made, number_at);
     for (lk_isa isa : lk::instruction_sets()) {
       SCOPED_TRACE(std::to_string(i) + ", " + lk_dtype_name(type.dtype) + ", instruction set " +
                    std::to_string(isa));
       const std::vector<char> alone = run_of_type(made, from, type.dtype, isa, 1);
       ASSERT_EQ(alone, run_of_type(made, from, type.dtype, isa, 3));
-      size_t at = 0;
-      for (int64_t o = 0; o < made.outer; o++) {
-        for (int64_t y = 0; y < made.y().out; y++) {
-          for (int64_t x = 0; x < made.x().out; x++) {
-            for (int64_t c = 0; c < made.inner; c++, at++) {
-              double expected = sum_of(made, number_at, o, y, x, c);
-              if (is_whole && type.dtype != LK_I64) { // whose range is wider
-                expected = std::min(std::max(expected, type.low), type.high);
-              }
-              const double found = number_in(alone, at);
-              ASSERT_NEAR(found, expected, allowed_of(type.dtype, expected, size)) << at;
-              ASSERT_EQ(is_whole && found != std::nearbyint(found), false);
-            }
-          }
+      for (size_t at = 0; at < wanted.size(); at++) {
+        double expected = wanted[at];
+        if (is_whole && type.dtype != LK_I64) { // whose range is wider
+          expected = std::min(std::max(expected, type.low), type.high);
         }
+        const double found = number_in(alone, at);
+        ASSERT_NEAR(found, expected, allowed_of(type.dtype, expected, size)) << at;
+        ASSERT_EQ(is_whole && found != std::nearbyint(found), false);
       }
     }
   }
