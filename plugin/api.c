@@ -265,6 +265,11 @@ const lk_api *lk_get_api(uint32_t version) {
       .ops_expect = lk_ops_expect,
       .engine_register = lk_engine_register,
       .engine_chosen = lk_engine_chosen,
+      .constant_create = lk_constant_create,
+      .constant_release = lk_constant_release,
+      .constant_pack = lk_constant_pack,
+      .packed_data = lk_packed_data,
+      .packed_release = lk_packed_release,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

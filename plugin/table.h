@@ -89,6 +89,13 @@ void lk_frame_end(lk_frame *frame);
 lk_status lk_op_run_alloc(lk_frame *frame, lk_op *op, const lk_bind_desc *given,
                           lk_output_alloc_fn alloc, void *arg, lk_tensor *outputs, lk_error *error);
 
+/* constants.c */
+lk_status lk_constant_create(lk_context *context, const void *data, uint64_t bytes, uint32_t flags,
+                             lk_constant **out_constant, lk_error *error);
+void lk_constant_release(lk_constant *constant);
+lk_status lk_constant_pack(lk_constant *constant, const lk_packing *packing, lk_packed **out_packed,
+                           lk_error *error);
+
 /* key_api.c */
 lk_status lk_user_key_create(lk_context *context, lk_executor *executor, const lk_key_desc *desc,
                              lk_key **out_key, lk_error *error);

@@ -82,6 +82,27 @@ typedef struct lk_listener {
 
 typedef void (*lk_visit_fn)(void *arg, const lk_entry_info *entry);
 
+/* ---- constants of the host's own ---- */
+
+typedef struct lk_constant lk_constant; /* bytes that do not change, such as weights, by content */
+typedef struct lk_packed lk_packed;     /* a counted reference to a packed copy of a constant */
+
+/* Packs: writes `packed`, of as many bytes as lk_packing says and aligned to 64, from the bytes of
+ * the constant, which may lie at any address. No lock is held. */
+typedef lk_status (*lk_pack_fn)(void *arg, const void *plain, void *packed, lk_error *error);
+
+/* How a constant is to be packed. The copy is found by the constant's content and by `layout`, all
+ * of whose bytes are compared: they must say all that the copy depends on besides the content, how
+ * plain bytes are read, too, and who packs. */
+typedef struct lk_packing {
+  size_t struct_size;
+  const void *layout; /* copied */
+  uint64_t layout_bytes;
+  uint64_t bytes; /* of the copy, from 1 */
+  lk_pack_fn pack;
+  void *arg;
+} lk_packing;
+
 #ifdef __cplusplus
 }
 #endif

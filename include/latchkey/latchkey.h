@@ -37,7 +37,7 @@
 extern "C" {
 #endif
 
-#define LK_API_VERSION 2u
+#define LK_API_VERSION 3u
 
 typedef struct lk_api {
   size_t struct_size;
@@ -419,6 +419,33 @@ typedef struct lk_api {
   /* The name of the engine that is asked for works: "native", or another one's. Valid as long as
    * the context. */
   const char *(*engine_chosen)(const lk_context *context);
+
+  /* The weights store, for a host that packs weights by code of its own. Any thread.
+   *
+   * Makes a constant of `bytes` bytes: equal contents are one, whoever has them, by hash and then
+   * by comparison. `flags`: LK_INPUT_COPY, then the library keeps a copy of the bytes; or 0, then
+   * they are lent: they must stay valid and unchanged until constant_release has returned, and what
+   * is lent already is found by where it lies, and not read again. Weights that change are another
+   * constant afterwards, and are released before they change.
+   * LK_INVALID_ARGUMENT: other flags; LK_OUT_OF_RANGE: not 1 to 2^47 bytes; LK_OUT_OF_MEMORY;
+   * LK_CANCELLED and LK_DEADLINE (thread_watch). */
+  lk_status (*constant_create)(lk_context *context, const void *data, uint64_t bytes,
+                               uint32_t flags, lk_constant **out_constant, lk_error *error);
+  /* Packed copies that are referred to stay, and copies that nobody refers to go with the last
+   * constant of the content. All are released before the context is destroyed. NULL is allowed. */
+  void (*constant_release)(lk_constant *constant);
+  /* The copy of a constant in a layout: found, or packed now, once however many threads ask. It
+   * counts for weights_bytes, is counted in weights_packed or weights_shared of lk_stats, and stays
+   * at least until packed_release; after that, until the capacity is needed for others. So a call
+   * costs a comparison for each layout that the content has, and a host may ask at every run.
+   * Whoever waits for a packing that fails tries for itself, and nothing of it is kept.
+   * LK_INVALID_ARGUMENT: a NULL, or the layout was packed with another number of bytes;
+   * LK_OUT_OF_RANGE: not 1 to 2^47 bytes; LK_IO: lent bytes have changed; LK_OUT_OF_MEMORY;
+   * LK_CANCELLED and LK_DEADLINE; what `pack` returned. */
+  lk_status (*constant_pack)(lk_constant *constant, const lk_packing *packing,
+                             lk_packed **out_packed, lk_error *error);
+  const void *(*packed_data)(const lk_packed *packed); /* as long as the reference */
+  void (*packed_release)(lk_packed *packed);           /* NULL is allowed */
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

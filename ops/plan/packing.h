@@ -16,8 +16,9 @@ typedef enum lk_packed_kind {
   LK_PACKED_INTEGER_DEPTHWISE,
   LK_PACKED_INTEGER_SCALE,
   LK_PACKED_BITS,
-  LK_PACKED_WIDE,     /* f16 or bf16 as f32 */
-  LK_PACKED_BY_ENGINE /* as the bytes of the layout say, which are an engine's */
+  LK_PACKED_WIDE,      /* f16 or bf16 as f32 */
+  LK_PACKED_BY_ENGINE, /* as the bytes of the layout say, which are an engine's */
+  LK_PACKED_BY_HOST    /* the same, and they are a host's */
 } lk_packed_kind;
 
 /* The copy of `content` in the layout of `to`; its plain bytes lie in that of `from`. Dimensions
