@@ -15,6 +15,8 @@ ONEDNN = "#include <oneapi/dnnl/dnnl.h>\n"
 # A tree that keeps every rule; each test breaks one.
 CLEAN = {
     "include/latchkey/base.h": "#include <stdint.h>\n",
+    "include/latchkey/onednn.h": ONEDNN + "#include <latchkey/onednn_key.h>\n",
+    "include/latchkey/onednn_key.h": ONEDNN,
     "base/alloc.h": "#include <latchkey/base.h>\n",
     "base/status.h": '#include "base/alloc.h"\n',
     "plugin/context.c": '#include "keys/cache/cache.h"\n#include "ops/plan/op.h"\n',
@@ -72,6 +74,11 @@ def test_a_clean_tree_passes(tmp_path):
      "executor_glue/graph may not include keys/cache/cache.h"),
     ("executor_glue/graph/run.c", '#include "executor_glue/onnx/load.c"\n',
      "executor_glue/graph may not include executor_glue/onnx/load.c"),
+    ("include/latchkey/latchkey.h", ONEDNN, "include/latchkey may not include oneDNN"),
+    ("include/latchkey/latchkey.h", "#include <latchkey/onednn.h>\n",
+     "include/latchkey may not include latchkey/onednn.h, which is for hosts"),
+    ("ops/engine/onednn/value.c", "#include <latchkey/onednn_key.h>\n",
+     "ops/engine/onednn may not include latchkey/onednn_key.h, which is for hosts"),
     ("executor_glue/graph/run.c", "#include <dnnl.h>\n",
      "executor_glue/graph may not include oneDNN"),
     ("ops/conv.c", '#include "latchkey/base.h"\n',

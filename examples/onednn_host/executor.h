@@ -1,0 +1,39 @@
+/* An executor that runs one operator after the other, on tensors that it finds by name. */
+#pragma once
+
+#include "operators.h"
+
+enum { WIDTH = 48, HIDDEN = 96, CLASSES = 32, MOST_ROWS = 64, NAME = 8 };
+
+/* A graph with weights:
+ *
+ *     "h" = x "w1";  "h" = activation("h"), in place;  "s" = "h" * gate;  "y" = "s" "w2";
+ *     "p" = softmax("y"), in place where the executor says so
+ */
+typedef struct executor {
+  lk_dnnl cache;
+  activation kind;
+  int softmax_in_place;
+  weights w1, w2;
+} executor;
+
+/* Tensors by name, of one thread. */
+typedef struct scope {
+  struct {
+    char name[NAME];
+    int64_t columns;
+    float *data; /* [MOST_ROWS][columns] */
+  } tensors[4];
+  int count;
+} scope;
+
+lk_status executor_open(const lk_dnnl *cache, activation kind, int softmax_in_place, float *w1,
+                        float *w2, executor *out, lk_error *error);
+void executor_close(executor *self);
+/* Runs the graph for `x` and `gate`; any number of threads, each with a scope and a stream.
+ * `*out_p` is the scope's. */
+lk_status executor_run(const executor *self, scope *names, dnnl_stream_t stream, matrix x,
+                       matrix gate, matrix *out_p, lk_error *error);
+/* The largest difference of `p` to what plain loops compute. */
+float executor_difference(const executor *self, matrix x, matrix gate, matrix p);
+void scope_close(scope *self);

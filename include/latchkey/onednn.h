@@ -1,0 +1,821 @@
+/* A host's own oneDNN, with Latchkey as the cache of its objects: primitives by key, arguments that
+ * concurrent runs do not share, and weights that are packed once for each content.
+ *
+ *     lk_dnnl_request request;                       // on the stack
+ *     lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
+ *     lk_dnnl_add_tensor(&request, DNNL_ARG_SRC, ...); // descriptors, attributes, parameters
+ *     lk_dnnl_get(&cache, &request, make_matmul, &ref, NULL, &error);     // found, or built
+ *     lk_dnnl_lease_begin(&cache, ref, &lease, &error);                   // arguments of this run
+ *     lk_dnnl_set(&lease, DNNL_ARG_SRC, data, &error);
+ *     lk_dnnl_run(&lease, stream, &error);
+ *     lk_dnnl_lease_end(&lease);
+ *     api->ref_release(ref);
+ *
+ * A program that includes this links the oneDNN whose header it includes. docs/onednn.md says more.
+ *
+ * Threads: an lk_dnnl is used by any number of threads at once, a request and a lease by one.
+ * Lifetime: the engine lives until the context was destroyed, or its cache cleared and all
+ * references released, since primitives are of it.
+ */
+#ifndef LATCHKEY_ONEDNN_H
+#define LATCHKEY_ONEDNN_H
+
+#include <latchkey/latchkey.h>
+#include <latchkey/onednn_key.h>
+#include <oneapi/dnnl/dnnl_debug.h>
+#include <stdarg.h>
+#include <stdio.h>
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
+#include <oneapi/dnnl/dnnl_threadpool.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  LK_DNNL_ARGS = 32,          /* of a primitive */
+  LK_DNNL_IDLE = 32,          /* sets of arguments that a primitive keeps for the next runs */
+  LK_DNNL_MEMORY_BYTES = 256, /* of a memory object, about */
+  LK_DNNL_PRIMITIVE_BYTES = 128 * 1024
+};
+
+/* A host's oneDNN in a context. */
+typedef struct lk_dnnl {
+  const lk_api *api;
+  lk_context *context;
+  lk_executor *executor; /* whose primitives they are; NULL: the context's, for all of its users */
+  dnnl_engine_t engine;
+  int32_t engine_index;
+  int32_t threads; /* that primitives are made for */
+  /* What a primitive is charged, with the code that was generated for it, which no query tells. */
+  uint64_t primitive_bytes;
+  lk_key *like;
+} lk_dnnl;
+
+/* ---- errors ---- */
+
+#ifdef __GNUC__
+__attribute__((format(printf, 3, 4)))
+#endif
+static inline lk_status
+lk_dnnl_fail(lk_error *error, lk_status status, const char *format, ...) {
+  va_list arguments;
+  if (error == NULL) return status;
+  error->status = status;
+  va_start(arguments, format);
+  (void)vsnprintf(error->message, sizeof error->message, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+/* A status of oneDNN's as one of the library's, with the sentence "failed to <what>: ...".
+ * LK_UNSUPPORTED: there is no implementation; LK_INVALID_ARGUMENT: oneDNN refuses the arguments. */
+static inline lk_status lk_dnnl_check(lk_error *error, dnnl_status_t status, const char *what) {
+  switch (status) {
+  case dnnl_success:
+    return LK_OK;
+  case dnnl_out_of_memory:
+    return lk_dnnl_fail(error, LK_OUT_OF_MEMORY, "failed to %s: oneDNN is out of memory", what);
+  case dnnl_unimplemented:
+    return lk_dnnl_fail(error, LK_UNSUPPORTED,
+                        "failed to %s: oneDNN has no implementation for these types and layouts",
+                        what);
+  case dnnl_invalid_arguments:
+    return lk_dnnl_fail(error, LK_INVALID_ARGUMENT,
+                        "failed to %s: oneDNN does not take these arguments", what);
+  default:
+    return lk_dnnl_fail(error, LK_INTERNAL, "failed to %s: oneDNN's status is %d (%s)", what,
+                        (int)status, dnnl_status2str(status));
+  }
+}
+
+/* ---- opening ---- */
+
+/* Opens a host's oneDNN. `executor` may be NULL; `engine_index` is what the engine was created
+ * with; `threads`, from 1, is how many threads runs will have: of a oneDNN on OpenMP the number that
+ * is in force where primitives are built and run, of one on a thread pool that of the pools. It may
+ * be changed (`self->threads`), before other threads use it. All else that primitives depend on is
+ * asked for here: oneDNN's version and hash, its runtime, the instruction set in force and the hints
+ * (which asks oneDNN, so they cannot be changed afterwards). LK_INVALID_ARGUMENT: a NULL, or no
+ * thread; LK_OUT_OF_MEMORY. */
+static inline lk_status lk_dnnl_open(const lk_api *api, lk_context *context, lk_executor *executor,
+                                     dnnl_engine_t engine, int32_t engine_index, int32_t threads,
+                                     lk_dnnl *out, lk_error *error) {
+  const dnnl_version_t *version = dnnl_version();
+  char state[160];
+  lk_key_desc desc;
+  memset(out, 0, sizeof *out);
+  if (api == NULL || context == NULL || engine == NULL || threads < 1) {
+    return lk_dnnl_fail(error, LK_INVALID_ARGUMENT,
+                        "failed to open oneDNN: the table, context or engine is NULL or threads is "
+                        "%d, all of them and 1 thread or more are required",
+                        (int)threads);
+  }
+  (void)snprintf(state, sizeof state, "%d.%d.%d %.64s isa=%x hints=%x runtime=%x", version->major,
+                 version->minor, version->patch, version->hash,
+                 (unsigned)dnnl_get_effective_cpu_isa(), (unsigned)dnnl_get_cpu_isa_hints(),
+                 version->cpu_runtime);
+  memset(&desc, 0, sizeof desc);
+  desc.struct_size = sizeof desc;
+  desc.scope = "latchkey/onednn.h";
+  desc.name = "primitive";
+  desc.tag = state;
+  out->api = api;
+  out->context = context;
+  out->executor = executor;
+  out->engine = engine;
+  out->engine_index = engine_index;
+  out->threads = threads;
+  out->primitive_bytes = LK_DNNL_PRIMITIVE_BYTES;
+  return api->key_create(context, executor, &desc, &out->like, error);
+}
+
+/* Ends what open began. Primitives stay in the cache for those who open the same oneDNN again, until
+ * the limits, cache_clear or the end of the executor or context ends them. */
+static inline void lk_dnnl_close(lk_dnnl *self) {
+  if (self->api != NULL) self->api->key_destroy(self->context, self->like);
+  self->like = NULL;
+}
+
+/* ---- requests ---- */
+
+/* Begins a request for a primitive. A host that has several functions which make primitives of one
+ * kind gives each a number, `recipe`. */
+static inline void lk_dnnl_begin(const lk_dnnl *self, lk_dnnl_request *request,
+                                 dnnl_primitive_kind_t kind, int32_t recipe) {
+  dnnl_fpmath_mode_t math = dnnl_fpmath_mode_strict;
+  dnnl_engine_kind_t engine_kind = dnnl_any_engine;
+  (void)dnnl_get_default_fpmath_mode(&math);
+  (void)dnnl_engine_get_kind(self->engine, &engine_kind);
+  request->status = LK_OK;
+  request->why = NULL;
+  request->n_records = 0;
+  request->n_numbers = 0;
+  lk_dnnl_open_record(request, LK_DNNL_PRIMITIVE, "dnnl.primitive");
+  lk_dnnl_put(request, (int64_t)kind);
+  lk_dnnl_put(request, recipe);
+  lk_dnnl_put(request, (int64_t)engine_kind);
+  lk_dnnl_put(request, self->engine_index);
+  lk_dnnl_put(request, self->threads);
+  lk_dnnl_open_record(request, LK_DNNL_MODES, "dnnl.modes");
+  lk_dnnl_put(request, (int64_t)dnnl_scratchpad_mode_user);
+  lk_dnnl_put(request, (int64_t)math);
+  lk_dnnl_put(request, 0);
+  lk_dnnl_put(request, 0);
+  lk_dnnl_put(request, 0);
+}
+
+/* The request as what changes from key to key of `self->like`, for hosts that make, print or drop
+ * the key themselves. Valid as long as the request stays as it is. */
+static inline lk_status lk_dnnl_describe(const lk_dnnl_request *request, lk_key_desc *out,
+                                         lk_error *error) {
+  memset(out, 0, sizeof *out);
+  if (request->status != LK_OK) {
+    return lk_dnnl_fail(error, request->status, "failed to make the key of a primitive: %s",
+                        request->why);
+  }
+  out->struct_size = sizeof *out;
+  out->n_attrs = request->n_records;
+  out->attrs = request->records;
+  return LK_OK;
+}
+
+/* ---- attributes and descriptors, made of the records ---- */
+
+/* All of a primitive's modes are set, so that oneDNN's defaults of the moment do not matter. */
+static inline dnnl_status_t lk_dnnl_make_modes(const int64_t *modes, dnnl_primitive_attr_t attr) {
+  dnnl_status_t status =
+      dnnl_primitive_attr_set_scratchpad_mode(attr, (dnnl_scratchpad_mode_t)modes[0]);
+#if DNNL_VERSION_MINOR >= 4
+  if (status == dnnl_success) {
+    status =
+        dnnl_primitive_attr_set_fpmath_mode_v2(attr, (dnnl_fpmath_mode_t)modes[1], (int)modes[2]);
+  }
+  if (status == dnnl_success) {
+    status = dnnl_primitive_attr_set_accumulation_mode(attr, (dnnl_accumulation_mode_t)modes[3]);
+  }
+  if (status == dnnl_success) status = dnnl_primitive_attr_set_deterministic(attr, (int)modes[4]);
+#else
+  if (status == dnnl_success) {
+    status = dnnl_primitive_attr_set_fpmath_mode(attr, (dnnl_fpmath_mode_t)modes[1]);
+  }
+#endif
+  return status;
+}
+
+static inline dnnl_status_t lk_dnnl_make_quantization(const lk_key_attr *record, bool is_scales,
+                                                      dnnl_primitive_attr_t attr) {
+  const int arg = (int)record->values[0], mask = (int)record->values[1];
+  const dnnl_data_type_t type = (dnnl_data_type_t)record->values[2];
+  const int n_groups = (int)record->count - 3;
+#if DNNL_VERSION_MINOR >= 4
+  const int64_t *groups = n_groups > 0 ? record->values + 3 : NULL;
+  if (is_scales && (n_groups > 0 || type != dnnl_f32)) {
+    return dnnl_primitive_attr_set_scales(attr, arg, mask, n_groups, groups, type);
+  }
+  if (!is_scales && (n_groups > 0 || type != dnnl_s32)) {
+    return dnnl_primitive_attr_set_zero_points(attr, arg, mask, n_groups, groups, type);
+  }
+#else
+  (void)type;
+  (void)n_groups;
+#endif
+  return is_scales ? dnnl_primitive_attr_set_scales_mask(attr, arg, mask)
+                   : dnnl_primitive_attr_set_zero_points_mask(attr, arg, mask);
+}
+
+static inline dnnl_status_t lk_dnnl_make_post_op(const lk_key_attr *record,
+                                                 const lk_dnnl_note *note, dnnl_post_ops_t to) {
+  const int64_t *v = record->values;
+  switch (note->kind) {
+  case LK_DNNL_POST_SUM:
+    return dnnl_post_ops_append_sum(to, lk_dnnl_read_float(v[0]), (int32_t)v[1],
+                                    (dnnl_data_type_t)v[2]);
+  case LK_DNNL_POST_ELTWISE:
+    return dnnl_post_ops_append_eltwise(to, (dnnl_alg_kind_t)v[0], lk_dnnl_read_float(v[1]),
+                                        lk_dnnl_read_float(v[2]));
+  case LK_DNNL_POST_BINARY:
+    return dnnl_post_ops_append_binary(to, (dnnl_alg_kind_t)v[0],
+                                       note->desc != NULL ? note->desc : note->made);
+  case LK_DNNL_POST_PRELU:
+    return dnnl_post_ops_append_prelu(to, (int)v[0]);
+  case LK_DNNL_POST_DEPTHWISE:
+    return dnnl_post_ops_append_dw(to, (dnnl_data_type_t)v[0], (dnnl_data_type_t)v[1],
+                                   (dnnl_data_type_t)v[2], v[3], v[4], v[5]);
+  default:
+    return dnnl_success;
+  }
+}
+
+static inline dnnl_status_t lk_dnnl_make_record(const lk_key_attr *record, const lk_dnnl_note *note,
+                                                dnnl_primitive_attr_t attr, dnnl_post_ops_t ops) {
+  switch (note->kind) {
+  case LK_DNNL_MODES:
+    return lk_dnnl_make_modes(record->values, attr);
+  case LK_DNNL_SCALES:
+  case LK_DNNL_ZERO_POINTS:
+    return lk_dnnl_make_quantization(record, note->kind == LK_DNNL_SCALES, attr);
+#if DNNL_VERSION_MINOR >= 6
+  case LK_DNNL_ROUNDING:
+    return dnnl_primitive_attr_set_rounding(attr, (int)record->values[0],
+                                            (dnnl_rounding_mode_t)record->values[1]);
+#endif
+  default:
+    return lk_dnnl_make_post_op(record, note, ops);
+  }
+}
+
+/* The attributes of a request whose descriptors were made. */
+static inline dnnl_status_t lk_dnnl_make_attr(const lk_dnnl_request *request,
+                                              dnnl_primitive_attr_t *out) {
+  dnnl_primitive_attr_t attr = NULL;
+  dnnl_post_ops_t ops = NULL;
+  uint32_t i = 0;
+  dnnl_status_t status = dnnl_primitive_attr_create(&attr);
+  if (status == dnnl_success) status = dnnl_post_ops_create(&ops);
+  for (i = 0; i < request->n_records && status == dnnl_success; i++) {
+    status = lk_dnnl_make_record(&request->records[i], &request->notes[i], attr, ops);
+  }
+  if (status == dnnl_success && dnnl_post_ops_len(ops) > 0) {
+    status = dnnl_primitive_attr_set_post_ops(attr, ops);
+  }
+  if (ops != NULL) (void)dnnl_post_ops_destroy(ops);
+  if (status != dnnl_success && attr != NULL) {
+    (void)dnnl_primitive_attr_destroy(attr);
+    attr = NULL;
+  }
+  *out = attr;
+  return status;
+}
+
+static inline void lk_dnnl_end_descs(lk_dnnl_request *request) {
+  uint32_t i = 0;
+  for (i = 0; i < request->n_records; i++) {
+    if (request->notes[i].made != NULL) (void)dnnl_memory_desc_destroy(request->notes[i].made);
+    request->notes[i].made = NULL;
+  }
+}
+
+/* Those that are not the host's. Ended by lk_dnnl_end_descs, also on failure. */
+static inline dnnl_status_t lk_dnnl_make_descs(lk_dnnl_request *request) {
+  dnnl_status_t status = dnnl_success;
+  uint32_t i = 0;
+  for (i = 0; i < request->n_records && status == dnnl_success; i++) {
+    lk_dnnl_note *note = &request->notes[i];
+    const int64_t *v = request->records[i].values + note->desc_at;
+    if (note->desc_at == 0 || note->desc != NULL) continue;
+    status = v[2] == (int64_t)dnnl_format_kind_any
+                 ? dnnl_memory_desc_create_with_tag(&note->made, (int)v[0], v + 4,
+                                                    (dnnl_data_type_t)v[1], dnnl_format_tag_any)
+                 : dnnl_memory_desc_create_with_strides(&note->made, (int)v[0], v + 4,
+                                                        (dnnl_data_type_t)v[1], v + 5 + 3 * v[0]);
+  }
+  return status;
+}
+
+/* ---- values: a primitive with the arguments of its runs ---- */
+
+/* An argument of runs. */
+typedef struct lk_dnnl_argument {
+  int arg;
+  const_dnnl_memory_desc_t desc; /* of the primitive's descriptor, or `own` */
+  dnnl_memory_desc_t own;
+} lk_dnnl_argument;
+
+/* The arguments of one run at a time. */
+typedef struct lk_dnnl_slot {
+  int n_args;
+  uint32_t is_set; /* bit i: argument i has its data, or needs none */
+  dnnl_exec_arg_t args[LK_DNNL_ARGS];
+} lk_dnnl_slot;
+
+typedef struct lk_dnnl_value {
+  const lk_allocator *allocator;
+  dnnl_engine_t engine;
+  dnnl_primitive_desc_t desc;
+  dnnl_primitive_t primitive;
+  uint64_t bytes, slot_bytes; /* that it is charged, and for each slot in addition */
+  uint64_t n_slots;
+  lk_dnnl_slot *idle[LK_DNNL_IDLE];
+  int n_args;
+  lk_dnnl_argument args[LK_DNNL_ARGS];
+} lk_dnnl_value;
+
+static inline void lk_dnnl_destroy_slot(const lk_allocator *allocator, lk_dnnl_slot *slot) {
+  int i = 0;
+  if (slot == NULL) return;
+  for (i = 0; i < slot->n_args; i++) (void)dnnl_memory_destroy(slot->args[i].memory);
+  allocator->free(allocator->user, slot);
+}
+
+static inline void lk_dnnl_destroy_value(void *of, void *user) {
+  lk_dnnl_value *self = (lk_dnnl_value *)of;
+  int i = 0;
+  (void)user;
+  for (i = 0; i < LK_DNNL_IDLE; i++) lk_dnnl_destroy_slot(self->allocator, self->idle[i]);
+  for (i = 0; i < self->n_args; i++) {
+    if (self->args[i].own != NULL) (void)dnnl_memory_desc_destroy(self->args[i].own);
+  }
+  if (self->primitive != NULL) (void)dnnl_primitive_destroy(self->primitive);
+  if (self->desc != NULL) (void)dnnl_primitive_desc_destroy(self->desc);
+  self->allocator->free(self->allocator->user, self);
+}
+
+/* Of scales, zero points or slopes: for each index of the dimensions of `of` in `mask`, or of
+ * groups of them along the last `n_groups` dimensions. Without groups they are a line. */
+static inline dnnl_status_t lk_dnnl_make_factors(const_dnnl_memory_desc_t of, int mask,
+                                                 dnnl_data_type_t type, const int64_t *groups,
+                                                 int n_groups, bool is_line,
+                                                 dnnl_memory_desc_t *out) {
+  const dnnl_dims_t *dims = NULL;
+  int64_t sizes[DNNL_MAX_NDIMS], strides[DNNL_MAX_NDIMS], count = 1;
+  int32_t n_dims = 0;
+  int i = 0;
+  if (of == NULL) return dnnl_invalid_arguments;
+  if (dnnl_memory_desc_query(of, dnnl_query_ndims_s32, &n_dims) != dnnl_success ||
+      dnnl_memory_desc_query(of, dnnl_query_dims, (void *)&dims) != dnnl_success ||
+      n_groups > n_dims) {
+    return dnnl_invalid_arguments;
+  }
+  for (i = n_dims - 1; i >= 0; i--) {
+    sizes[i] = (mask >> i & 1) != 0 ? (*dims)[i] : 1;
+    if (i >= n_dims - n_groups && groups[i - (n_dims - n_groups)] > 0 && sizes[i] > 1) {
+      sizes[i] /= groups[i - (n_dims - n_groups)];
+    }
+    strides[i] = count;
+    count *= sizes[i];
+  }
+  if (is_line) {
+    n_dims = 1;
+    sizes[0] = count;
+    strides[0] = 1;
+  }
+  return dnnl_memory_desc_create_with_strides(out, n_dims, sizes, type, strides);
+}
+
+/* Adds an argument as the primitive has it; where it does not say, as `own`, which is taken over. */
+static inline dnnl_status_t lk_dnnl_add_argument(lk_dnnl_value *self, int arg,
+                                                 dnnl_memory_desc_t own) {
+  const_dnnl_memory_desc_t found =
+      own != NULL ? own : dnnl_primitive_desc_query_md(self->desc, dnnl_query_exec_arg_md, arg);
+  lk_dnnl_argument *to = &self->args[self->n_args];
+  if (self->n_args == LK_DNNL_ARGS || found == NULL) {
+    if (own != NULL) (void)dnnl_memory_desc_destroy(own);
+    return dnnl_invalid_arguments;
+  }
+  to->arg = arg;
+  to->desc = found;
+  to->own = own;
+  self->n_args++;
+  return dnnl_success;
+}
+
+static inline dnnl_status_t lk_dnnl_add_factors(lk_dnnl_value *self, int of, int mask,
+                                                dnnl_data_type_t type, const int64_t *groups,
+                                                int n_groups, bool is_line, int arg) {
+  dnnl_memory_desc_t own = NULL;
+  const dnnl_status_t status =
+      lk_dnnl_make_factors(dnnl_primitive_desc_query_md(self->desc, dnnl_query_exec_arg_md, of),
+                           mask, type, groups, n_groups, is_line, &own);
+  return status == dnnl_success ? lk_dnnl_add_argument(self, arg, own) : status;
+}
+
+/* The arguments that a record stands for. `index`: of the next post-op. */
+static inline dnnl_status_t lk_dnnl_find_arguments(lk_dnnl_value *self, const lk_key_attr *record,
+                                                   lk_dnnl_record_kind kind, int index) {
+  const int64_t *v = record->values;
+  const int n_groups =
+      kind == LK_DNNL_SCALES || kind == LK_DNNL_ZERO_POINTS ? (int)record->count - 3 : 0;
+  dnnl_status_t status = dnnl_success;
+  switch (kind) {
+  case LK_DNNL_DESC:
+    return lk_dnnl_add_argument(self, (int)v[0], NULL);
+  case LK_DNNL_SCALES:
+  case LK_DNNL_ZERO_POINTS:
+    return lk_dnnl_add_factors(
+        self, (int)v[0], (int)v[1], (dnnl_data_type_t)v[2], v + 3, n_groups, n_groups == 0,
+        (int)v[0] | (kind == LK_DNNL_SCALES ? DNNL_ARG_ATTR_SCALES : DNNL_ARG_ATTR_ZERO_POINTS));
+  case LK_DNNL_POST_BINARY:
+    return lk_dnnl_add_argument(self, DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, NULL);
+  case LK_DNNL_POST_PRELU:
+    return lk_dnnl_add_factors(self, DNNL_ARG_DST, (int)v[0], dnnl_f32, NULL, 0, false,
+                               DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_WEIGHTS);
+  case LK_DNNL_POST_DEPTHWISE:
+    status = lk_dnnl_add_argument(self, DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_WEIGHTS, NULL);
+    if (status == dnnl_success && v[1] != (int64_t)dnnl_data_type_undef) {
+      status = lk_dnnl_add_argument(self, DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_BIAS, NULL);
+    }
+    return status;
+  default:
+    return dnnl_success;
+  }
+}
+
+static inline dnnl_status_t lk_dnnl_find_all_arguments(lk_dnnl_value *self,
+                                                       const lk_dnnl_request *request) {
+  const_dnnl_memory_desc_t scratch =
+      dnnl_primitive_desc_query_md(self->desc, dnnl_query_scratchpad_md, 0);
+  const size_t scratch_bytes = scratch != NULL ? dnnl_memory_desc_get_size(scratch) : 0;
+  dnnl_status_t status = dnnl_success;
+  int n_post_ops = 0;
+  uint32_t i = 0;
+  for (i = 0; i < request->n_records && status == dnnl_success; i++) {
+    const lk_dnnl_record_kind kind = request->notes[i].kind;
+    status = lk_dnnl_find_arguments(self, &request->records[i], kind, n_post_ops);
+    if (kind >= LK_DNNL_POST_SUM && kind <= LK_DNNL_POST_DEPTHWISE) n_post_ops++;
+  }
+  if (status == dnnl_success && scratch_bytes > 0) {
+    status = lk_dnnl_add_argument(self, DNNL_ARG_SCRATCHPAD, NULL);
+  }
+  self->slot_bytes = sizeof(lk_dnnl_slot) + (uint64_t)self->n_args * LK_DNNL_MEMORY_BYTES +
+                     (uint64_t)scratch_bytes;
+  return status;
+}
+
+/* ---- get or create ---- */
+
+/* Makes the descriptor of a primitive from a request and the attributes in it, and from nothing
+ * else: what it takes from elsewhere is not in the key. */
+typedef dnnl_status_t (*lk_dnnl_make_fn)(const lk_dnnl_request *request, dnnl_engine_t engine,
+                                         const_dnnl_primitive_attr_t attr,
+                                         dnnl_primitive_desc_t *out);
+
+typedef struct lk_dnnl_build_arg {
+  const lk_dnnl *self;
+  lk_dnnl_request *request;
+  lk_dnnl_make_fn make;
+} lk_dnnl_build_arg;
+
+static inline lk_status lk_dnnl_fill_value(const lk_dnnl_build_arg *from, lk_dnnl_value *value,
+                                           lk_error *error) {
+  dnnl_primitive_attr_t attr = NULL;
+  lk_status status = lk_dnnl_check(error, lk_dnnl_make_descs(from->request),
+                                   "make the descriptors of a primitive");
+  if (status != LK_OK) return status;
+  status = lk_dnnl_check(error, lk_dnnl_make_attr(from->request, &attr),
+                         "make the attributes of a primitive");
+  if (status != LK_OK) return status;
+  status = lk_dnnl_check(error, from->make(from->request, value->engine, attr, &value->desc),
+                         "describe a primitive");
+  (void)dnnl_primitive_attr_destroy(attr);
+  if (status != LK_OK) return status;
+  status = lk_dnnl_check(error, dnnl_primitive_create(&value->primitive, value->desc),
+                         "create a primitive");
+  if (status != LK_OK) return status;
+  return lk_dnnl_check(error, lk_dnnl_find_all_arguments(value, from->request),
+                       "find the arguments of a primitive");
+}
+
+static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *out,
+                                      lk_error *error) {
+  const lk_dnnl_build_arg *from = (const lk_dnnl_build_arg *)arg;
+  const lk_allocator *allocator = from->self->api->context_allocator(from->self->context);
+  lk_dnnl_value *value = NULL;
+  lk_status status = LK_OK;
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
+  int threads = 0;
+  (void)dnnl_threadpool_interop_get_max_concurrency(&threads);
+  (void)dnnl_threadpool_interop_set_max_concurrency(from->self->threads);
+#endif
+  (void)key; /* its records are those of the request */
+  value = (lk_dnnl_value *)allocator->alloc(allocator->user, sizeof *value, 64);
+  if (value == NULL) {
+    status =
+        lk_dnnl_fail(error, LK_OUT_OF_MEMORY, "failed to build a primitive: no memory for %u bytes",
+                     (unsigned)sizeof *value);
+  } else {
+    memset(value, 0, sizeof *value);
+    value->allocator = allocator;
+    value->engine = from->self->engine;
+    status = lk_dnnl_fill_value(from, value, error);
+    value->bytes = sizeof *value + from->self->primitive_bytes;
+  }
+  lk_dnnl_end_descs(from->request);
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
+  (void)dnnl_threadpool_interop_set_max_concurrency(threads);
+#endif
+  if (status != LK_OK) {
+    if (value != NULL) lk_dnnl_destroy_value(value, NULL);
+    return status;
+  }
+  out->value = value;
+  out->bytes = value->bytes;
+  out->destroy = lk_dnnl_destroy_value;
+  out->user = NULL;
+  return LK_OK;
+}
+
+/* Finds the primitive of a request, or builds it, once however many threads ask, and takes a
+ * reference, to be released by ref_release. `out_hit` may be NULL. A failed build keeps nothing,
+ * and is tried again by who asks next: LK_UNSUPPORTED and LK_INVALID_ARGUMENT as oneDNN says, or
+ * because the request has what cannot be a key; LK_OUT_OF_RANGE: it has too much;
+ * LK_OUT_OF_MEMORY.
+ *
+ * The entry is charged `primitive_bytes`, an estimate of what oneDNN allocates, and in addition the
+ * arguments and scratchpads that leases have made of it. */
+static inline lk_status lk_dnnl_get(const lk_dnnl *self, lk_dnnl_request *request,
+                                    lk_dnnl_make_fn make, lk_ref **out_ref, int *out_hit,
+                                    lk_error *error) {
+  lk_dnnl_build_arg arg;
+  lk_key_desc desc;
+  lk_status status = lk_dnnl_describe(request, &desc, error);
+  *out_ref = NULL;
+  if (status != LK_OK) return status;
+  arg.self = self;
+  arg.request = request;
+  arg.make = make;
+  return self->api->get_or_create_like(self->context, self->executor, self->like, &desc,
+                                       lk_dnnl_build, &arg, out_ref, out_hit, error);
+}
+
+static inline lk_dnnl_value *lk_dnnl_value_get(const lk_dnnl *self, const lk_ref *ref) {
+  return (lk_dnnl_value *)self->api->ref_value(ref);
+}
+/* What lk_dnnl_get has got, borrowed as long as the reference. */
+static inline const_dnnl_primitive_desc_t lk_dnnl_primitive_desc(const lk_dnnl *self,
+                                                                 const lk_ref *ref) {
+  return lk_dnnl_value_get(self, ref)->desc;
+}
+static inline const_dnnl_primitive_t lk_dnnl_primitive(const lk_dnnl *self, const lk_ref *ref) {
+  return lk_dnnl_value_get(self, ref)->primitive;
+}
+/* The layout that the primitive wants of an argument. */
+static inline const_dnnl_memory_desc_t lk_dnnl_wanted(const lk_dnnl *self, const lk_ref *ref,
+                                                      int arg) {
+  return dnnl_primitive_desc_query_md(lk_dnnl_value_get(self, ref)->desc, dnnl_query_exec_arg_md,
+                                      arg);
+}
+
+/* ---- leases ---- */
+
+/* The arguments of a run, which nobody else has until lk_dnnl_lease_end. */
+typedef struct lk_dnnl_lease {
+  const lk_dnnl *self;
+  lk_ref *ref; /* of its own: the primitive stays, whatever is evicted */
+  lk_dnnl_value *value;
+  lk_dnnl_slot *slot;
+} lk_dnnl_lease;
+
+/* Memory objects of all arguments, without data but for the scratchpad. */
+static inline lk_status lk_dnnl_create_slot(const lk_dnnl_value *value, lk_dnnl_slot **out_slot,
+                                            lk_error *error) {
+  const lk_allocator *allocator = value->allocator;
+  lk_dnnl_slot *slot =
+      (lk_dnnl_slot *)allocator->alloc(allocator->user, sizeof *slot, sizeof(void *));
+  lk_status status = LK_OK;
+  int i = 0;
+  *out_slot = NULL;
+  if (slot == NULL) {
+    return lk_dnnl_fail(error, LK_OUT_OF_MEMORY,
+                        "failed to lease a primitive: no memory for %u bytes",
+                        (unsigned)sizeof *slot);
+  }
+  memset(slot, 0, sizeof *slot);
+  for (i = 0; i < value->n_args && status == LK_OK; i++) {
+    slot->args[i].arg = value->args[i].arg;
+    status = lk_dnnl_check(
+        error,
+        dnnl_memory_create(&slot->args[i].memory, value->args[i].desc, value->engine,
+                           value->args[i].arg == DNNL_ARG_SCRATCHPAD ? DNNL_MEMORY_ALLOCATE
+                                                                     : DNNL_MEMORY_NONE),
+        "make the memory of an argument");
+    if (status == LK_OK) slot->n_args++;
+  }
+  if (status != LK_OK) {
+    lk_dnnl_destroy_slot(allocator, slot);
+    return status;
+  }
+  *out_slot = slot;
+  return LK_OK;
+}
+
+/* Charges the value for the slots that it has now, also while others add some. */
+static inline void lk_dnnl_charge(const lk_dnnl *self, lk_ref *ref, const lk_dnnl_value *value) {
+  uint64_t n_slots = 0;
+  do {
+    n_slots = __atomic_load_n(&value->n_slots, __ATOMIC_ACQUIRE);
+    self->api->ref_charge(ref, value->bytes + n_slots * value->slot_bytes);
+  } while (n_slots != __atomic_load_n(&value->n_slots, __ATOMIC_ACQUIRE));
+}
+
+static inline lk_dnnl_slot *lk_dnnl_take_idle(lk_dnnl_value *value) {
+  lk_dnnl_slot *slot = NULL;
+  int i = 0;
+  for (i = 0; i < LK_DNNL_IDLE && slot == NULL; i++) {
+    if (__atomic_load_n(&value->idle[i], __ATOMIC_RELAXED) != NULL) {
+      slot = __atomic_exchange_n(&value->idle[i], NULL, __ATOMIC_ACQUIRE);
+    }
+  }
+  return slot;
+}
+
+/* False: there are enough. */
+static inline bool lk_dnnl_put_idle(lk_dnnl_value *value, lk_dnnl_slot *slot) {
+  int i = 0;
+  for (i = 0; i < LK_DNNL_IDLE; i++) {
+    lk_dnnl_slot *none = NULL;
+    if (__atomic_compare_exchange_n(&value->idle[i], &none, slot, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Takes arguments for a run of what lk_dnnl_get has got, and a reference to it. Those of a run that
+ * has ended are taken again, so that a primitive has as many as were run at once, and nothing is
+ * allocated from then on. LK_OUT_OF_MEMORY; LK_INVALID_ARGUMENT: oneDNN makes no memory of a
+ * descriptor, as of one with dimensions that are known at run time only. */
+static inline lk_status lk_dnnl_lease_begin(const lk_dnnl *self, lk_ref *ref, lk_dnnl_lease *out,
+                                            lk_error *error) {
+  lk_dnnl_value *value = lk_dnnl_value_get(self, ref);
+  lk_dnnl_slot *slot = lk_dnnl_take_idle(value);
+  lk_status status = LK_OK;
+  int i = 0;
+  memset(out, 0, sizeof *out);
+  if (slot == NULL) {
+    status = lk_dnnl_create_slot(value, &slot, error);
+    if (status != LK_OK) return status;
+    (void)__atomic_add_fetch(&value->n_slots, 1, __ATOMIC_ACQ_REL);
+    lk_dnnl_charge(self, ref, value);
+  }
+  slot->is_set = 0;
+  for (i = 0; i < slot->n_args; i++) {
+    if (slot->args[i].arg == DNNL_ARG_SCRATCHPAD) slot->is_set |= 1u << i;
+  }
+  self->api->ref_retain(ref);
+  out->self = self;
+  out->ref = ref;
+  out->value = value;
+  out->slot = slot;
+  return LK_OK;
+}
+
+/* Gives the arguments back, after the run: of a stream that does not wait, after dnnl_stream_wait.
+ * A lease that has not begun is allowed. */
+static inline void lk_dnnl_lease_end(lk_dnnl_lease *lease) {
+  if (lease->slot == NULL) return;
+  if (!lk_dnnl_put_idle(lease->value, lease->slot)) {
+    lk_dnnl_destroy_slot(lease->value->allocator, lease->slot);
+    (void)__atomic_sub_fetch(&lease->value->n_slots, 1, __ATOMIC_ACQ_REL);
+    lk_dnnl_charge(lease->self, lease->ref, lease->value);
+  }
+  lease->slot = NULL;
+  lease->self->api->ref_release(lease->ref);
+}
+
+/* Where the data of an argument is, for this run. LK_NOT_FOUND: the primitive has no such argument.
+ */
+static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, void *data, lk_error *error) {
+  lk_dnnl_slot *slot = lease->slot;
+  int i = 0;
+  while (i < slot->n_args && slot->args[i].arg != arg) i++;
+  if (i == slot->n_args) {
+    return lk_dnnl_fail(error, LK_NOT_FOUND,
+                        "failed to set an argument: the primitive has none of number %d", arg);
+  }
+  slot->is_set |= 1u << i;
+  return lk_dnnl_check(error, dnnl_memory_set_data_handle(slot->args[i].memory, data),
+                       "set the memory of an argument");
+}
+
+/* Runs the primitive with the arguments of the lease, all of which have been set since it began.
+ * LK_INVALID_ARGUMENT names the first that was not. */
+static inline lk_status lk_dnnl_run(lk_dnnl_lease *lease, dnnl_stream_t stream, lk_error *error) {
+  const lk_dnnl_slot *slot = lease->slot;
+  int i = 0;
+  for (i = 0; i < slot->n_args; i++) {
+    if ((slot->is_set >> i & 1u) == 0) {
+      return lk_dnnl_fail(error, LK_INVALID_ARGUMENT,
+                          "failed to run a primitive: its argument %d was not set",
+                          slot->args[i].arg);
+    }
+  }
+  return lk_dnnl_check(
+      error, dnnl_primitive_execute(lease->value->primitive, stream, slot->n_args, slot->args),
+      "run a primitive");
+}
+
+/* ---- packed weights ---- */
+
+typedef struct lk_dnnl_pack_arg {
+  dnnl_engine_t engine;
+  dnnl_stream_t stream;
+  const_dnnl_memory_desc_t plain, wanted;
+} lk_dnnl_pack_arg;
+
+static inline dnnl_status_t lk_dnnl_reorder(const lk_dnnl_pack_arg *from, const void *plain,
+                                            void *packed) {
+  dnnl_primitive_desc_t desc = NULL;
+  dnnl_primitive_t reorder = NULL;
+  dnnl_exec_arg_t args[2] = {{DNNL_ARG_FROM, NULL}, {DNNL_ARG_TO, NULL}};
+  dnnl_status_t status = dnnl_reorder_primitive_desc_create(&desc, from->plain, from->engine,
+                                                            from->wanted, from->engine, NULL);
+  if (status == dnnl_success) status = dnnl_primitive_create(&reorder, desc);
+  if (status == dnnl_success) {
+    status =
+        dnnl_memory_create(&args[0].memory, from->plain, from->engine, (void *)(uintptr_t)plain);
+  }
+  if (status == dnnl_success) {
+    status = dnnl_memory_create(&args[1].memory, from->wanted, from->engine, packed);
+  }
+  if (status == dnnl_success) status = dnnl_primitive_execute(reorder, from->stream, 2, args);
+  if (status == dnnl_success) status = dnnl_stream_wait(from->stream);
+  if (args[0].memory != NULL) (void)dnnl_memory_destroy(args[0].memory);
+  if (args[1].memory != NULL) (void)dnnl_memory_destroy(args[1].memory);
+  if (reorder != NULL) (void)dnnl_primitive_destroy(reorder);
+  if (desc != NULL) (void)dnnl_primitive_desc_destroy(desc);
+  return status;
+}
+
+static inline lk_status lk_dnnl_pack_by_reorder(void *arg, const void *plain, void *packed,
+                                                lk_error *error) {
+  return lk_dnnl_check(error, lk_dnnl_reorder((const lk_dnnl_pack_arg *)arg, plain, packed),
+                       "reorder weights");
+}
+
+/* Weights in the layout that a primitive wants (lk_dnnl_wanted): found by content, and by all that
+ * is told of both layouts, or reordered now, on `stream`. `weights` are bytes as `plain` describes
+ * them. `*out_packed` NULL: the layouts are equal, so the host's own bytes are what the primitive
+ * takes; otherwise packed_data has them until packed_release. Failures as of constant_pack, and
+ * LK_UNSUPPORTED or LK_INVALID_ARGUMENT: oneDNN has no such reorder. */
+static inline lk_status lk_dnnl_pack(const lk_dnnl *self, lk_constant *weights,
+                                     const_dnnl_memory_desc_t plain,
+                                     const_dnnl_memory_desc_t wanted, dnnl_stream_t stream,
+                                     lk_packed **out_packed, lk_error *error) {
+  lk_dnnl_request layout;
+  lk_dnnl_pack_arg arg;
+  lk_packing packing;
+  const dnnl_version_t *version = dnnl_version();
+  *out_packed = NULL;
+  if (plain != NULL && wanted != NULL && dnnl_memory_desc_equal(plain, wanted) != 0) return LK_OK;
+  lk_dnnl_begin(self, &layout, dnnl_reorder, 0);
+  layout.numbers[LK_DNNL_PRIMITIVE_COUNT - 1] = 0;    /* packed bytes do not depend on threads, */
+  lk_dnnl_set_math(&layout, dnnl_fpmath_mode_strict); /* nor on the math mode of the moment */
+  lk_dnnl_put(&layout, version->major);
+  lk_dnnl_put(&layout, version->minor);
+  lk_dnnl_put(&layout, version->patch);
+  lk_dnnl_add_desc(&layout, DNNL_ARG_FROM, plain);
+  lk_dnnl_add_desc(&layout, DNNL_ARG_TO, wanted);
+  if (layout.status != LK_OK) {
+    return lk_dnnl_fail(error, layout.status, "failed to pack weights: %s", layout.why);
+  }
+  arg.engine = self->engine;
+  arg.stream = stream;
+  arg.plain = plain;
+  arg.wanted = wanted;
+  packing.struct_size = sizeof packing;
+  packing.layout = layout.numbers;
+  packing.layout_bytes = layout.n_numbers * sizeof *layout.numbers;
+  packing.bytes = (uint64_t)dnnl_memory_desc_get_size(wanted);
+  packing.pack = lk_dnnl_pack_by_reorder;
+  packing.arg = &arg;
+  return self->api->constant_pack(weights, &packing, out_packed, error);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
