@@ -1,6 +1,6 @@
-# onednn_shared: oneDNN as a library that programs share, for those that have oneDNN code of their own:
-# benchmarks, an example, tests. It is the oneDNN of DNNL::dnnl, which is an archive when
-# tools/setup has built it; nothing is compiled.
+# onednn_shared: oneDNN as a shared library, for programs that have oneDNN code of their own:
+# benchmarks, an example, tests. It is the oneDNN of DNNL::dnnl, which is an archive where
+# tools/setup has built it: that is linked, and nothing is compiled.
 
 if(TARGET DNNL::dnnl)
   get_target_property(onednn_type DNNL::dnnl TYPE)

@@ -13,7 +13,8 @@
  *
  * A program that includes this links the oneDNN whose header it includes. docs/onednn.md says more.
  *
- * Threads: an lk_dnnl is used by any number of threads at once, a request and a lease by one.
+ * Threads: an lk_dnnl is used by any number of threads at once, a request and a lease by one. An
+ * lk_dnnl outlives its leases.
  * Lifetime: the engine lives until the context was destroyed, or its cache cleared and all
  * references released, since primitives are of it.
  */
@@ -93,12 +94,13 @@ static inline lk_status lk_dnnl_check(lk_error *error, dnnl_status_t status, con
 /* ---- opening ---- */
 
 /* Opens a host's oneDNN. `executor` may be NULL; `engine_index` is what the engine was created
- * with; `threads`, from 1, is how many threads runs will have: of a oneDNN on OpenMP the number that
- * is in force where primitives are built and run, of one on a thread pool that of the pools. It may
- * be changed (`self->threads`), before other threads use it. All else that primitives depend on is
- * asked for here: oneDNN's version and hash, its runtime, the instruction set in force and the hints
- * (which asks oneDNN, so they cannot be changed afterwards). LK_INVALID_ARGUMENT: a NULL, or no
- * thread; LK_OUT_OF_MEMORY. */
+ * with: a context has one engine of each kind and index, since oneDNN runs a primitive on streams
+ * of its own engine only. `threads`, from 1, is how many threads runs will have: of a oneDNN on
+ * OpenMP, the number that is in force where primitives are built and run; of one on a thread pool,
+ * that of the pools. It may be changed (`self->threads`) while no other thread uses `self`. All else that
+ * primitives depend on is asked for here: version and hash of oneDNN, its runtime, the instruction
+ * set in force and the hints. (Once oneDNN was asked for these, they cannot be changed.)
+ * LK_INVALID_ARGUMENT: a NULL, or no thread; LK_OUT_OF_MEMORY. */
 static inline lk_status lk_dnnl_open(const lk_api *api, lk_context *context, lk_executor *executor,
                                      dnnl_engine_t engine, int32_t engine_index, int32_t threads,
                                      lk_dnnl *out, lk_error *error) {
@@ -131,8 +133,8 @@ static inline lk_status lk_dnnl_open(const lk_api *api, lk_context *context, lk_
   return api->key_create(context, executor, &desc, &out->like, error);
 }
 
-/* Ends what open began. Primitives stay in the cache for those who open the same oneDNN again, until
- * the limits, cache_clear or the end of the executor or context ends them. */
+/* Ends what open began. Primitives stay in the cache for those who open the same oneDNN again,
+ * until the limits, cache_clear or the end of the executor or context ends them. */
 static inline void lk_dnnl_close(lk_dnnl *self) {
   if (self->api != NULL) self->api->key_destroy(self->context, self->like);
   self->like = NULL;
@@ -394,79 +396,88 @@ static inline dnnl_status_t lk_dnnl_make_factors(const_dnnl_memory_desc_t of, in
   return dnnl_memory_desc_create_with_strides(out, n_dims, sizes, type, strides);
 }
 
-/* Adds an argument as the primitive has it; where it does not say, as `own`, which is taken over. */
-static inline dnnl_status_t lk_dnnl_add_argument(lk_dnnl_value *self, int arg,
-                                                 dnnl_memory_desc_t own) {
+/* Adds an argument as the primitive has it, or as `own`, which is taken over, also on failure. */
+static inline lk_status lk_dnnl_add_argument(lk_dnnl_value *self, int arg, dnnl_memory_desc_t own,
+                                             lk_error *error) {
   const_dnnl_memory_desc_t found =
       own != NULL ? own : dnnl_primitive_desc_query_md(self->desc, dnnl_query_exec_arg_md, arg);
   lk_dnnl_argument *to = &self->args[self->n_args];
-  if (self->n_args == LK_DNNL_ARGS || found == NULL) {
+  int32_t n_dims = 0;
+  if (found != NULL) (void)dnnl_memory_desc_query(found, dnnl_query_ndims_s32, &n_dims);
+  if (self->n_args == LK_DNNL_ARGS || n_dims == 0) {
     if (own != NULL) (void)dnnl_memory_desc_destroy(own);
-    return dnnl_invalid_arguments;
+    return lk_dnnl_fail(error, LK_INVALID_ARGUMENT,
+                        "failed to find argument %d of a primitive: it has %s", arg,
+                        n_dims == 0 ? "none of that number" : "more than 32");
   }
   to->arg = arg;
   to->desc = found;
   to->own = own;
   self->n_args++;
-  return dnnl_success;
+  return LK_OK;
 }
 
-static inline dnnl_status_t lk_dnnl_add_factors(lk_dnnl_value *self, int of, int mask,
-                                                dnnl_data_type_t type, const int64_t *groups,
-                                                int n_groups, bool is_line, int arg) {
+static inline lk_status lk_dnnl_add_factors(lk_dnnl_value *self, int of, int mask,
+                                            dnnl_data_type_t type, const int64_t *groups,
+                                            int n_groups, bool is_line, int arg, lk_error *error) {
   dnnl_memory_desc_t own = NULL;
-  const dnnl_status_t status =
+  const lk_status status = lk_dnnl_check(
+      error,
       lk_dnnl_make_factors(dnnl_primitive_desc_query_md(self->desc, dnnl_query_exec_arg_md, of),
-                           mask, type, groups, n_groups, is_line, &own);
-  return status == dnnl_success ? lk_dnnl_add_argument(self, arg, own) : status;
+                           mask, type, groups, n_groups, is_line, &own),
+      "describe scales, zero points or slopes");
+  return status == LK_OK ? lk_dnnl_add_argument(self, arg, own, error) : status;
 }
 
 /* The arguments that a record stands for. `index`: of the next post-op. */
-static inline dnnl_status_t lk_dnnl_find_arguments(lk_dnnl_value *self, const lk_key_attr *record,
-                                                   lk_dnnl_record_kind kind, int index) {
+static inline lk_status lk_dnnl_find_arguments(lk_dnnl_value *self, const lk_key_attr *record,
+                                               lk_dnnl_record_kind kind, int index,
+                                               lk_error *error) {
   const int64_t *v = record->values;
   const int n_groups =
       kind == LK_DNNL_SCALES || kind == LK_DNNL_ZERO_POINTS ? (int)record->count - 3 : 0;
-  dnnl_status_t status = dnnl_success;
+  lk_status status = LK_OK;
   switch (kind) {
   case LK_DNNL_DESC:
-    return lk_dnnl_add_argument(self, (int)v[0], NULL);
+    return lk_dnnl_add_argument(self, (int)v[0], NULL, error);
   case LK_DNNL_SCALES:
   case LK_DNNL_ZERO_POINTS:
     return lk_dnnl_add_factors(
         self, (int)v[0], (int)v[1], (dnnl_data_type_t)v[2], v + 3, n_groups, n_groups == 0,
-        (int)v[0] | (kind == LK_DNNL_SCALES ? DNNL_ARG_ATTR_SCALES : DNNL_ARG_ATTR_ZERO_POINTS));
+        (int)v[0] | (kind == LK_DNNL_SCALES ? DNNL_ARG_ATTR_SCALES : DNNL_ARG_ATTR_ZERO_POINTS),
+        error);
   case LK_DNNL_POST_BINARY:
-    return lk_dnnl_add_argument(self, DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, NULL);
+    return lk_dnnl_add_argument(self, DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, NULL,
+                                error);
   case LK_DNNL_POST_PRELU:
     return lk_dnnl_add_factors(self, DNNL_ARG_DST, (int)v[0], dnnl_f32, NULL, 0, false,
-                               DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_WEIGHTS);
+                               DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_WEIGHTS, error);
   case LK_DNNL_POST_DEPTHWISE:
-    status = lk_dnnl_add_argument(self, DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_WEIGHTS, NULL);
-    if (status == dnnl_success && v[1] != (int64_t)dnnl_data_type_undef) {
-      status = lk_dnnl_add_argument(self, DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_BIAS, NULL);
+    status = lk_dnnl_add_argument(self, DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_WEIGHTS, NULL, error);
+    if (status == LK_OK && v[1] != (int64_t)dnnl_data_type_undef) {
+      status = lk_dnnl_add_argument(self, DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_BIAS, NULL, error);
     }
     return status;
   default:
-    return dnnl_success;
+    return LK_OK;
   }
 }
 
-static inline dnnl_status_t lk_dnnl_find_all_arguments(lk_dnnl_value *self,
-                                                       const lk_dnnl_request *request) {
+static inline lk_status
+lk_dnnl_find_all_arguments(lk_dnnl_value *self, const lk_dnnl_request *request, lk_error *error) {
   const_dnnl_memory_desc_t scratch =
       dnnl_primitive_desc_query_md(self->desc, dnnl_query_scratchpad_md, 0);
   const size_t scratch_bytes = scratch != NULL ? dnnl_memory_desc_get_size(scratch) : 0;
-  dnnl_status_t status = dnnl_success;
+  lk_status status = LK_OK;
   int n_post_ops = 0;
   uint32_t i = 0;
-  for (i = 0; i < request->n_records && status == dnnl_success; i++) {
+  for (i = 0; i < request->n_records && status == LK_OK; i++) {
     const lk_dnnl_record_kind kind = request->notes[i].kind;
-    status = lk_dnnl_find_arguments(self, &request->records[i], kind, n_post_ops);
+    status = lk_dnnl_find_arguments(self, &request->records[i], kind, n_post_ops, error);
     if (kind >= LK_DNNL_POST_SUM && kind <= LK_DNNL_POST_DEPTHWISE) n_post_ops++;
   }
-  if (status == dnnl_success && scratch_bytes > 0) {
-    status = lk_dnnl_add_argument(self, DNNL_ARG_SCRATCHPAD, NULL);
+  if (status == LK_OK && scratch_bytes > 0) {
+    status = lk_dnnl_add_argument(self, DNNL_ARG_SCRATCHPAD, NULL, error);
   }
   self->slot_bytes = sizeof(lk_dnnl_slot) + (uint64_t)self->n_args * LK_DNNL_MEMORY_BYTES +
                      (uint64_t)scratch_bytes;
@@ -503,8 +514,7 @@ static inline lk_status lk_dnnl_fill_value(const lk_dnnl_build_arg *from, lk_dnn
   status = lk_dnnl_check(error, dnnl_primitive_create(&value->primitive, value->desc),
                          "create a primitive");
   if (status != LK_OK) return status;
-  return lk_dnnl_check(error, lk_dnnl_find_all_arguments(value, from->request),
-                       "find the arguments of a primitive");
+  return lk_dnnl_find_all_arguments(value, from->request, error);
 }
 
 static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *out,
@@ -516,7 +526,8 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
 #if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
   int threads = 0;
   (void)dnnl_threadpool_interop_get_max_concurrency(&threads);
-  (void)dnnl_threadpool_interop_set_max_concurrency(from->self->threads);
+  (void)dnnl_threadpool_interop_set_max_concurrency(
+      (int)from->request->numbers[LK_DNNL_PRIMITIVE_COUNT - 1]);
 #endif
   (void)key; /* its records are those of the request */
   value = (lk_dnnl_value *)allocator->alloc(allocator->user, sizeof *value, 64);

@@ -1,8 +1,8 @@
 /* What a primitive of the host's own oneDNN is made of, as the records of a key.
  *
  * A request is a builder of fixed capacity, on the host's stack: it is begun for a kind of
- * primitive, and then gets descriptors, attributes, post-ops and parameters, each of which becomes a
- * record of numbers. The records are the key, and a primitive is made of the same records
+ * primitive, and then gets descriptors, attributes, post-ops and parameters, each of which becomes
+ * a record of numbers. The records are the key, and a primitive is made of the same records
  * (onednn.h): what is not in a request cannot get into the primitive, and what differs in a request
  * is another primitive. No record has an address in it.
  *

@@ -1,0 +1,284 @@
+// Requests as keys: all that they have is in the key, and nothing else.
+#include <cstring>
+#include <set>
+
+#include "tests/headers/onednn/onednn_host.h"
+
+namespace {
+
+using namespace lk;
+using ::testing::HasSubstr;
+
+using Change = std::function<void(lk_dnnl_request *)>;
+
+class OnednnKey : public OnednnHost {
+protected:
+  lk_key *key_of(const lk_dnnl_request &request) {
+    lk_key_desc desc;
+    lk_key *key = nullptr;
+    LK_EXPECT_OK(lk_dnnl_describe(&request, &desc, LK_ERR));
+    desc.name = "primitive";
+    LK_EXPECT_OK(api()->key_create(context, nullptr, &desc, &key, LK_ERR));
+    return key;
+  }
+  std::string text_of(const lk_dnnl_request &request) {
+    std::vector<char> text(20000);
+    lk_key *key = key_of(request);
+    LK_EXPECT_OK(api()->key_print(context, key, text.data(), text.size(), nullptr, LK_ERR));
+    api()->key_destroy(context, key);
+    return text.data();
+  }
+  std::string text_of(const Change &change, dnnl_primitive_kind_t kind = dnnl_matmul,
+                      int32_t recipe = 0) {
+    lk_dnnl_request request;
+    lk_dnnl_begin(&cache, &request, kind, recipe);
+    change(&request);
+    return text_of(request);
+  }
+  // Why a request is refused.
+  std::string refusal_of(const Change &change, lk_status status) {
+    lk_dnnl_request request;
+    Ref ref;
+    lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
+    change(&request);
+    LK_EXPECT_STATUS(status,
+                     lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+    EXPECT_EQ(counts().failed_builds, 0u) << "it gets as far as the cache";
+    return LK_MESSAGE;
+  }
+};
+
+Change desc(const Desc &of, int arg = DNNL_ARG_SRC) {
+  return [&of, arg](lk_dnnl_request *request) { lk_dnnl_add_desc(request, arg, of); };
+}
+Change tensor(const Dims &dims, dnnl_data_type_t type = dnnl_f32, const Dims &strides = {},
+              int arg = DNNL_ARG_SRC) {
+  return [=](lk_dnnl_request *request) {
+    lk_dnnl_add_tensor(request, arg, type, int(dims.size()), dims.data(),
+                       strides.empty() ? nullptr : strides.data());
+  };
+}
+
+// Each is different from all others in one field.
+std::vector<Change> changes() {
+  using R = lk_dnnl_request;
+  static const Desc blocked = desc_of({32, 32}, dnnl_f32, dnnl_AB16b16a),
+                    other_blocks = desc_of({32, 32}, dnnl_f32, dnnl_BA16a16b),
+                    padded = desc_of({31, 32}, dnnl_f32, dnnl_AB16b16a),
+                    transposed = desc_of({32, 32}, dnnl_f32, dnnl_ba);
+  static const Desc part = [] {
+    Desc desc;
+    const dnnl_dims_t dims = {16, 16}, offsets = {16, 0};
+    EXPECT_EQ(dnnl_memory_desc_create_submemory(desc.out(), blocked, dims, offsets), dnnl_success);
+    return desc;
+  }();
+  static const Desc other_part = [] {
+    Desc desc;
+    const dnnl_dims_t dims = {16, 16}, offsets = {16, 16};
+    EXPECT_EQ(dnnl_memory_desc_create_submemory(desc.out(), blocked, dims, offsets), dnnl_success);
+    return desc;
+  }();
+  const int64_t groups[] = {1, 16}, more_groups[] = {1, 32};
+  const Dims dims = {2, 3};
+  return {
+      [](R *) {},
+      // descriptors
+      tensor({2, 3}),
+      tensor({3, 2}),
+      tensor({2, 3, 1}),
+      tensor({2, 3}, dnnl_bf16),
+      tensor({2, 3}, dnnl_f32, {4, 1}),
+      tensor({2, 3}, dnnl_f32, {1, 2}),
+      tensor({2, 3}, dnnl_f32, {}, DNNL_ARG_DST),
+      [](R *r) {
+        const int64_t any[] = {2, 3};
+        lk_dnnl_add_any(r, DNNL_ARG_SRC, dnnl_f32, 2, any);
+      },
+      desc(blocked),
+      desc(other_blocks),
+      desc(padded),
+      desc(transposed),
+      desc(part),
+      desc(other_part),
+      // parameters
+      [](R *r) { lk_dnnl_add_int(r, "axis", 1); },
+      [](R *r) { lk_dnnl_add_int(r, "axis", 2); },
+      [](R *r) { lk_dnnl_add_int(r, "group", 1); },
+      [](R *r) { lk_dnnl_add_float(r, "epsilon", 0.0F); },
+      [](R *r) { lk_dnnl_add_float(r, "epsilon", -0.0F); },
+      [](R *r) { lk_dnnl_add_float(r, "epsilon", 1e-5F); },
+      // modes
+      [](R *r) { lk_dnnl_set_scratchpad(r, dnnl_scratchpad_mode_library); },
+      [](R *r) { lk_dnnl_set_math(r, dnnl_fpmath_mode_bf16); },
+      [](R *r) { lk_dnnl_set_math(r, dnnl_fpmath_mode_any); },
+      [](R *r) { lk_dnnl_set_math_of_integers(r, true); },
+      [](R *r) { lk_dnnl_set_accumulation(r, dnnl_accumulation_mode_relaxed); },
+      [](R *r) { lk_dnnl_set_deterministic(r, true); },
+      // scales, zero points, rounding
+      [](R *r) { lk_dnnl_add_scales(r, DNNL_ARG_SRC, 0); },
+      [](R *r) { lk_dnnl_add_scales(r, DNNL_ARG_WEIGHTS, 0); },
+      [](R *r) { lk_dnnl_add_scales(r, DNNL_ARG_WEIGHTS, 2); },
+      [=](R *r) { lk_dnnl_add_scales_of(r, DNNL_ARG_WEIGHTS, 2, dnnl_bf16, 0, nullptr); },
+      [=](R *r) { lk_dnnl_add_scales_of(r, DNNL_ARG_WEIGHTS, 2, dnnl_f32, 2, groups); },
+      [=](R *r) { lk_dnnl_add_scales_of(r, DNNL_ARG_WEIGHTS, 2, dnnl_f32, 2, more_groups); },
+      [](R *r) { lk_dnnl_add_zero_points(r, DNNL_ARG_SRC, 0); },
+      [](R *r) { lk_dnnl_add_zero_points(r, DNNL_ARG_SRC, 2); },
+      [=](R *r) { lk_dnnl_add_zero_points_of(r, DNNL_ARG_SRC, 2, dnnl_s8, 0, nullptr); },
+      [](R *r) { lk_dnnl_add_rounding(r, DNNL_ARG_DST, dnnl_rounding_mode_stochastic); },
+      // post-ops
+      [](R *r) { lk_dnnl_add_post_sum(r, 1, 0, dnnl_f32); },
+      [](R *r) { lk_dnnl_add_post_sum(r, 2, 0, dnnl_f32); },
+      [](R *r) { lk_dnnl_add_post_sum(r, 1, 3, dnnl_f32); },
+      [](R *r) { lk_dnnl_add_post_sum(r, 1, 0, dnnl_s8); },
+      [](R *r) { lk_dnnl_add_post_eltwise(r, dnnl_eltwise_clip, 0, 6); },
+      [](R *r) { lk_dnnl_add_post_eltwise(r, dnnl_eltwise_clip, -1, 6); },
+      [](R *r) { lk_dnnl_add_post_eltwise(r, dnnl_eltwise_clip, 0, 7); },
+      [](R *r) { lk_dnnl_add_post_eltwise(r, dnnl_eltwise_linear, 0, 6); },
+      [=](R *r) { lk_dnnl_add_post_binary(r, dnnl_binary_add, dnnl_f32, 2, dims.data(), nullptr); },
+      [=](R *r) { lk_dnnl_add_post_binary(r, dnnl_binary_mul, dnnl_f32, 2, dims.data(), nullptr); },
+      [=](R *r) { lk_dnnl_add_post_binary(r, dnnl_binary_add, dnnl_s8, 2, dims.data(), nullptr); },
+      [](R *r) { lk_dnnl_add_post_binary_desc(r, dnnl_binary_add, blocked); },
+      [](R *r) { lk_dnnl_add_post_prelu(r, 0); },
+      [](R *r) { lk_dnnl_add_post_prelu(r, 2); },
+      [](R *r) { lk_dnnl_add_post_depthwise(r, dnnl_f32, dnnl_f32, dnnl_f32, 3, 1, 1); },
+      [](R *r) { lk_dnnl_add_post_depthwise(r, dnnl_s8, dnnl_f32, dnnl_f32, 3, 1, 1); },
+      [](R *r) { lk_dnnl_add_post_depthwise(r, dnnl_f32, dnnl_s32, dnnl_f32, 3, 1, 1); },
+      [](R *r) { lk_dnnl_add_post_depthwise(r, dnnl_f32, dnnl_f32, dnnl_s8, 3, 1, 1); },
+      [](R *r) { lk_dnnl_add_post_depthwise(r, dnnl_f32, dnnl_f32, dnnl_f32, 5, 1, 1); },
+      [](R *r) { lk_dnnl_add_post_depthwise(r, dnnl_f32, dnnl_f32, dnnl_f32, 3, 2, 1); },
+      [](R *r) { lk_dnnl_add_post_depthwise(r, dnnl_f32, dnnl_f32, dnnl_f32, 3, 1, 0); },
+      // order
+      [](R *r) {
+        lk_dnnl_add_post_prelu(r, 0);
+        lk_dnnl_add_post_sum(r, 1, 0, dnnl_f32);
+      },
+      [](R *r) {
+        lk_dnnl_add_post_sum(r, 1, 0, dnnl_f32);
+        lk_dnnl_add_post_prelu(r, 0);
+      },
+  };
+}
+
+TEST_F(OnednnKey, DiffersInEveryField) {
+  std::set<std::string> seen;
+  size_t count = 0;
+  for (const Change &change : changes()) {
+    const std::string text = text_of(change);
+    EXPECT_TRUE(seen.insert(text).second) << "change " << count << " is in no key: " << text;
+    EXPECT_EQ(text_of(change), text);
+    count++;
+  }
+  EXPECT_TRUE(seen.insert(text_of(changes()[0], dnnl_softmax)).second);
+  EXPECT_TRUE(seen.insert(text_of(changes()[0], dnnl_matmul, 1)).second);
+  cache.threads = 2;
+  EXPECT_TRUE(seen.insert(text_of(changes()[0])).second);
+  cache.engine_index = 1;
+  EXPECT_TRUE(seen.insert(text_of(changes()[0])).second);
+}
+
+TEST_F(OnednnKey, IsReadFromItsText) {
+  for (const Change &change : changes()) {
+    const std::string text = text_of(change);
+    lk_key *key = nullptr;
+    std::vector<char> again(20000);
+    LK_ASSERT_OK(api()->key_parse(context, text.c_str(), &key, LK_ERR));
+    LK_EXPECT_OK(api()->key_print(context, key, again.data(), again.size(), nullptr, LK_ERR));
+    EXPECT_EQ(text, again.data());
+    api()->key_destroy(context, key);
+  }
+}
+
+TEST_F(OnednnKey, TellsWhatOnednnIs) {
+  char text[1000];
+  LK_ASSERT_OK(api()->key_print(context, cache.like, text, sizeof text, nullptr, LK_ERR));
+  const dnnl_version_t *version = dnnl_version();
+  EXPECT_THAT(
+      text, HasSubstr(std::to_string(version->major) + "." + std::to_string(version->minor) + "."));
+  EXPECT_THAT(text, HasSubstr(" isa%3D"));
+  EXPECT_THAT(text, HasSubstr(" hints%3D"));
+}
+
+TEST_F(OnednnKey, IsOfContentAndNotOfObjects) {
+  const Desc a = desc_of({2, 3}, dnnl_f32, dnnl_ab), b = desc_of({2, 3}, dnnl_f32, dnnl_ab),
+             channels_last = desc_of({2, 3, 4, 5}, dnnl_f32, dnnl_acdb),
+             one = desc_of({1, 1}, dnnl_f32, dnnl_ab), none = desc_of({2, 0}, dnnl_f32, dnnl_ab);
+  EXPECT_EQ(text_of(desc(a)), text_of(desc(b)));
+  EXPECT_EQ(text_of(desc(a)), text_of(tensor({2, 3})));
+  EXPECT_EQ(text_of(desc(channels_last)), text_of(tensor({2, 3, 4, 5}, dnnl_f32, {60, 1, 15, 3})));
+  EXPECT_EQ(text_of(desc(one)), text_of(tensor({1, 1})));
+  EXPECT_EQ(text_of(desc(none)), text_of(tensor({2, 0})));
+}
+
+TEST_F(OnednnKey, TellsSumsBehindWeightsApart) {
+  const Desc plain = desc_of({32, 32, 3, 3}, dnnl_s8, dnnl_cdba);
+  Desc src = desc_of({1, 32, 8, 8}, dnnl_s8, dnnl_acdb),
+       any = desc_of({32, 32, 3, 3}, dnnl_s8, dnnl_format_tag_any),
+       dst = desc_of({1, 32, 6, 6}, dnnl_f32, dnnl_acdb);
+  dnnl_primitive_desc_t conv = nullptr;
+  const dnnl_dims_t strides = {1, 1}, dilates = {0, 0}, pads = {0, 0};
+  LK_ASSERT_DNNL(dnnl_convolution_forward_primitive_desc_create(
+      &conv, test_engine(), dnnl_forward_inference, dnnl_convolution_direct, src, any, nullptr, dst,
+      strides, dilates, pads, pads, nullptr));
+  const_dnnl_memory_desc_t wanted = dnnl_primitive_desc_query_md(conv, dnnl_query_weights_md, 0);
+  const std::string with_sums =
+      text_of([&](lk_dnnl_request *r) { lk_dnnl_add_desc(r, DNNL_ARG_SRC, wanted); });
+  EXPECT_NE(with_sums, text_of(desc(plain)));
+  // The size is behind argument, rank, type and format kind.
+  EXPECT_THAT(with_sums,
+              HasSubstr("dnnl.desc=[1,4," + std::to_string(dnnl_s8) + "," +
+                        std::to_string(dnnl_blocked) + "," +
+                        std::to_string(dnnl_memory_desc_get_size(wanted)) + ",32,32,3,3"));
+  EXPECT_EQ(dnnl_primitive_desc_destroy(conv), dnnl_success);
+}
+
+TEST_F(OnednnKey, ReadsPostOpsOfObjects) {
+  PostOps ops;
+  const Desc operand = desc_of({1, 8}, dnnl_f32, dnnl_ab);
+  LK_ASSERT_DNNL(dnnl_post_ops_create(ops.out()));
+  LK_ASSERT_DNNL(dnnl_post_ops_append_sum(ops, 2, 1, dnnl_s8));
+  LK_ASSERT_DNNL(dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_linear, 3, 4));
+  LK_ASSERT_DNNL(dnnl_post_ops_append_binary(ops, dnnl_binary_max, operand));
+  LK_ASSERT_DNNL(dnnl_post_ops_append_prelu(ops, 2));
+  LK_ASSERT_DNNL(dnnl_post_ops_append_dw(ops, dnnl_f32, dnnl_data_type_undef, dnnl_f32, 3, 2, 1));
+  const std::string read = text_of([&](lk_dnnl_request *r) { lk_dnnl_add_post_ops(r, ops); });
+  EXPECT_EQ(read, text_of([](lk_dnnl_request *r) {
+              const int64_t dims[] = {1, 8};
+              lk_dnnl_add_post_sum(r, 2, 1, dnnl_s8);
+              lk_dnnl_add_post_eltwise(r, dnnl_eltwise_linear, 3, 4);
+              lk_dnnl_add_post_binary(r, dnnl_binary_max, dnnl_f32, 2, dims, nullptr);
+              lk_dnnl_add_post_prelu(r, 2);
+              lk_dnnl_add_post_depthwise(r, dnnl_f32, dnnl_data_type_undef, dnnl_f32, 3, 2, 1);
+            }));
+}
+
+TEST_F(OnednnKey, HasTheDefaultMathModeOfItsTime) {
+  const std::string strict = text_of(changes()[0]);
+  LK_ASSERT_DNNL(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_bf16));
+  const std::string rounded = text_of(changes()[0]);
+  LK_ASSERT_DNNL(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict));
+  EXPECT_NE(strict, rounded);
+  EXPECT_EQ(rounded,
+            text_of([](lk_dnnl_request *r) { lk_dnnl_set_math(r, dnnl_fpmath_mode_bf16); }));
+}
+
+TEST_F(OnednnKey, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(refusal_of([](lk_dnnl_request *r) { lk_dnnl_add_desc(r, DNNL_ARG_SRC, nullptr); },
+                         LK_INVALID_ARGUMENT),
+              HasSubstr("failed to make the key of a primitive: a descriptor is NULL"));
+  EXPECT_THAT(refusal_of(tensor(Dims(13, 1)), LK_OUT_OF_RANGE), HasSubstr("more than 12"));
+  EXPECT_THAT(refusal_of(
+                  [](lk_dnnl_request *r) {
+                    for (int i = 0; i < LK_DNNL_RECORDS; i++) lk_dnnl_add_int(r, "axis", i);
+                  },
+                  LK_OUT_OF_RANGE),
+              HasSubstr("more than 48 records"));
+  EXPECT_THAT(refusal_of(
+                  [](lk_dnnl_request *r) {
+                    const Dims numbers(LK_DNNL_NUMBERS, 1);
+                    lk_dnnl_add_ints(r, "axes", numbers.data(), int(numbers.size()));
+                  },
+                  LK_OUT_OF_RANGE),
+              HasSubstr("more than 768 numbers"));
+}
+
+} // namespace

@@ -1,0 +1,461 @@
+// Primitives by key, and leases of their arguments.
+#include <cmath>
+#include <numeric>
+
+#include "tests/harness/wait.h"
+#include "tests/headers/onednn/onednn_host.h"
+
+namespace {
+
+using namespace lk;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+class OnednnPrimitive : public OnednnHost {
+protected:
+  Stream stream = test_stream();
+};
+
+std::vector<Argument> ends(std::vector<float> &x, std::vector<float> &y) {
+  return {{DNNL_ARG_SRC, x.data()}, {DNNL_ARG_DST, y.data()}};
+}
+
+TEST_F(OnednnPrimitive, IsBuiltOnce) {
+  int hit = -1;
+  std::vector<float> x(100, 2), y(100);
+  const Ref first = get_linear(cache, 100, 3, &hit);
+  EXPECT_EQ(hit, 0);
+  const Ref second = get_linear(cache, 100, 3, &hit);
+  EXPECT_EQ(hit, 1);
+  EXPECT_EQ(lk_dnnl_primitive(&cache, first), lk_dnnl_primitive(&cache, second));
+  const Ref other = get_linear(cache, 100, 4, &hit);
+  EXPECT_EQ(hit, 0);
+  LK_ASSERT_OK(run(cache, first, stream, ends(x, y), LK_ERR));
+  EXPECT_THAT(y, Each(7));
+  LK_ASSERT_OK(run(cache, other, stream, ends(x, x), LK_ERR));
+  EXPECT_THAT(x, Each(9)) << "in place";
+  EXPECT_EQ(counts().builds, 2u);
+}
+
+TEST_F(OnednnPrimitive, IsSharedByWhoOpensTheSame) {
+  lk_dnnl again = {};
+  LK_ASSERT_OK(lk_dnnl_open(api(), context, nullptr, test_engine(), 0, 1, &again, LK_ERR));
+  const Ref first = get_linear(cache, 10, 3), second = get_linear(again, 10, 3);
+  EXPECT_EQ(api()->ref_value(first), api()->ref_value(second));
+  const Executor executor = executor_in(context);
+  lk_dnnl own = {};
+  LK_ASSERT_OK(lk_dnnl_open(api(), context, executor, test_engine(), 0, 1, &own, LK_ERR));
+  Ref third = get_linear(own, 10, 3);
+  EXPECT_NE(api()->ref_value(first), api()->ref_value(third)) << "an executor's own";
+  third.reset();
+  lk_dnnl_close(&own);
+  lk_dnnl_close(&again);
+}
+
+TEST_F(OnednnPrimitive, OpeningChecksItsArguments) {
+  lk_dnnl none = {};
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   lk_dnnl_open(api(), context, nullptr, nullptr, 0, 1, &none, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   lk_dnnl_open(api(), context, nullptr, test_engine(), 0, 0, &none, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("threads is 0"));
+  lk_dnnl_close(&none);
+}
+
+TEST_F(OnednnPrimitive, ThreadsBuildOnceAndShareNoArguments) {
+  constexpr int THREADS = 4;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < THREADS; thread++) {
+    threads.emplace_back([&, thread] {
+      const Stream own = test_stream();
+      std::vector<float> x(64, float(thread)), y(64);
+      for (int i = 0; i < repeats(500); i++) {
+        const Ref ref = get_linear(cache, 64, 3);
+        std::fill(y.begin(), y.end(), -1.0F);
+        LK_EXPECT_OK(run(cache, ref, own, ends(x, y), LK_ERR));
+        for (const float value : y) wrong += value != 3 * float(thread) + 1;
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(counts().builds, 1u);
+  const Ref ref = get_linear(cache, 64, 3);
+  EXPECT_LE(lk_dnnl_value_get(&cache, ref)->n_slots, uint64_t(THREADS));
+}
+
+TEST_F(OnednnPrimitive, LeasesOfOnePrimitiveAreApart) {
+  const Ref ref = get_linear(cache, 4, 3);
+  std::vector<float> a(4, 1), b(4, 2);
+  lk_dnnl_lease first, second;
+  LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &first, LK_ERR));
+  LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &second, LK_ERR));
+  for (const int arg : {DNNL_ARG_SRC, DNNL_ARG_DST}) {
+    LK_ASSERT_OK(lk_dnnl_set(&first, arg, a.data(), LK_ERR));
+    LK_ASSERT_OK(lk_dnnl_set(&second, arg, b.data(), LK_ERR));
+  }
+  LK_ASSERT_OK(lk_dnnl_run(&first, stream, LK_ERR));
+  LK_ASSERT_OK(lk_dnnl_run(&second, stream, LK_ERR));
+  EXPECT_THAT(a, Each(4));
+  EXPECT_THAT(b, Each(7));
+  lk_dnnl_lease_end(&second);
+  lk_dnnl_lease_end(&first);
+  lk_dnnl_lease_end(&first); // has ended
+}
+
+TEST_F(OnednnPrimitive, ARunAllocatesNothingOnceItWasRun) {
+  std::vector<float> x(64, 2), y(64);
+  const auto run_once = [&] {
+    const Ref ref = get_linear(cache, 64, 3);
+    LK_EXPECT_OK(run(cache, ref, stream, ends(x, y), LK_ERR));
+  };
+  run_once();
+  const uint64_t before = stats(context).allocations;
+  for (int i = 0; i < 100; i++) run_once();
+  EXPECT_EQ(stats(context).allocations, before);
+}
+
+TEST_F(OnednnPrimitive, ArgumentsOfAnEarlierRunAreNotTaken) {
+  const Ref ref = get_linear(cache, 4, 3);
+  std::vector<float> x(4, 1), y(4);
+  LK_ASSERT_OK(run(cache, ref, stream, ends(x, y), LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   run(cache, ref, stream, {{DNNL_ARG_DST, y.data()}}, LK_ERR));
+  EXPECT_EQ(LK_MESSAGE, "failed to run a primitive: its argument 1 was not set");
+  LK_EXPECT_STATUS(LK_NOT_FOUND, run(cache, ref, stream, {{DNNL_ARG_BIAS, y.data()}}, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("the primitive has none of number 41"));
+}
+
+TEST_F(OnednnPrimitive, IsChargedForItsArguments) {
+  const Ref ref = get_linear(cache, 4, 3);
+  const uint64_t before = counts().bytes;
+  EXPECT_GE(before, cache.primitive_bytes);
+  std::vector<lk_dnnl_lease> leases(LK_DNNL_IDLE + 3);
+  for (lk_dnnl_lease &lease : leases) {
+    LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &lease, LK_ERR));
+  }
+  const uint64_t each = lk_dnnl_value_get(&cache, ref)->slot_bytes;
+  EXPECT_EQ(counts().bytes, before + leases.size() * each);
+  for (lk_dnnl_lease &lease : leases) lk_dnnl_lease_end(&lease);
+  EXPECT_EQ(counts().bytes, before + LK_DNNL_IDLE * each) << "what is more than enough goes";
+}
+
+TEST_F(OnednnPrimitive, StaysWhileALeaseLives) {
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 1, LK_UNSET, LK_ERR));
+  std::vector<float> x(8, 1), y(8);
+  std::vector<lk_dnnl_lease> leases(5);
+  for (size_t i = 0; i < leases.size(); i++) {
+    const Ref ref = get_linear(cache, 8, float(i));
+    LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &leases[i], LK_ERR));
+  }
+  EXPECT_GE(counts().evictions, 4u);
+  EXPECT_LE(counts().entries, 1u);
+  for (size_t i = 0; i < leases.size(); i++) {
+    for (const Argument &end : ends(x, y)) {
+      LK_ASSERT_OK(lk_dnnl_set(&leases[i], end.arg, end.data, LK_ERR));
+    }
+    LK_ASSERT_OK(lk_dnnl_run(&leases[i], stream, LK_ERR));
+    EXPECT_THAT(y, Each(float(i) + 1));
+    lk_dnnl_lease_end(&leases[i]);
+  }
+}
+
+TEST_F(OnednnPrimitive, ThreadsEvictWhatOthersRun) {
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 2, LK_UNSET, LK_ERR));
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 3; thread++) {
+    threads.emplace_back([&, thread] {
+      const Stream own = test_stream();
+      std::vector<float> x(16, 2), y(16);
+      for (int i = 0; i < repeats(100); i++) {
+        const float alpha = float((i + thread) % 5);
+        const Ref ref = get_linear(cache, 16, alpha);
+        LK_EXPECT_OK(run(cache, ref, own, ends(x, y), LK_ERR));
+        for (const float value : y) wrong += value != 2 * alpha + 1;
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(counts().evictions, 0u);
+}
+
+TEST_F(OnednnPrimitive, WorksWithTheCacheOff) {
+  const Context off = open(LK_CACHE_OFF);
+  lk_dnnl there = {};
+  std::vector<float> x(8, 1), y(8);
+  LK_ASSERT_OK(lk_dnnl_open(api(), off, nullptr, test_engine(), 0, 1, &there, LK_ERR));
+  for (int i = 0; i < 2; i++) {
+    const Ref ref = get_linear(there, 8, 3);
+    LK_ASSERT_OK(run(there, ref, stream, ends(x, y), LK_ERR));
+    EXPECT_THAT(y, Each(4));
+  }
+  EXPECT_EQ(stats(off).kind[LK_KIND_USER].builds, 2u);
+  lk_dnnl_close(&there);
+}
+
+// ---- failures ----
+
+TEST_F(OnednnPrimitive, ABuildThatFailsSaysWhyAndKeepsNothing) {
+  lk_dnnl_request request;
+  Ref ref;
+  lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
+  add_tensor(&request, DNNL_ARG_SRC, {2, 3});
+  add_tensor(&request, DNNL_ARG_WEIGHTS, {4, 5}); // 3 are needed
+  add_tensor(&request, DNNL_ARG_DST, {2, 5});
+  for (int i = 0; i < 2; i++) {
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                     lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+    EXPECT_EQ(LK_MESSAGE, "failed to describe a primitive: oneDNN does not take these arguments");
+    EXPECT_EQ(ref.get(), nullptr);
+  }
+  EXPECT_EQ(counts().failed_builds, 2u);
+  EXPECT_EQ(counts().entries, 0u);
+}
+
+TEST_F(OnednnPrimitive, AnUnknownPostOpIsNotSupported) {
+  lk_dnnl_request request;
+  Ref ref;
+  ask_linear(cache, &request, 8, 1);
+  lk_dnnl_add_post_depthwise(&request, dnnl_f32, dnnl_f32, dnnl_f32, 3, 1, 1);
+  LK_EXPECT_STATUS(LK_UNSUPPORTED,
+                   lk_dnnl_get(&cache, &request, make_eltwise, ref.out(), nullptr, LK_ERR));
+  EXPECT_EQ(LK_MESSAGE, "failed to describe a primitive: oneDNN has no implementation for these "
+                        "types and layouts");
+}
+
+TEST_F(OnednnPrimitive, ADescriptorOfDimensionsThatAreNotKnownCannotBeLeased) {
+  lk_dnnl_request request;
+  Ref ref;
+  lk_dnnl_lease lease;
+  const Desc rows = desc_of({DNNL_RUNTIME_DIM_VAL, 16}, dnnl_f32, dnnl_ab);
+  lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
+  lk_dnnl_add_desc(&request, DNNL_ARG_SRC, rows);
+  add_tensor(&request, DNNL_ARG_WEIGHTS, {16, 16});
+  lk_dnnl_add_desc(&request, DNNL_ARG_DST, rows);
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_dnnl_lease_begin(&cache, ref, &lease, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to make the memory of an argument"));
+  lk_dnnl_lease_end(&lease); // it has not begun
+}
+
+// Looks up, leases and runs in a context of its own.
+lk_status use_host(const lk_allocator *allocator, dnnl_stream_t stream) {
+  lk_context *context = nullptr;
+  lk_dnnl cache = {};
+  lk_dnnl_request request;
+  lk_ref *ref = nullptr;
+  std::vector<float> x(8, 1), y(8);
+  lk_status status = host_context_create(LK_CACHE_SHARED, 1, allocator, &context, LK_ERR);
+  if (status == LK_OK) {
+    status = lk_dnnl_open(api(), context, nullptr, test_engine(), 0, 1, &cache, LK_ERR);
+  }
+  if (status == LK_OK) {
+    ask_linear(cache, &request, 8, 3);
+    status = lk_dnnl_get(&cache, &request, make_eltwise, &ref, nullptr, LK_ERR);
+  }
+  if (status == LK_OK) status = run(cache, ref, stream, ends(x, y), LK_ERR);
+  api()->ref_release(ref);
+  lk_dnnl_close(&cache);
+  api()->context_destroy(context);
+  return status;
+}
+
+// Some are those of the cache's that it can do without.
+TEST(OnednnFaults, EveryAllocationMayFail) {
+  const Stream stream = test_stream();
+  size_t refused = 0, n = 1;
+  for (bool is_over = false; !is_over; n++) {
+    FailingAllocator allocator;
+    allocator.fail_at(n);
+    const lk_status status = use_host(allocator.get(), stream);
+    test_error().passed = false;
+    EXPECT_EQ(allocator.live_blocks(), 0u) << "leak when allocation " << n << " fails";
+    is_over = !allocator.failed();
+    if (status == LK_OK) continue;
+    EXPECT_EQ(status, LK_OUT_OF_MEMORY) << "when allocation " << n << " fails";
+    EXPECT_NE(LK_MESSAGE, "");
+    refused++;
+  }
+  EXPECT_GT(refused, n / 2);
+}
+
+// ---- attributes and post-ops ----
+
+// y = the sum of x times 1, in each of 16 columns.
+struct Product {
+  static constexpr int64_t ROWS = 3, INNER = 8, COLUMNS = 16;
+  std::vector<float> x = std::vector<float>(ROWS * INNER), w = std::vector<float>(INNER * COLUMNS),
+                     y = std::vector<float>(ROWS * COLUMNS, 10);
+  Product() {
+    std::iota(x.begin(), x.end(), -10.0F);
+    for (size_t i = 0; i < w.size(); i++) w[i] = float(i % 5) - 2;
+  }
+  float at(int64_t row, int64_t column) const {
+    float sum = 0;
+    for (int64_t k = 0; k < INNER; k++) sum += x[row * INNER + k] * w[k * COLUMNS + column];
+    return sum;
+  }
+  void ask(const lk_dnnl &cache, lk_dnnl_request *request) const {
+    lk_dnnl_begin(&cache, request, dnnl_matmul, 0);
+    add_tensor(request, DNNL_ARG_SRC, {ROWS, INNER});
+    add_tensor(request, DNNL_ARG_WEIGHTS, {INNER, COLUMNS});
+    add_tensor(request, DNNL_ARG_DST, {ROWS, COLUMNS});
+  }
+  std::vector<Argument> arguments() {
+    return {{DNNL_ARG_SRC, x.data()}, {DNNL_ARG_WEIGHTS, w.data()}, {DNNL_ARG_DST, y.data()}};
+  }
+};
+
+TEST_F(OnednnPrimitive, RunsPostOps) {
+  Product p;
+  lk_dnnl_request request;
+  Ref ref;
+  std::vector<float> operand(Product::COLUMNS), slopes(Product::COLUMNS);
+  std::iota(operand.begin(), operand.end(), -8.0F);
+  for (size_t i = 0; i < slopes.size(); i++) slopes[i] = 0.25F * float(i);
+  const int64_t dims[] = {1, Product::COLUMNS};
+  p.ask(cache, &request);
+  lk_dnnl_add_post_sum(&request, 2, 0, dnnl_f32);
+  lk_dnnl_add_post_binary(&request, dnnl_binary_add, dnnl_f32, 2, dims, nullptr);
+  lk_dnnl_add_post_prelu(&request, 2);
+  lk_dnnl_add_post_eltwise(&request, dnnl_eltwise_linear, 0.5F, 1);
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+  std::vector<Argument> arguments = p.arguments();
+  arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1, operand.data()});
+  arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(2) | DNNL_ARG_WEIGHTS, slopes.data()});
+  LK_ASSERT_OK(run(cache, ref, stream, arguments, LK_ERR));
+  for (int64_t row = 0; row < Product::ROWS; row++) {
+    for (int64_t column = 0; column < Product::COLUMNS; column++) {
+      float expected = p.at(row, column) + 2 * 10 + operand[column];
+      if (expected < 0) expected *= slopes[column];
+      EXPECT_FLOAT_EQ(p.y[row * Product::COLUMNS + column], 0.5F * expected + 1);
+    }
+  }
+}
+
+TEST_F(OnednnPrimitive, BoundsThatComeAtRunTimeAreNotInTheKey) {
+  const int64_t one[] = {1, 1};
+  for (const float bound : {2.0F, 5.0F}) {
+    Product p;
+    lk_dnnl_request request;
+    Ref ref;
+    float low = -bound, high = bound;
+    p.ask(cache, &request);
+    lk_dnnl_add_post_binary(&request, dnnl_binary_max, dnnl_f32, 2, one, nullptr);
+    lk_dnnl_add_post_binary(&request, dnnl_binary_min, dnnl_f32, 2, one, nullptr);
+    LK_ASSERT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+    std::vector<Argument> arguments = p.arguments();
+    arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, &low});
+    arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1, &high});
+    LK_ASSERT_OK(run(cache, ref, stream, arguments, LK_ERR));
+    for (int64_t i = 0; i < Product::ROWS * Product::COLUMNS; i++) {
+      const float product = p.at(i / Product::COLUMNS, i % Product::COLUMNS);
+      EXPECT_EQ(p.y[i], std::fmin(std::fmax(product, -bound), bound));
+    }
+  }
+  EXPECT_EQ(counts().builds, 1u);
+}
+
+TEST_F(OnednnPrimitive, RunsScalesAndZeroPoints) {
+  constexpr int64_t ROWS = 4, INNER = 32, COLUMNS = 16;
+  std::vector<uint8_t> x(ROWS * INNER);
+  std::vector<int8_t> w(INNER * COLUMNS);
+  std::vector<float> y(ROWS * COLUMNS), w_scales(COLUMNS);
+  float x_scale = 0.5F;
+  int32_t x_zero = 7;
+  for (size_t i = 0; i < x.size(); i++) x[i] = uint8_t(i % 23);
+  for (size_t i = 0; i < w.size(); i++) w[i] = int8_t(i % 11) - 5;
+  for (size_t i = 0; i < w_scales.size(); i++) w_scales[i] = 0.25F * float(i + 1);
+  lk_dnnl_request request;
+  Ref ref;
+  lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
+  add_tensor(&request, DNNL_ARG_SRC, {ROWS, INNER}, dnnl_u8);
+  add_tensor(&request, DNNL_ARG_WEIGHTS, {INNER, COLUMNS}, dnnl_s8);
+  add_tensor(&request, DNNL_ARG_DST, {ROWS, COLUMNS});
+  lk_dnnl_add_scales(&request, DNNL_ARG_SRC, 0);
+  lk_dnnl_add_scales(&request, DNNL_ARG_WEIGHTS, 2);
+  lk_dnnl_add_zero_points(&request, DNNL_ARG_SRC, 0);
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+  LK_ASSERT_OK(run(cache, ref, stream,
+                   {{DNNL_ARG_SRC, x.data()},
+                    {DNNL_ARG_WEIGHTS, w.data()},
+                    {DNNL_ARG_DST, y.data()},
+                    {DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, &x_scale},
+                    {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, w_scales.data()},
+                    {DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, &x_zero}},
+                   LK_ERR));
+  for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
+    int sum = 0;
+    for (int64_t k = 0; k < INNER; k++) {
+      sum += (x[i / COLUMNS * INNER + k] - x_zero) * w[k * COLUMNS + i % COLUMNS];
+    }
+    EXPECT_FLOAT_EQ(y[i], float(sum) * x_scale * w_scales[i % COLUMNS]);
+  }
+}
+
+// What a make function is given.
+struct Seen {
+  dnnl_scratchpad_mode_t scratchpad;
+  dnnl_fpmath_mode_t math;
+  int of_integers;
+  dnnl_accumulation_mode_t accumulation;
+  int deterministic, threads;
+  std::vector<dnnl_primitive_kind_t> post_ops;
+};
+Seen seen;
+
+dnnl_status_t look(const lk_dnnl_request *request, dnnl_engine_t engine,
+                   const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
+  const_dnnl_post_ops_t ops = nullptr;
+  seen = {};
+  EXPECT_EQ(dnnl_primitive_attr_get_scratchpad_mode(attr, &seen.scratchpad), dnnl_success);
+  EXPECT_EQ(dnnl_primitive_attr_get_fpmath_mode_v2(attr, &seen.math, &seen.of_integers),
+            dnnl_success);
+  EXPECT_EQ(dnnl_primitive_attr_get_accumulation_mode(attr, &seen.accumulation), dnnl_success);
+  EXPECT_EQ(dnnl_primitive_attr_get_deterministic(attr, &seen.deterministic), dnnl_success);
+  EXPECT_EQ(dnnl_primitive_attr_get_post_ops(attr, &ops), dnnl_success);
+  for (int i = 0; i < dnnl_post_ops_len(ops); i++) {
+    seen.post_ops.push_back(dnnl_post_ops_get_kind(ops, i));
+  }
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
+  EXPECT_EQ(dnnl_threadpool_interop_get_max_concurrency(&seen.threads), dnnl_success);
+#endif
+  return make_matmul(request, engine, nullptr, out);
+}
+
+TEST_F(OnednnPrimitive, IsMadeWithTheAttributesOfItsRequest) {
+  Product p;
+  lk_dnnl_request request;
+  Ref ref;
+  const int64_t dims[] = {1, 1};
+  cache.threads = 3;
+  p.ask(cache, &request);
+  cache.threads = 5; // too late for the request
+  lk_dnnl_set_scratchpad(&request, dnnl_scratchpad_mode_library);
+  lk_dnnl_set_math(&request, dnnl_fpmath_mode_tf32);
+  lk_dnnl_set_math_of_integers(&request, true);
+  lk_dnnl_set_accumulation(&request, dnnl_accumulation_mode_any);
+  lk_dnnl_set_deterministic(&request, true);
+  lk_dnnl_add_post_eltwise(&request, dnnl_eltwise_relu, 0, 0);
+  lk_dnnl_add_post_binary(&request, dnnl_binary_add, dnnl_f32, 2, dims, nullptr);
+  lk_dnnl_add_post_depthwise(&request, dnnl_f32, dnnl_data_type_undef, dnnl_f32, 3, 1, 1);
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   lk_dnnl_get(&cache, &request, look, ref.out(), nullptr, LK_ERR))
+      << "a matmul has no argument for a depthwise post-op";
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("of a primitive: it has none of that number"));
+  EXPECT_EQ(seen.scratchpad, dnnl_scratchpad_mode_library);
+  EXPECT_EQ(seen.math, dnnl_fpmath_mode_tf32);
+  EXPECT_EQ(seen.of_integers, 1);
+  EXPECT_EQ(seen.accumulation, dnnl_accumulation_mode_any);
+  EXPECT_EQ(seen.deterministic, 1);
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
+  EXPECT_EQ(seen.threads, 3);
+#endif
+  EXPECT_EQ(seen.post_ops,
+            (std::vector<dnnl_primitive_kind_t>{dnnl_eltwise, dnnl_binary, dnnl_convolution}));
+}
+
+} // namespace

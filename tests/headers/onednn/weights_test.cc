@@ -1,0 +1,182 @@
+// Weights in a primitive's layout, packed once for each content.
+#include <algorithm>
+#include <array>
+
+#include "tests/headers/onednn/onednn_host.h"
+
+namespace {
+
+using namespace lk;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+void end_packed(lk_packed *packed) {
+  api()->packed_release(packed);
+}
+void end_constant(lk_constant *constant) {
+  api()->constant_release(constant);
+}
+using Packed = Owned<lk_packed, end_packed>;
+using Constant = Owned<lk_constant, end_constant>;
+
+constexpr int64_t INNER = 64, COLUMNS = 96;
+using Numbers = std::vector<float>;
+
+class OnednnWeights : public OnednnHost {
+protected:
+  Constant constant_of(const Numbers &numbers, uint32_t flags = 0) {
+    Constant made;
+    LK_EXPECT_OK(api()->constant_create(context, numbers.data(), numbers.size() * sizeof(float),
+                                        flags, made.out(), LK_ERR));
+    return made;
+  }
+  Packed pack(lk_constant *weights, const_dnnl_memory_desc_t wanted) {
+    Packed packed;
+    LK_EXPECT_OK(lk_dnnl_pack(&cache, weights, plain, wanted, stream, packed.out(), LK_ERR));
+    return packed;
+  }
+  // x w of `rows` rows of ones, with whatever layout of w the primitive likes.
+  Numbers multiply(lk_constant *weights, const Numbers &numbers, int64_t rows) {
+    lk_dnnl_request request;
+    Ref ref;
+    Numbers x(rows * INNER, 1), y(rows * COLUMNS);
+    const int64_t dims[] = {INNER, COLUMNS};
+    lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
+    add_tensor(&request, DNNL_ARG_SRC, {rows, INNER});
+    lk_dnnl_add_any(&request, DNNL_ARG_WEIGHTS, dnnl_f32, 2, dims);
+    add_tensor(&request, DNNL_ARG_DST, {rows, COLUMNS});
+    LK_EXPECT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+    const Packed packed = pack(weights, lk_dnnl_wanted(&cache, ref, DNNL_ARG_WEIGHTS));
+    const void *data = packed.get() != nullptr ? api()->packed_data(packed) : numbers.data();
+    LK_EXPECT_OK(run(cache, ref, stream,
+                     {{DNNL_ARG_SRC, x.data()},
+                      {DNNL_ARG_WEIGHTS, const_cast<void *>(data)},
+                      {DNNL_ARG_DST, y.data()}},
+                     LK_ERR));
+    return y;
+  }
+  lk_stats now() { return stats(context); }
+
+  Stream stream = test_stream();
+  const Desc plain = desc_of({INNER, COLUMNS}, dnnl_f32, dnnl_ab),
+             blocked = desc_of({INNER, COLUMNS}, dnnl_f32, dnnl_BA16a16b),
+             others = desc_of({INNER, COLUMNS}, dnnl_f32, dnnl_AB16b16a);
+  const Numbers two = Numbers(INNER * COLUMNS, 2), three = Numbers(INNER * COLUMNS, 3);
+};
+
+TEST_F(OnednnWeights, EqualContentsArePackedOnce) {
+  const Numbers there = two;
+  const Constant a = constant_of(two), b = constant_of(there), c = constant_of(three);
+  const Packed first = pack(a, blocked), second = pack(b, blocked), third = pack(c, blocked),
+               fourth = pack(a, others);
+  EXPECT_EQ(api()->packed_data(first), api()->packed_data(second));
+  EXPECT_EQ(now().weights_packed, 3u);
+  EXPECT_EQ(now().weights_shared, 1u);
+}
+
+TEST_F(OnednnWeights, ArePackedAsTheLayoutSays) {
+  Numbers numbers(INNER * COLUMNS);
+  for (size_t i = 0; i < numbers.size(); i++) numbers[i] = float(i);
+  const Constant weights = constant_of(numbers);
+  const Packed packed = pack(weights, blocked);
+  const auto *data = static_cast<const float *>(api()->packed_data(packed));
+  for (int64_t a = 0; a < INNER; a++) {
+    for (int64_t b = 0; b < COLUMNS; b++) {
+      const int64_t block = b / 16 * (INNER / 16) + a / 16;
+      ASSERT_EQ(data[block * 256 + a % 16 * 16 + b % 16], numbers[a * COLUMNS + b]);
+    }
+  }
+}
+
+TEST_F(OnednnWeights, PlainOnesAreNotCopied) {
+  const Constant weights = constant_of(two);
+  const Desc same = desc_of({INNER, COLUMNS}, dnnl_f32, dnnl_ab);
+  EXPECT_EQ(pack(weights, same).get(), nullptr);
+  EXPECT_EQ(now().weights_packed, 0u);
+}
+
+TEST_F(OnednnWeights, ReadingThemInAnotherWayIsAnotherPacking) {
+  const Constant weights = constant_of(two);
+  const Packed first = pack(weights, blocked);
+  const Desc transposed = desc_of({INNER, COLUMNS}, dnnl_f32, dnnl_ba);
+  Packed second;
+  LK_ASSERT_OK(lk_dnnl_pack(&cache, weights, transposed, blocked, stream, second.out(), LK_ERR));
+  EXPECT_NE(api()->packed_data(first), api()->packed_data(second));
+}
+
+TEST_F(OnednnWeights, PackingDoesNotDependOnThreadsAndModes) {
+  const Constant weights = constant_of(two);
+  const Packed first = pack(weights, blocked);
+  cache.threads = 7;
+  LK_ASSERT_DNNL(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_any));
+  const Packed second = pack(weights, blocked);
+  LK_ASSERT_DNNL(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict));
+  EXPECT_EQ(api()->packed_data(first), api()->packed_data(second));
+}
+
+TEST_F(OnednnWeights, ChangedOnesAreNeverStale) {
+  Numbers weights = two;
+  Constant constant = constant_of(weights);
+  EXPECT_THAT(multiply(constant, weights, 4), Each(2 * INNER));
+  constant.reset();
+  std::fill(weights.begin(), weights.end(), 5.0F); // at the same address
+  constant = constant_of(weights);
+  EXPECT_THAT(multiply(constant, weights, 4), Each(5 * INNER));
+}
+
+TEST_F(OnednnWeights, SizesThatChangeFindThemPacked) {
+  const Constant weights = constant_of(two);
+  for (int round = 0; round < 2; round++) {
+    const lk_stats before = now();
+    for (const int64_t rows : {1, 7, 64, 3}) {
+      EXPECT_THAT(multiply(weights, two, rows), Each(2 * INNER));
+    }
+    if (round == 1) {
+      EXPECT_EQ(now().weights_packed, before.weights_packed);
+      EXPECT_EQ(now().kind[LK_KIND_USER].builds, before.kind[LK_KIND_USER].builds);
+    }
+  }
+}
+
+TEST_F(OnednnWeights, OutliveThePrimitivesThatWantThem) {
+  LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 1, LK_UNSET, LK_ERR));
+  const Constant weights = constant_of(two);
+  const Packed packed = pack(weights, blocked);
+  for (int i = 0; i < 3; i++) {
+    EXPECT_THAT(multiply(weights, two, 4 + i), Each(2 * INNER));
+  }
+  EXPECT_EQ(pack(weights, blocked).get(), packed.get());
+}
+
+TEST_F(OnednnWeights, ThreadsPackOnce) {
+  const Numbers there = two;
+  const Constant a = constant_of(two), b = constant_of(there);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; i++) {
+    threads.emplace_back([&, i] {
+      const Stream own = test_stream();
+      Packed packed;
+      LK_EXPECT_OK(lk_dnnl_pack(&cache, i % 2 == 0 ? a.get() : b.get(), plain, blocked, own,
+                                packed.out(), LK_ERR));
+      const auto *data = static_cast<const float *>(api()->packed_data(packed));
+      EXPECT_EQ(std::count(data, data + INNER * COLUMNS, 2.0F), INNER * COLUMNS);
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(now().weights_packed, 1u);
+}
+
+TEST_F(OnednnWeights, AReorderThatThereIsNotIsAFailure) {
+  const Constant weights = constant_of(two);
+  const Desc smaller = desc_of({INNER, 16}, dnnl_f32, dnnl_BA16a16b);
+  Packed packed;
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   lk_dnnl_pack(&cache, weights, plain, smaller, stream, packed.out(), LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to reorder weights: oneDNN does not take"));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   lk_dnnl_pack(&cache, weights, plain, nullptr, stream, packed.out(), LK_ERR));
+  EXPECT_EQ(LK_MESSAGE, "failed to pack weights: a descriptor is NULL");
+  EXPECT_EQ(now().weights_packed, 0u);
+}
+
+} // namespace
