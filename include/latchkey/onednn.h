@@ -38,7 +38,11 @@ enum {
   LK_DNNL_ARGS = 32,          /* of a primitive */
   LK_DNNL_IDLE = 32,          /* sets of arguments that a primitive keeps for the next runs */
   LK_DNNL_MEMORY_BYTES = 256, /* of a memory object, about */
-  LK_DNNL_PRIMITIVE_BYTES = 128 * 1024
+  /* What a primitive is charged: no query of oneDNN tells what it allocates and how much code it
+   * generates. On AVX-512, 3.14 takes 50 to 90 KiB for convolutions, softmax and activations, and
+   * 640 for products, which have a kernel for each size of their blocks. */
+  LK_DNNL_PRIMITIVE_BYTES = 96 * 1024,
+  LK_DNNL_PRODUCT_BYTES = 640 * 1024 /* of matmul, inner product and rnn */
 };
 
 /* A host's oneDNN in a context. */
@@ -48,9 +52,8 @@ typedef struct lk_dnnl {
   lk_executor *executor; /* whose primitives they are; NULL: the context's, for all of its users */
   dnnl_engine_t engine;
   int32_t engine_index;
-  int32_t threads; /* that primitives are made for */
-  /* What a primitive is charged, with the code that was generated for it, which no query tells. */
-  uint64_t primitive_bytes;
+  int32_t threads;          /* that primitives are made for */
+  uint64_t primitive_bytes; /* that each primitive is charged; 0: as above, by its kind */
   lk_key *like;
 } lk_dnnl;
 
@@ -97,9 +100,9 @@ static inline lk_status lk_dnnl_check(lk_error *error, dnnl_status_t status, con
  * with: a context has one engine of each kind and index, since oneDNN runs a primitive on streams
  * of its own engine only. `threads`, from 1, is how many threads runs will have: of a oneDNN on
  * OpenMP, the number that is in force where primitives are built and run; of one on a thread pool,
- * that of the pools. It may be changed (`self->threads`) while no other thread uses `self`. All else that
- * primitives depend on is asked for here: version and hash of oneDNN, its runtime, the instruction
- * set in force and the hints. (Once oneDNN was asked for these, they cannot be changed.)
+ * that of the pools. It may be changed (`self->threads`) while no other thread uses `self`. All
+ * else that primitives depend on is asked for here: version and hash of oneDNN, its runtime, the
+ * instruction set in force and the hints (which cannot be changed once oneDNN was asked for them).
  * LK_INVALID_ARGUMENT: a NULL, or no thread; LK_OUT_OF_MEMORY. */
 static inline lk_status lk_dnnl_open(const lk_api *api, lk_context *context, lk_executor *executor,
                                      dnnl_engine_t engine, int32_t engine_index, int32_t threads,
@@ -129,7 +132,6 @@ static inline lk_status lk_dnnl_open(const lk_api *api, lk_context *context, lk_
   out->engine = engine;
   out->engine_index = engine_index;
   out->threads = threads;
-  out->primitive_bytes = LK_DNNL_PRIMITIVE_BYTES;
   return api->key_create(context, executor, &desc, &out->like, error);
 }
 
@@ -517,6 +519,14 @@ static inline lk_status lk_dnnl_fill_value(const lk_dnnl_build_arg *from, lk_dnn
   return lk_dnnl_find_all_arguments(value, from->request, error);
 }
 
+static inline uint64_t lk_dnnl_bytes_of(const lk_dnnl_build_arg *from) {
+  const int64_t kind = from->request->numbers[0];
+  if (from->self->primitive_bytes != 0) return from->self->primitive_bytes;
+  return kind == dnnl_matmul || kind == dnnl_inner_product || kind == dnnl_rnn
+             ? LK_DNNL_PRODUCT_BYTES
+             : LK_DNNL_PRIMITIVE_BYTES;
+}
+
 static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *out,
                                       lk_error *error) {
   const lk_dnnl_build_arg *from = (const lk_dnnl_build_arg *)arg;
@@ -540,7 +550,7 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
     value->allocator = allocator;
     value->engine = from->self->engine;
     status = lk_dnnl_fill_value(from, value, error);
-    value->bytes = sizeof *value + from->self->primitive_bytes;
+    value->bytes = sizeof *value + lk_dnnl_bytes_of(from);
   }
   lk_dnnl_end_descs(from->request);
 #if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
@@ -563,8 +573,8 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
  * because the request has what cannot be a key; LK_OUT_OF_RANGE: it has too much;
  * LK_OUT_OF_MEMORY.
  *
- * The entry is charged `primitive_bytes`, an estimate of what oneDNN allocates, and in addition the
- * arguments and scratchpads that leases have made of it. */
+ * The entry is charged an estimate of what oneDNN allocates (`primitive_bytes`), and in addition
+ * the arguments and scratchpads that leases have made of it. */
 static inline lk_status lk_dnnl_get(const lk_dnnl *self, lk_dnnl_request *request,
                                     lk_dnnl_make_fn make, lk_ref **out_ref, int *out_hit,
                                     lk_error *error) {

@@ -309,8 +309,9 @@ static inline void lk_dnnl_set_mode(lk_dnnl_request *request, int which, int64_t
   if (request->status == LK_OK) request->numbers[LK_DNNL_MODES_AT + which] = mode;
 }
 
-/* User is what a request begins with, and what leases are for. With library, oneDNN wants a
- * primitive to run on the thread that has built it, unless it was built for concurrent runs. */
+/* User is what a request begins with: leases have the scratchpads. With library, a primitive may
+ * run on the thread that has built it only, or, of a oneDNN with ONEDNN_ENABLE_CONCURRENT_EXEC, on
+ * one thread at a time: that is for contexts whose cache is per thread (LK_CACHE_THREAD). */
 static inline void lk_dnnl_set_scratchpad(lk_dnnl_request *request, dnnl_scratchpad_mode_t mode) {
   lk_dnnl_set_mode(request, 0, (int64_t)mode);
 }

@@ -22,7 +22,7 @@ import plots  # noqa: E402
 import site_links  # noqa: E402
 
 INCLUDE = ROOT / "include"
-HEADERS = sorted((INCLUDE / "latchkey").glob("*.h"))
+HEADERS = c_reference.headers_of(INCLUDE)
 
 
 # ---- the reference of the C interface ------------------------------------------------------------

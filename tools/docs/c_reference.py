@@ -97,6 +97,17 @@ def comment_at(text: str, begin: int, end: int) -> str:
     return "\n\n".join(markdown_of(comment) for comment in found)
 
 
+# ---- headers -------------------------------------------------------------------------------------
+
+
+def headers_of(include: Path) -> list[Path]:
+    """Those that have a page. latchkey/onednn*.h have none: they are inline functions over the
+    oneDNN of whoever includes them, and clang reads them only where there is one. Pages that link
+    to them get their text."""
+    return [header for header in sorted((include / "latchkey").glob("*.h"))
+            if not header.name.startswith("onednn")]
+
+
 # ---- what clang says -----------------------------------------------------------------------------
 
 

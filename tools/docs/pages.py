@@ -13,12 +13,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import c_reference
+
 # The menu: captions and what stands below them, by the names that pages have on the site.
 MENU = {
     "Start": ["start", "start/python", "start/onnxruntime", "start/c_session", "start/c_executor",
               "start/command"],
-    "Use": ["questions", "python", "onnxruntime", "c_host", "command", "engines", "threads",
-            "memory", "statistics", "trace", "report", "reliability", "security"],
+    "Use": ["questions", "python", "onnxruntime", "c_host", "command", "engines", "onednn",
+            "threads", "memory", "statistics", "trace", "report", "reliability", "security"],
     "Understand": ["how_it_works", "performance", "compare", "decisions/index", "design/index"],
     "Look up": ["reference/c/index", "reference/python", "reference/options",
                 "reference/environment", "operators", "glossary", "changelog"],
@@ -54,7 +56,7 @@ class Site:
                       for path in sorted((root / "docs").rglob("*.md"))}
         self.names |= RENAMED
         self.names |= {f"include/latchkey/{path.name}": f"reference/c/{path.stem}"
-                       for path in sorted((root / "include/latchkey").glob("*.h"))}
+                       for path in c_reference.headers_of(root / "include")}
         self.to_stage: list[str] = []  # files that a page links to, and that have no page yet
 
     @staticmethod

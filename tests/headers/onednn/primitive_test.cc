@@ -20,6 +20,31 @@ std::vector<Argument> ends(std::vector<float> &x, std::vector<float> &y) {
   return {{DNNL_ARG_SRC, x.data()}, {DNNL_ARG_DST, y.data()}};
 }
 
+// y = x w, and what it is made of.
+struct Product {
+  static constexpr int64_t ROWS = 3, INNER = 8, COLUMNS = 16;
+  std::vector<float> x = std::vector<float>(ROWS * INNER), w = std::vector<float>(INNER * COLUMNS),
+                     y = std::vector<float>(ROWS * COLUMNS, 10);
+  Product() {
+    std::iota(x.begin(), x.end(), -10.0F);
+    for (size_t i = 0; i < w.size(); i++) w[i] = float(i % 5) - 2;
+  }
+  float at(int64_t row, int64_t column) const {
+    float sum = 0;
+    for (int64_t k = 0; k < INNER; k++) sum += x[row * INNER + k] * w[k * COLUMNS + column];
+    return sum;
+  }
+  void ask(const lk_dnnl &cache, lk_dnnl_request *request) const {
+    lk_dnnl_begin(&cache, request, dnnl_matmul, 0);
+    add_tensor(request, DNNL_ARG_SRC, {ROWS, INNER});
+    add_tensor(request, DNNL_ARG_WEIGHTS, {INNER, COLUMNS});
+    add_tensor(request, DNNL_ARG_DST, {ROWS, COLUMNS});
+  }
+  std::vector<Argument> arguments() {
+    return {{DNNL_ARG_SRC, x.data()}, {DNNL_ARG_WEIGHTS, w.data()}, {DNNL_ARG_DST, y.data()}};
+  }
+};
+
 TEST_F(OnednnPrimitive, IsBuiltOnce) {
   int hit = -1;
   std::vector<float> x(100, 2), y(100);
@@ -130,7 +155,7 @@ TEST_F(OnednnPrimitive, ArgumentsOfAnEarlierRunAreNotTaken) {
 TEST_F(OnednnPrimitive, IsChargedForItsArguments) {
   const Ref ref = get_linear(cache, 4, 3);
   const uint64_t before = counts().bytes;
-  EXPECT_GE(before, cache.primitive_bytes);
+  EXPECT_GE(before, uint64_t(LK_DNNL_PRIMITIVE_BYTES));
   std::vector<lk_dnnl_lease> leases(LK_DNNL_IDLE + 3);
   for (lk_dnnl_lease &lease : leases) {
     LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &lease, LK_ERR));
@@ -139,6 +164,18 @@ TEST_F(OnednnPrimitive, IsChargedForItsArguments) {
   EXPECT_EQ(counts().bytes, before + leases.size() * each);
   for (lk_dnnl_lease &lease : leases) lk_dnnl_lease_end(&lease);
   EXPECT_EQ(counts().bytes, before + LK_DNNL_IDLE * each) << "what is more than enough goes";
+}
+
+TEST_F(OnednnPrimitive, IsChargedAsItsHostSays) {
+  Product p;
+  lk_dnnl_request request;
+  Ref ref;
+  p.ask(cache, &request);
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+  EXPECT_GE(counts().bytes, uint64_t(LK_DNNL_PRODUCT_BYTES));
+  cache.primitive_bytes = 10 * LK_DNNL_PRODUCT_BYTES;
+  const Ref other = get_linear(cache, 4, 3);
+  EXPECT_GE(counts().bytes, uint64_t(11 * LK_DNNL_PRODUCT_BYTES));
 }
 
 TEST_F(OnednnPrimitive, StaysWhileALeaseLives) {
@@ -283,31 +320,6 @@ TEST(OnednnFaults, EveryAllocationMayFail) {
 }
 
 // ---- attributes and post-ops ----
-
-// y = the sum of x times 1, in each of 16 columns.
-struct Product {
-  static constexpr int64_t ROWS = 3, INNER = 8, COLUMNS = 16;
-  std::vector<float> x = std::vector<float>(ROWS * INNER), w = std::vector<float>(INNER * COLUMNS),
-                     y = std::vector<float>(ROWS * COLUMNS, 10);
-  Product() {
-    std::iota(x.begin(), x.end(), -10.0F);
-    for (size_t i = 0; i < w.size(); i++) w[i] = float(i % 5) - 2;
-  }
-  float at(int64_t row, int64_t column) const {
-    float sum = 0;
-    for (int64_t k = 0; k < INNER; k++) sum += x[row * INNER + k] * w[k * COLUMNS + column];
-    return sum;
-  }
-  void ask(const lk_dnnl &cache, lk_dnnl_request *request) const {
-    lk_dnnl_begin(&cache, request, dnnl_matmul, 0);
-    add_tensor(request, DNNL_ARG_SRC, {ROWS, INNER});
-    add_tensor(request, DNNL_ARG_WEIGHTS, {INNER, COLUMNS});
-    add_tensor(request, DNNL_ARG_DST, {ROWS, COLUMNS});
-  }
-  std::vector<Argument> arguments() {
-    return {{DNNL_ARG_SRC, x.data()}, {DNNL_ARG_WEIGHTS, w.data()}, {DNNL_ARG_DST, y.data()}};
-  }
-};
 
 TEST_F(OnednnPrimitive, RunsPostOps) {
   Product p;
