@@ -697,7 +697,7 @@ static inline lk_status lk_dnnl_lease_begin(const lk_dnnl *self, lk_ref *ref, lk
   memset(out, 0, sizeof *out);
   if (slot == NULL) {
     status = lk_dnnl_create_slot(value, &slot, error);
-    if (status != LK_OK) return status;
+    if (slot == NULL) return status;
     (void)__atomic_add_fetch(&value->n_slots, 1, __ATOMIC_ACQ_REL);
     lk_dnnl_charge(self, ref, value);
   }

@@ -44,8 +44,18 @@ function(use_by_pkg_config prefix work)
   run(${work}/consumer)
 endfunction()
 
+# A translation unit of a host with oneDNN code of its own, compiled by the installed headers alone.
+function(compile_for_onednn prefix work)
+  string(REPLACE ":" ";-isystem;" folders "${ONEDNN}")
+  run(${CC} -std=c11 -Wall -Wextra -Werror -c ${work}/source/onednn.c -o ${work}/onednn.o
+      -I ${prefix}/include -isystem ${folders})
+endfunction()
+
 function(use prefix work)
   file(COPY ${SOURCE}/project/ DESTINATION ${work}/source)
+  if(ONEDNN)
+    compile_for_onednn(${prefix} ${work})
+  endif()
   if(WAY STREQUAL "find_package")
     use_by_find_package(${prefix} ${work})
   else()

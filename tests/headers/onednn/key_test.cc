@@ -65,7 +65,10 @@ std::vector<Change> changes() {
   static const Desc blocked = desc_of({32, 32}, dnnl_f32, dnnl_AB16b16a),
                     other_blocks = desc_of({32, 32}, dnnl_f32, dnnl_BA16a16b),
                     padded = desc_of({31, 32}, dnnl_f32, dnnl_AB16b16a),
-                    transposed = desc_of({32, 32}, dnnl_f32, dnnl_ba);
+                    transposed = desc_of({32, 32}, dnnl_f32, dnnl_ba),
+                    swapped = desc_of({32, 32}, dnnl_f32, dnnl_AB16a16b),
+                    pairs = desc_of({32, 32}, dnnl_f32, dnnl_AB8b16a2b),
+                    fours = desc_of({32, 32}, dnnl_f32, dnnl_AB4b16a4b);
   static const Desc part = [] {
     Desc desc;
     const dnnl_dims_t dims = {16, 16}, offsets = {16, 0};
@@ -98,6 +101,9 @@ std::vector<Change> changes() {
       desc(other_blocks),
       desc(padded),
       desc(transposed),
+      desc(swapped),
+      desc(pairs),
+      desc(fours),
       desc(part),
       desc(other_part),
       // parameters
@@ -229,6 +235,22 @@ TEST_F(OnednnKey, TellsSumsBehindWeightsApart) {
                         std::to_string(dnnl_blocked) + "," +
                         std::to_string(dnnl_memory_desc_get_size(wanted)) + ",32,32,3,3"));
   EXPECT_EQ(dnnl_primitive_desc_destroy(conv), dnnl_success);
+}
+
+TEST_F(OnednnKey, HasTheBytesOfWhatQueriesDoNotTell) {
+  const auto sparse = [](int64_t count) {
+    Desc desc;
+    const dnnl_dims_t dims = {16, 16};
+    EXPECT_EQ(dnnl_memory_desc_create_with_csr_encoding(desc.out(), 2, dims, dnnl_f32, count,
+                                                        dnnl_s32, dnnl_s32),
+              dnnl_success);
+    return desc;
+  };
+  const Desc four = sparse(4), five = sparse(5);
+  Desc copy;
+  LK_ASSERT_DNNL(dnnl_memory_desc_clone(copy.out(), four));
+  EXPECT_EQ(text_of(desc(four)), text_of(desc(copy)));
+  EXPECT_NE(text_of(desc(four)), text_of(desc(five)));
 }
 
 TEST_F(OnednnKey, ReadsPostOpsOfObjects) {

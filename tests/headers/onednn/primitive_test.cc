@@ -113,6 +113,8 @@ TEST_F(OnednnPrimitive, ThreadsBuildOnceAndShareNoArguments) {
 TEST_F(OnednnPrimitive, LeasesOfOnePrimitiveAreApart) {
   const Ref ref = get_linear(cache, 4, 3);
   std::vector<float> a(4, 1), b(4, 2);
+  LK_ASSERT_OK(run(cache, ref, stream, ends(b, b), LK_ERR)); // one is idle now
+  std::fill(b.begin(), b.end(), 2.0F);
   lk_dnnl_lease first, second;
   LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &first, LK_ERR));
   LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &second, LK_ERR));
