@@ -726,11 +726,17 @@ static inline void lk_dnnl_lease_end(lk_dnnl_lease *lease) {
   lease->self->api->ref_release(lease->ref);
 }
 
-/* Where the data of an argument is, for this run. LK_NOT_FOUND: the primitive has no such argument.
- */
+static inline lk_status lk_dnnl_fail_ended(lk_error *error) {
+  return lk_dnnl_fail(error, LK_INVALID_ARGUMENT,
+                      "failed to use a lease: it has not begun, or has ended");
+}
+
+/* Where the data of an argument is, for this run. LK_NOT_FOUND: the primitive has no such argument;
+ * LK_INVALID_ARGUMENT: the lease has not begun. */
 static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, void *data, lk_error *error) {
   lk_dnnl_slot *slot = lease->slot;
   int i = 0;
+  if (slot == NULL) return lk_dnnl_fail_ended(error);
   while (i < slot->n_args && slot->args[i].arg != arg) i++;
   if (i == slot->n_args) {
     return lk_dnnl_fail(error, LK_NOT_FOUND,
@@ -742,10 +748,11 @@ static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, void *data, l
 }
 
 /* Runs the primitive with the arguments of the lease, all of which have been set since it began.
- * LK_INVALID_ARGUMENT names the first that was not. */
+ * LK_INVALID_ARGUMENT names the first that was not, or the lease has not begun. */
 static inline lk_status lk_dnnl_run(lk_dnnl_lease *lease, dnnl_stream_t stream, lk_error *error) {
   const lk_dnnl_slot *slot = lease->slot;
   int i = 0;
+  if (slot == NULL) return lk_dnnl_fail_ended(error);
   for (i = 0; i < slot->n_args; i++) {
     if ((slot->is_set >> i & 1u) == 0) {
       return lk_dnnl_fail(error, LK_INVALID_ARGUMENT,

@@ -129,6 +129,9 @@ TEST_F(OnednnPrimitive, LeasesOfOnePrimitiveAreApart) {
   lk_dnnl_lease_end(&second);
   lk_dnnl_lease_end(&first);
   lk_dnnl_lease_end(&first); // has ended
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_dnnl_run(&first, stream, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_dnnl_set(&first, DNNL_ARG_SRC, a.data(), LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("it has not begun, or has ended"));
 }
 
 TEST_F(OnednnPrimitive, ARunAllocatesNothingOnceItWasRun) {
