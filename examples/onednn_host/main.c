@@ -142,7 +142,10 @@ int main(int argc, char **argv) {
   lk_context *context = NULL;
   dnnl_engine_t engine = NULL;
   const dnnl_version_t *version = dnnl_version();
-  check(api->context_create(NULL, &context, &error), "context_create");
+  /* a cache for each thread would build for each thread */
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.cache_mode = LK_CACHE_SHARED;
+  check(api->context_create(&options, &context, &error), "context_create");
   /* or what Latchkey evicts would stay in oneDNN's own cache */
   check_onednn(dnnl_set_primitive_cache_capacity(0), "switch off oneDNN's cache");
   check_onednn(dnnl_engine_create(&engine, dnnl_cpu, 0), "make an engine");

@@ -16,9 +16,9 @@ typedef struct argument {
   const void *data;
 } argument;
 
-static void add_matrix(lk_dnnl_request *request, int arg, matrix of) {
+static void add_matrix(lk_dnnl_spec *spec, int arg, matrix of) {
   const int64_t dims[] = {of.rows, of.columns};
-  lk_dnnl_add_tensor(request, arg, dnnl_f32, 2, dims, NULL);
+  lk_dnnl_add_tensor(spec, arg, dnnl_f32, 2, dims, NULL);
 }
 
 static lk_status run(const lk_dnnl *cache, lk_ref *primitive, dnnl_stream_t stream,
@@ -33,17 +33,17 @@ static lk_status run(const lk_dnnl *cache, lk_ref *primitive, dnnl_stream_t stre
   return status;
 }
 
-static lk_status get(const lk_dnnl *cache, operator_kind kind, lk_dnnl_request *request,
+static lk_status get(const lk_dnnl *cache, operator_kind kind, lk_dnnl_spec *spec,
                      lk_dnnl_make_fn make, lk_ref **out_primitive, lk_error *error) {
   atomic_fetch_add(&asked[kind], 1);
-  return lk_dnnl_get(cache, request, make, out_primitive, NULL, error);
+  return lk_dnnl_get(cache, spec, make, out_primitive, NULL, error);
 }
 
-static lk_status get_and_run(const lk_dnnl *cache, operator_kind kind, lk_dnnl_request *request,
+static lk_status get_and_run(const lk_dnnl *cache, operator_kind kind, lk_dnnl_spec *spec,
                              lk_dnnl_make_fn make, dnnl_stream_t stream, const argument *arguments,
                              int count, lk_error *error) {
   lk_ref *primitive = NULL;
-  lk_status status = get(cache, kind, request, make, &primitive, error);
+  lk_status status = get(cache, kind, spec, make, &primitive, error);
   if (status == LK_OK) status = run(cache, primitive, stream, arguments, count, error);
   cache->api->ref_release(primitive);
   return status;
@@ -51,67 +51,66 @@ static lk_status get_and_run(const lk_dnnl *cache, operator_kind kind, lk_dnnl_r
 
 /* ---- softmax ---- */
 
-static dnnl_status_t make_softmax(const lk_dnnl_request *request, dnnl_engine_t engine,
+static dnnl_status_t make_softmax(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                   const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
   atomic_fetch_add(&built[SOFTMAX], 1);
   return dnnl_softmax_forward_primitive_desc_create(
-      out, engine, dnnl_forward_inference, dnnl_softmax_accurate,
-      lk_dnnl_desc(request, DNNL_ARG_SRC), lk_dnnl_desc(request, DNNL_ARG_DST),
-      (int)lk_dnnl_int(request, "axis"), attr);
+      out, engine, dnnl_forward_inference, dnnl_softmax_accurate, lk_dnnl_desc(spec, DNNL_ARG_SRC),
+      lk_dnnl_desc(spec, DNNL_ARG_DST), (int)lk_dnnl_int(spec, "axis"), attr);
 }
 
 lk_status run_softmax(const lk_dnnl *cache, dnnl_stream_t stream, matrix x, matrix y,
                       lk_error *error) {
   const argument arguments[] = {{DNNL_ARG_SRC, x.data}, {DNNL_ARG_DST, y.data}};
-  lk_dnnl_request request;
-  lk_dnnl_begin(cache, &request, dnnl_softmax, 0);
-  add_matrix(&request, DNNL_ARG_SRC, x);
-  add_matrix(&request, DNNL_ARG_DST, y);
-  lk_dnnl_add_int(&request, "axis", 1);
-  return get_and_run(cache, SOFTMAX, &request, make_softmax, stream, arguments, 2, error);
+  lk_dnnl_spec spec;
+  lk_dnnl_begin(cache, &spec, dnnl_softmax, 0);
+  add_matrix(&spec, DNNL_ARG_SRC, x);
+  add_matrix(&spec, DNNL_ARG_DST, y);
+  lk_dnnl_add_int(&spec, "axis", 1);
+  return get_and_run(cache, SOFTMAX, &spec, make_softmax, stream, arguments, 2, error);
 }
 
 /* ---- activation ---- */
 
-static dnnl_status_t make_activation(const lk_dnnl_request *request, dnnl_engine_t engine,
+static dnnl_status_t make_activation(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                      const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
   atomic_fetch_add(&built[ACTIVATION], 1);
   return dnnl_eltwise_forward_primitive_desc_create(
-      out, engine, dnnl_forward_inference, (dnnl_alg_kind_t)lk_dnnl_int(request, "algorithm"),
-      lk_dnnl_desc(request, DNNL_ARG_SRC), lk_dnnl_desc(request, DNNL_ARG_DST), 0, 0, attr);
+      out, engine, dnnl_forward_inference, (dnnl_alg_kind_t)lk_dnnl_int(spec, "algorithm"),
+      lk_dnnl_desc(spec, DNNL_ARG_SRC), lk_dnnl_desc(spec, DNNL_ARG_DST), 0, 0, attr);
 }
 
 lk_status run_activation(const lk_dnnl *cache, dnnl_stream_t stream, activation kind, matrix x,
                          matrix y, lk_error *error) {
   const argument arguments[] = {{DNNL_ARG_SRC, x.data}, {DNNL_ARG_DST, y.data}};
-  lk_dnnl_request request;
-  lk_dnnl_begin(cache, &request, dnnl_eltwise, 0);
-  add_matrix(&request, DNNL_ARG_SRC, x);
-  add_matrix(&request, DNNL_ARG_DST, y);
-  lk_dnnl_add_int(&request, "algorithm", kind == RELU ? dnnl_eltwise_relu : dnnl_eltwise_gelu_erf);
-  return get_and_run(cache, ACTIVATION, &request, make_activation, stream, arguments, 2, error);
+  lk_dnnl_spec spec;
+  lk_dnnl_begin(cache, &spec, dnnl_eltwise, 0);
+  add_matrix(&spec, DNNL_ARG_SRC, x);
+  add_matrix(&spec, DNNL_ARG_DST, y);
+  lk_dnnl_add_int(&spec, "algorithm", kind == RELU ? dnnl_eltwise_relu : dnnl_eltwise_gelu_erf);
+  return get_and_run(cache, ACTIVATION, &spec, make_activation, stream, arguments, 2, error);
 }
 
 /* ---- multiplication ---- */
 
-static dnnl_status_t make_multiply(const lk_dnnl_request *request, dnnl_engine_t engine,
+static dnnl_status_t make_multiply(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                    const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
   atomic_fetch_add(&built[MULTIPLY], 1);
   return dnnl_binary_primitive_desc_create(
-      out, engine, dnnl_binary_mul, lk_dnnl_desc(request, DNNL_ARG_SRC_0),
-      lk_dnnl_desc(request, DNNL_ARG_SRC_1), lk_dnnl_desc(request, DNNL_ARG_DST), attr);
+      out, engine, dnnl_binary_mul, lk_dnnl_desc(spec, DNNL_ARG_SRC_0),
+      lk_dnnl_desc(spec, DNNL_ARG_SRC_1), lk_dnnl_desc(spec, DNNL_ARG_DST), attr);
 }
 
 lk_status run_multiply(const lk_dnnl *cache, dnnl_stream_t stream, matrix a, matrix b, matrix y,
                        lk_error *error) {
   const argument arguments[] = {
       {DNNL_ARG_SRC_0, a.data}, {DNNL_ARG_SRC_1, b.data}, {DNNL_ARG_DST, y.data}};
-  lk_dnnl_request request;
-  lk_dnnl_begin(cache, &request, dnnl_binary, 0);
-  add_matrix(&request, DNNL_ARG_SRC_0, a);
-  add_matrix(&request, DNNL_ARG_SRC_1, b);
-  add_matrix(&request, DNNL_ARG_DST, y);
-  return get_and_run(cache, MULTIPLY, &request, make_multiply, stream, arguments, 3, error);
+  lk_dnnl_spec spec;
+  lk_dnnl_begin(cache, &spec, dnnl_binary, 0);
+  add_matrix(&spec, DNNL_ARG_SRC_0, a);
+  add_matrix(&spec, DNNL_ARG_SRC_1, b);
+  add_matrix(&spec, DNNL_ARG_DST, y);
+  return get_and_run(cache, MULTIPLY, &spec, make_multiply, stream, arguments, 3, error);
 }
 
 /* ---- matmul ---- */
@@ -137,12 +136,12 @@ void weights_close(const lk_dnnl *cache, weights *self) {
   *self = (weights){0};
 }
 
-static dnnl_status_t make_matmul(const lk_dnnl_request *request, dnnl_engine_t engine,
+static dnnl_status_t make_matmul(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                  const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
   atomic_fetch_add(&built[MATMUL], 1);
-  return dnnl_matmul_primitive_desc_create(out, engine, lk_dnnl_desc(request, DNNL_ARG_SRC),
-                                           lk_dnnl_desc(request, DNNL_ARG_WEIGHTS), NULL,
-                                           lk_dnnl_desc(request, DNNL_ARG_DST), attr);
+  return dnnl_matmul_primitive_desc_create(out, engine, lk_dnnl_desc(spec, DNNL_ARG_SRC),
+                                           lk_dnnl_desc(spec, DNNL_ARG_WEIGHTS), NULL,
+                                           lk_dnnl_desc(spec, DNNL_ARG_DST), attr);
 }
 
 /* The primitive chooses how its weights lie; they are packed so once, for all sizes, executors and
@@ -150,14 +149,14 @@ static dnnl_status_t make_matmul(const lk_dnnl_request *request, dnnl_engine_t e
 lk_status run_matmul(const lk_dnnl *cache, dnnl_stream_t stream, matrix x, const weights *w,
                      matrix y, lk_error *error) {
   const int64_t dims[] = {w->plain.rows, w->plain.columns};
-  lk_dnnl_request request;
+  lk_dnnl_spec spec;
   lk_ref *primitive = NULL;
   lk_packed *packed = NULL;
-  lk_dnnl_begin(cache, &request, dnnl_matmul, 0);
-  add_matrix(&request, DNNL_ARG_SRC, x);
-  lk_dnnl_add_any(&request, DNNL_ARG_WEIGHTS, dnnl_f32, 2, dims);
-  add_matrix(&request, DNNL_ARG_DST, y);
-  lk_status status = get(cache, MATMUL, &request, make_matmul, &primitive, error);
+  lk_dnnl_begin(cache, &spec, dnnl_matmul, 0);
+  add_matrix(&spec, DNNL_ARG_SRC, x);
+  lk_dnnl_add_any(&spec, DNNL_ARG_WEIGHTS, dnnl_f32, 2, dims);
+  add_matrix(&spec, DNNL_ARG_DST, y);
+  lk_status status = get(cache, MATMUL, &spec, make_matmul, &primitive, error);
   if (status == LK_OK) {
     status =
         lk_dnnl_pack(cache, w->constant, w->desc,

@@ -1,10 +1,10 @@
 /* A host's own oneDNN, with Latchkey as the cache of its objects: primitives by key, arguments that
  * concurrent runs do not share, and weights that are packed once for each content.
  *
- *     lk_dnnl_request request;                       // on the stack
- *     lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
- *     lk_dnnl_add_tensor(&request, DNNL_ARG_SRC, ...); // descriptors, attributes, parameters
- *     lk_dnnl_get(&cache, &request, make_matmul, &ref, NULL, &error);     // found, or built
+ *     lk_dnnl_spec spec;                       // on the stack
+ *     lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+ *     lk_dnnl_add_tensor(&spec, DNNL_ARG_SRC, ...); // descriptors, attributes, parameters
+ *     lk_dnnl_get(&cache, &spec, make_matmul, &ref, NULL, &error);     // found, or built
  *     lk_dnnl_lease_begin(&cache, ref, &lease, &error);                   // arguments of this run
  *     lk_dnnl_set(&lease, DNNL_ARG_SRC, data, &error);
  *     lk_dnnl_run(&lease, stream, &error);
@@ -13,7 +13,7 @@
  *
  * A program that includes this links the oneDNN whose header it includes. docs/onednn.md says more.
  *
- * Threads: an lk_dnnl is used by any number of threads at once, a request and a lease by one. An
+ * Threads: an lk_dnnl is used by any number of threads at once, a spec and a lease by one. An
  * lk_dnnl outlives its leases.
  * Lifetime: the engine lives until the context was destroyed, or its cache cleared and all
  * references released, since primitives are of it.
@@ -142,46 +142,46 @@ static inline void lk_dnnl_close(lk_dnnl *self) {
   self->like = NULL;
 }
 
-/* ---- requests ---- */
+/* ---- specs ---- */
 
-/* Begins a request for a primitive. A host that has several functions which make primitives of one
+/* Begins a spec for a primitive. A host that has several functions which make primitives of one
  * kind gives each a number, `recipe`. */
-static inline void lk_dnnl_begin(const lk_dnnl *self, lk_dnnl_request *request,
+static inline void lk_dnnl_begin(const lk_dnnl *self, lk_dnnl_spec *spec,
                                  dnnl_primitive_kind_t kind, int32_t recipe) {
   dnnl_fpmath_mode_t math = dnnl_fpmath_mode_strict;
   dnnl_engine_kind_t engine_kind = dnnl_any_engine;
   (void)dnnl_get_default_fpmath_mode(&math);
   (void)dnnl_engine_get_kind(self->engine, &engine_kind);
-  request->status = LK_OK;
-  request->why = NULL;
-  request->n_records = 0;
-  request->n_numbers = 0;
-  lk_dnnl_open_record(request, LK_DNNL_PRIMITIVE, "dnnl.primitive");
-  lk_dnnl_put(request, (int64_t)kind);
-  lk_dnnl_put(request, recipe);
-  lk_dnnl_put(request, (int64_t)engine_kind);
-  lk_dnnl_put(request, self->engine_index);
-  lk_dnnl_put(request, self->threads);
-  lk_dnnl_open_record(request, LK_DNNL_MODES, "dnnl.modes");
-  lk_dnnl_put(request, (int64_t)dnnl_scratchpad_mode_user);
-  lk_dnnl_put(request, (int64_t)math);
-  lk_dnnl_put(request, 0);
-  lk_dnnl_put(request, 0);
-  lk_dnnl_put(request, 0);
+  spec->status = LK_OK;
+  spec->why = NULL;
+  spec->n_records = 0;
+  spec->n_numbers = 0;
+  lk_dnnl_open_record(spec, LK_DNNL_PRIMITIVE, "dnnl.primitive");
+  lk_dnnl_put(spec, (int64_t)kind);
+  lk_dnnl_put(spec, recipe);
+  lk_dnnl_put(spec, (int64_t)engine_kind);
+  lk_dnnl_put(spec, self->engine_index);
+  lk_dnnl_put(spec, self->threads);
+  lk_dnnl_open_record(spec, LK_DNNL_MODES, "dnnl.modes");
+  lk_dnnl_put(spec, (int64_t)dnnl_scratchpad_mode_user);
+  lk_dnnl_put(spec, (int64_t)math);
+  lk_dnnl_put(spec, 0);
+  lk_dnnl_put(spec, 0);
+  lk_dnnl_put(spec, 0);
 }
 
-/* The request as what changes from key to key of `self->like`, for hosts that make, print or drop
- * the key themselves. Valid as long as the request stays as it is. */
-static inline lk_status lk_dnnl_describe(const lk_dnnl_request *request, lk_key_desc *out,
+/* The spec as what changes from key to key of `self->like`, for hosts that make, print or drop
+ * the key themselves. Valid as long as the spec stays as it is. */
+static inline lk_status lk_dnnl_describe(const lk_dnnl_spec *spec, lk_key_desc *out,
                                          lk_error *error) {
   memset(out, 0, sizeof *out);
-  if (request->status != LK_OK) {
-    return lk_dnnl_fail(error, request->status, "failed to make the key of a primitive: %s",
-                        request->why);
+  if (spec->status != LK_OK) {
+    return lk_dnnl_fail(error, spec->status, "failed to make the key of a primitive: %s",
+                        spec->why);
   }
   out->struct_size = sizeof *out;
-  out->n_attrs = request->n_records;
-  out->attrs = request->records;
+  out->n_attrs = spec->n_records;
+  out->attrs = spec->records;
   return LK_OK;
 }
 
@@ -270,16 +270,16 @@ static inline dnnl_status_t lk_dnnl_make_record(const lk_key_attr *record, const
   }
 }
 
-/* The attributes of a request whose descriptors were made. */
-static inline dnnl_status_t lk_dnnl_make_attr(const lk_dnnl_request *request,
+/* The attributes of a spec whose descriptors were made. */
+static inline dnnl_status_t lk_dnnl_make_attr(const lk_dnnl_spec *spec,
                                               dnnl_primitive_attr_t *out) {
   dnnl_primitive_attr_t attr = NULL;
   dnnl_post_ops_t ops = NULL;
   uint32_t i = 0;
   dnnl_status_t status = dnnl_primitive_attr_create(&attr);
   if (status == dnnl_success) status = dnnl_post_ops_create(&ops);
-  for (i = 0; i < request->n_records && status == dnnl_success; i++) {
-    status = lk_dnnl_make_record(&request->records[i], &request->notes[i], attr, ops);
+  for (i = 0; i < spec->n_records && status == dnnl_success; i++) {
+    status = lk_dnnl_make_record(&spec->records[i], &spec->notes[i], attr, ops);
   }
   if (status == dnnl_success && dnnl_post_ops_len(ops) > 0) {
     status = dnnl_primitive_attr_set_post_ops(attr, ops);
@@ -293,21 +293,21 @@ static inline dnnl_status_t lk_dnnl_make_attr(const lk_dnnl_request *request,
   return status;
 }
 
-static inline void lk_dnnl_end_descs(lk_dnnl_request *request) {
+static inline void lk_dnnl_end_descs(lk_dnnl_spec *spec) {
   uint32_t i = 0;
-  for (i = 0; i < request->n_records; i++) {
-    if (request->notes[i].made != NULL) (void)dnnl_memory_desc_destroy(request->notes[i].made);
-    request->notes[i].made = NULL;
+  for (i = 0; i < spec->n_records; i++) {
+    if (spec->notes[i].made != NULL) (void)dnnl_memory_desc_destroy(spec->notes[i].made);
+    spec->notes[i].made = NULL;
   }
 }
 
 /* Those that are not the host's. Ended by lk_dnnl_end_descs, also on failure. */
-static inline dnnl_status_t lk_dnnl_make_descs(lk_dnnl_request *request) {
+static inline dnnl_status_t lk_dnnl_make_descs(lk_dnnl_spec *spec) {
   dnnl_status_t status = dnnl_success;
   uint32_t i = 0;
-  for (i = 0; i < request->n_records && status == dnnl_success; i++) {
-    lk_dnnl_note *note = &request->notes[i];
-    const int64_t *v = request->records[i].values + note->desc_at;
+  for (i = 0; i < spec->n_records && status == dnnl_success; i++) {
+    lk_dnnl_note *note = &spec->notes[i];
+    const int64_t *v = spec->records[i].values + note->desc_at;
     if (note->desc_at == 0 || note->desc != NULL) continue;
     status = v[2] == (int64_t)dnnl_format_kind_any
                  ? dnnl_memory_desc_create_with_tag(&note->made, (int)v[0], v + 4,
@@ -465,17 +465,17 @@ static inline lk_status lk_dnnl_find_arguments(lk_dnnl_value *self, const lk_key
   }
 }
 
-static inline lk_status
-lk_dnnl_find_all_arguments(lk_dnnl_value *self, const lk_dnnl_request *request, lk_error *error) {
+static inline lk_status lk_dnnl_find_all_arguments(lk_dnnl_value *self, const lk_dnnl_spec *spec,
+                                                   lk_error *error) {
   const_dnnl_memory_desc_t scratch =
       dnnl_primitive_desc_query_md(self->desc, dnnl_query_scratchpad_md, 0);
   const size_t scratch_bytes = scratch != NULL ? dnnl_memory_desc_get_size(scratch) : 0;
   lk_status status = LK_OK;
   int n_post_ops = 0;
   uint32_t i = 0;
-  for (i = 0; i < request->n_records && status == LK_OK; i++) {
-    const lk_dnnl_record_kind kind = request->notes[i].kind;
-    status = lk_dnnl_find_arguments(self, &request->records[i], kind, n_post_ops, error);
+  for (i = 0; i < spec->n_records && status == LK_OK; i++) {
+    const lk_dnnl_record_kind kind = spec->notes[i].kind;
+    status = lk_dnnl_find_arguments(self, &spec->records[i], kind, n_post_ops, error);
     if (kind >= LK_DNNL_POST_SUM && kind <= LK_DNNL_POST_DEPTHWISE) n_post_ops++;
   }
   if (status == LK_OK && scratch_bytes > 0) {
@@ -488,39 +488,39 @@ lk_dnnl_find_all_arguments(lk_dnnl_value *self, const lk_dnnl_request *request, 
 
 /* ---- get or create ---- */
 
-/* Makes the descriptor of a primitive from a request and the attributes in it, and from nothing
+/* Makes the descriptor of a primitive from a spec and the attributes in it, and from nothing
  * else: what it takes from elsewhere is not in the key. */
-typedef dnnl_status_t (*lk_dnnl_make_fn)(const lk_dnnl_request *request, dnnl_engine_t engine,
+typedef dnnl_status_t (*lk_dnnl_make_fn)(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                          const_dnnl_primitive_attr_t attr,
                                          dnnl_primitive_desc_t *out);
 
 typedef struct lk_dnnl_build_arg {
   const lk_dnnl *self;
-  lk_dnnl_request *request;
+  lk_dnnl_spec *spec;
   lk_dnnl_make_fn make;
 } lk_dnnl_build_arg;
 
 static inline lk_status lk_dnnl_fill_value(const lk_dnnl_build_arg *from, lk_dnnl_value *value,
                                            lk_error *error) {
   dnnl_primitive_attr_t attr = NULL;
-  lk_status status = lk_dnnl_check(error, lk_dnnl_make_descs(from->request),
-                                   "make the descriptors of a primitive");
+  lk_status status =
+      lk_dnnl_check(error, lk_dnnl_make_descs(from->spec), "make the descriptors of a primitive");
   if (status != LK_OK) return status;
-  status = lk_dnnl_check(error, lk_dnnl_make_attr(from->request, &attr),
+  status = lk_dnnl_check(error, lk_dnnl_make_attr(from->spec, &attr),
                          "make the attributes of a primitive");
   if (status != LK_OK) return status;
-  status = lk_dnnl_check(error, from->make(from->request, value->engine, attr, &value->desc),
+  status = lk_dnnl_check(error, from->make(from->spec, value->engine, attr, &value->desc),
                          "describe a primitive");
   (void)dnnl_primitive_attr_destroy(attr);
   if (status != LK_OK) return status;
   status = lk_dnnl_check(error, dnnl_primitive_create(&value->primitive, value->desc),
                          "create a primitive");
   if (status != LK_OK) return status;
-  return lk_dnnl_find_all_arguments(value, from->request, error);
+  return lk_dnnl_find_all_arguments(value, from->spec, error);
 }
 
 static inline uint64_t lk_dnnl_bytes_of(const lk_dnnl_build_arg *from) {
-  const int64_t kind = from->request->numbers[0];
+  const int64_t kind = from->spec->numbers[0];
   if (from->self->primitive_bytes != 0) return from->self->primitive_bytes;
   return kind == dnnl_matmul || kind == dnnl_inner_product || kind == dnnl_rnn
              ? LK_DNNL_PRODUCT_BYTES
@@ -537,9 +537,9 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
   int threads = 0;
   (void)dnnl_threadpool_interop_get_max_concurrency(&threads);
   (void)dnnl_threadpool_interop_set_max_concurrency(
-      (int)from->request->numbers[LK_DNNL_PRIMITIVE_COUNT - 1]);
+      (int)from->spec->numbers[LK_DNNL_PRIMITIVE_COUNT - 1]);
 #endif
-  (void)key; /* its records are those of the request */
+  (void)key; /* its records are those of the spec */
   value = (lk_dnnl_value *)allocator->alloc(allocator->user, sizeof *value, 64);
   if (value == NULL) {
     status =
@@ -552,7 +552,7 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
     status = lk_dnnl_fill_value(from, value, error);
     value->bytes = sizeof *value + lk_dnnl_bytes_of(from);
   }
-  lk_dnnl_end_descs(from->request);
+  lk_dnnl_end_descs(from->spec);
 #if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
   (void)dnnl_threadpool_interop_set_max_concurrency(threads);
 #endif
@@ -567,24 +567,23 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
   return LK_OK;
 }
 
-/* Finds the primitive of a request, or builds it, once however many threads ask, and takes a
+/* Finds the primitive of a spec, or builds it, once however many threads ask, and takes a
  * reference, to be released by ref_release. `out_hit` may be NULL. A failed build keeps nothing,
  * and is tried again by who asks next: LK_UNSUPPORTED and LK_INVALID_ARGUMENT as oneDNN says, or
- * because the request has what cannot be a key; LK_OUT_OF_RANGE: it has too much;
+ * because the spec has what cannot be a key; LK_OUT_OF_RANGE: it has too much;
  * LK_OUT_OF_MEMORY.
  *
  * The entry is charged an estimate of what oneDNN allocates (`primitive_bytes`), and in addition
  * the arguments and scratchpads that leases have made of it. */
-static inline lk_status lk_dnnl_get(const lk_dnnl *self, lk_dnnl_request *request,
-                                    lk_dnnl_make_fn make, lk_ref **out_ref, int *out_hit,
-                                    lk_error *error) {
+static inline lk_status lk_dnnl_get(const lk_dnnl *self, lk_dnnl_spec *spec, lk_dnnl_make_fn make,
+                                    lk_ref **out_ref, int *out_hit, lk_error *error) {
   lk_dnnl_build_arg arg;
   lk_key_desc desc;
-  lk_status status = lk_dnnl_describe(request, &desc, error);
+  lk_status status = lk_dnnl_describe(spec, &desc, error);
   *out_ref = NULL;
   if (status != LK_OK) return status;
   arg.self = self;
-  arg.request = request;
+  arg.spec = spec;
   arg.make = make;
   return self->api->get_or_create_like(self->context, self->executor, self->like, &desc,
                                        lk_dnnl_build, &arg, out_ref, out_hit, error);
@@ -812,7 +811,7 @@ static inline lk_status lk_dnnl_pack(const lk_dnnl *self, lk_constant *weights,
                                      const_dnnl_memory_desc_t plain,
                                      const_dnnl_memory_desc_t wanted, dnnl_stream_t stream,
                                      lk_packed **out_packed, lk_error *error) {
-  lk_dnnl_request layout;
+  lk_dnnl_spec layout;
   lk_dnnl_pack_arg arg;
   lk_packing packing;
   const dnnl_version_t *version = dnnl_version();

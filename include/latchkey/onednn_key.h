@@ -1,19 +1,19 @@
 /* What a primitive of the host's own oneDNN is made of, as the records of a key.
  *
- * A request is a builder of fixed capacity, on the host's stack: it is begun for a kind of
+ * A spec is a builder of fixed capacity, on the host's stack: it is begun for a kind of
  * primitive, and then gets descriptors, attributes, post-ops and parameters, each of which becomes
  * a record of numbers. The records are the key, and a primitive is made of the same records
- * (onednn.h): what is not in a request cannot get into the primitive, and what differs in a request
+ * (onednn.h): what is not in a spec cannot get into the primitive, and what differs in a spec
  * is another primitive. No record has an address in it.
  *
- * Attributes are part of the request because oneDNN can set the masks of scales and zero points,
+ * Attributes are part of the spec because oneDNN can set the masks of scales and zero points,
  * but does not tell them: of a dnnl_primitive_attr_t of the host's, no key would be complete.
  * Scales, zero points, slopes and operands of post-ops themselves are memory that a run gets, so
  * they are not in the key. The bounds of an eltwise clip are numbers of the primitive; bounds that
  * are known at run time only are two binary post-ops (max, min) with an operand of one element.
  *
  * Records are compared in their order, so a host adds them in one order. A failure is remembered,
- * and told when the primitive is asked for. A request is one thread's at a time.
+ * and told when the primitive is asked for. A spec is one thread's at a time.
  *
  * This header is not included by latchkey.h. It takes any oneDNN 3.x, by the oneapi/dnnl/dnnl.h of
  * the host; what came after 3.0 is there where the host's header has it. C11 and C++17, by GCC or
@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 enum {
-  LK_DNNL_NUMBERS = 768, /* of all records of a request */
+  LK_DNNL_NUMBERS = 768, /* of all records of a spec */
   LK_DNNL_RECORDS = 48
 };
 
@@ -55,7 +55,7 @@ typedef enum lk_dnnl_record_kind {
   LK_DNNL_PARAMETER = 11       /* the host's own numbers, by a name of the host's */
 } lk_dnnl_record_kind;
 
-/* The first two records, which every request begins with. */
+/* The first two records, which every spec begins with. */
 enum { LK_DNNL_PRIMITIVE_COUNT = 5, LK_DNNL_MODES_AT = 5, LK_DNNL_MODES_COUNT = 5 };
 
 /* What the numbers of a record do not say. */
@@ -67,37 +67,37 @@ typedef struct lk_dnnl_note {
 } lk_dnnl_note;
 
 /* Begun by lk_dnnl_begin (onednn.h). Members are read by these headers only. */
-typedef struct lk_dnnl_request {
+typedef struct lk_dnnl_spec {
   lk_status status; /* of the first failure, and its reason */
   uint32_t n_records, n_numbers;
   const char *why;
   lk_key_attr records[LK_DNNL_RECORDS];
   lk_dnnl_note notes[LK_DNNL_RECORDS];
   int64_t numbers[LK_DNNL_NUMBERS];
-} lk_dnnl_request;
+} lk_dnnl_spec;
 
 /* ---- writing records ---- */
 
-static inline void lk_dnnl_reject(lk_dnnl_request *request, lk_status status, const char *why) {
-  if (request->status != LK_OK) return;
-  request->status = status;
-  request->why = why;
+static inline void lk_dnnl_reject(lk_dnnl_spec *spec, lk_status status, const char *why) {
+  if (spec->status != LK_OK) return;
+  spec->status = status;
+  spec->why = why;
 }
 
 /* Begins a record; what is put next belongs to it. */
-static inline void lk_dnnl_open_record(lk_dnnl_request *request, lk_dnnl_record_kind kind,
+static inline void lk_dnnl_open_record(lk_dnnl_spec *spec, lk_dnnl_record_kind kind,
                                        const char *name) {
   lk_key_attr *record = NULL;
   lk_dnnl_note *note = NULL;
-  if (request->status != LK_OK) return;
-  if (request->n_records == LK_DNNL_RECORDS) {
-    lk_dnnl_reject(request, LK_OUT_OF_RANGE, "it has more than 48 records");
+  if (spec->status != LK_OK) return;
+  if (spec->n_records == LK_DNNL_RECORDS) {
+    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "it has more than 48 records");
     return;
   }
-  record = &request->records[request->n_records];
-  note = &request->notes[request->n_records++];
+  record = &spec->records[spec->n_records];
+  note = &spec->notes[spec->n_records++];
   record->name = name;
-  record->values = request->numbers + request->n_numbers;
+  record->values = spec->numbers + spec->n_numbers;
   record->count = 0;
   record->reserved = 0;
   note->kind = kind;
@@ -106,26 +106,26 @@ static inline void lk_dnnl_open_record(lk_dnnl_request *request, lk_dnnl_record_
   note->made = NULL;
 }
 
-static inline void lk_dnnl_put(lk_dnnl_request *request, int64_t number) {
-  if (request->status != LK_OK) return;
-  if (request->n_numbers == LK_DNNL_NUMBERS) {
-    lk_dnnl_reject(request, LK_OUT_OF_RANGE, "it has more than 768 numbers");
+static inline void lk_dnnl_put(lk_dnnl_spec *spec, int64_t number) {
+  if (spec->status != LK_OK) return;
+  if (spec->n_numbers == LK_DNNL_NUMBERS) {
+    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "it has more than 768 numbers");
     return;
   }
-  request->numbers[request->n_numbers++] = number;
-  request->records[request->n_records - 1].count++;
+  spec->numbers[spec->n_numbers++] = number;
+  spec->records[spec->n_records - 1].count++;
 }
 
-static inline void lk_dnnl_put_all(lk_dnnl_request *request, const int64_t *numbers, int count) {
+static inline void lk_dnnl_put_all(lk_dnnl_spec *spec, const int64_t *numbers, int count) {
   int i = 0;
-  for (i = 0; i < count; i++) lk_dnnl_put(request, numbers[i]);
+  for (i = 0; i < count; i++) lk_dnnl_put(spec, numbers[i]);
 }
 
 /* A float as its bits: 0.0 and -0.0 are different. */
-static inline void lk_dnnl_put_float(lk_dnnl_request *request, float number) {
+static inline void lk_dnnl_put_float(lk_dnnl_spec *spec, float number) {
   uint32_t bits = 0;
   memcpy(&bits, &number, sizeof bits);
-  lk_dnnl_put(request, (int64_t)bits);
+  lk_dnnl_put(spec, (int64_t)bits);
 }
 
 static inline float lk_dnnl_read_float(int64_t number) {
@@ -140,7 +140,7 @@ static inline float lk_dnnl_read_float(int64_t number) {
 /* A descriptor of a layout that queries do not tell, as its bytes. oneDNN copies its descriptors
  * whole, so copies of one have equal bytes; two that were made apart may not, and are then built
  * twice. */
-static inline void lk_dnnl_put_opaque(lk_dnnl_request *request, const_dnnl_memory_desc_t desc) {
+static inline void lk_dnnl_put_opaque(lk_dnnl_spec *spec, const_dnnl_memory_desc_t desc) {
 #if DNNL_VERSION_MINOR >= 5
   enum { MOST = LK_DNNL_NUMBERS };
   size_t bytes = 0;
@@ -148,19 +148,19 @@ static inline void lk_dnnl_put_opaque(lk_dnnl_request *request, const_dnnl_memor
   memset(blob, 0, sizeof blob);
   if (dnnl_memory_desc_get_blob(NULL, &bytes, desc) != dnnl_success || bytes > sizeof blob ||
       dnnl_memory_desc_get_blob((uint8_t *)blob, &bytes, desc) != dnnl_success) {
-    lk_dnnl_reject(request, LK_UNSUPPORTED, "oneDNN does not tell the bytes of a descriptor");
+    lk_dnnl_reject(spec, LK_UNSUPPORTED, "oneDNN does not tell the bytes of a descriptor");
     return;
   }
-  lk_dnnl_put_all(request, blob, (int)((bytes + sizeof *blob - 1) / sizeof *blob));
+  lk_dnnl_put_all(spec, blob, (int)((bytes + sizeof *blob - 1) / sizeof *blob));
 #else
   (void)desc;
-  lk_dnnl_reject(request, LK_UNSUPPORTED,
+  lk_dnnl_reject(spec, LK_UNSUPPORTED,
                  "a descriptor has an opaque layout, whose bytes oneDNN tells from 3.5 on");
 #endif
 }
 
 /* All that queries tell of a blocked layout. */
-static inline void lk_dnnl_put_blocked(lk_dnnl_request *request, const_dnnl_memory_desc_t desc,
+static inline void lk_dnnl_put_blocked(lk_dnnl_spec *spec, const_dnnl_memory_desc_t desc,
                                        int n_dims) {
   const dnnl_dims_t *padded = NULL, *offsets = NULL, *strides = NULL, *blocks = NULL,
                     *indices = NULL;
@@ -173,57 +173,57 @@ static inline void lk_dnnl_put_blocked(lk_dnnl_request *request, const_dnnl_memo
       dnnl_memory_desc_query(desc, dnnl_query_inner_idxs, (void *)&indices) != dnnl_success ||
       dnnl_memory_desc_query(desc, dnnl_query_submemory_offset_s64, &offset) != dnnl_success ||
       dnnl_memory_desc_query(desc, dnnl_query_inner_nblks_s32, &n_blocks) != dnnl_success) {
-    lk_dnnl_reject(request, LK_UNSUPPORTED, "oneDNN does not tell the layout of a descriptor");
+    lk_dnnl_reject(spec, LK_UNSUPPORTED, "oneDNN does not tell the layout of a descriptor");
     return;
   }
-  lk_dnnl_put_all(request, *padded, n_dims);
-  lk_dnnl_put_all(request, *offsets, n_dims);
-  lk_dnnl_put(request, offset);
-  lk_dnnl_put_all(request, *strides, n_dims);
-  lk_dnnl_put(request, n_blocks);
-  lk_dnnl_put_all(request, *blocks, n_blocks);
-  lk_dnnl_put_all(request, *indices, n_blocks);
+  lk_dnnl_put_all(spec, *padded, n_dims);
+  lk_dnnl_put_all(spec, *offsets, n_dims);
+  lk_dnnl_put(spec, offset);
+  lk_dnnl_put_all(spec, *strides, n_dims);
+  lk_dnnl_put(spec, n_blocks);
+  lk_dnnl_put_all(spec, *blocks, n_blocks);
+  lk_dnnl_put_all(spec, *indices, n_blocks);
 }
 
 /* Rank, type, format kind, bytes, dimensions, and the layout. The bytes tell descriptors apart that
  * differ only in sums which oneDNN keeps behind weights of 8 bits: no query tells these. */
-static inline void lk_dnnl_put_desc(lk_dnnl_request *request, const_dnnl_memory_desc_t desc) {
+static inline void lk_dnnl_put_desc(lk_dnnl_spec *spec, const_dnnl_memory_desc_t desc) {
   int32_t n_dims = 0;
   dnnl_data_type_t type = dnnl_data_type_undef;
   dnnl_format_kind_t kind = dnnl_format_kind_undef;
   const dnnl_dims_t *dims = NULL;
   if (desc == NULL) {
-    lk_dnnl_reject(request, LK_INVALID_ARGUMENT, "a descriptor is NULL");
+    lk_dnnl_reject(spec, LK_INVALID_ARGUMENT, "a descriptor is NULL");
     return;
   }
   if (dnnl_memory_desc_query(desc, dnnl_query_ndims_s32, &n_dims) != dnnl_success ||
       dnnl_memory_desc_query(desc, dnnl_query_data_type, &type) != dnnl_success ||
       dnnl_memory_desc_query(desc, dnnl_query_format_kind, &kind) != dnnl_success ||
       dnnl_memory_desc_query(desc, dnnl_query_dims, (void *)&dims) != dnnl_success) {
-    lk_dnnl_reject(request, LK_UNSUPPORTED, "oneDNN does not tell what a descriptor is");
+    lk_dnnl_reject(spec, LK_UNSUPPORTED, "oneDNN does not tell what a descriptor is");
     return;
   }
-  lk_dnnl_put(request, n_dims);
-  lk_dnnl_put(request, (int64_t)type);
-  lk_dnnl_put(request, (int64_t)kind);
-  lk_dnnl_put(request, (int64_t)dnnl_memory_desc_get_size(desc));
-  lk_dnnl_put_all(request, *dims, n_dims);
+  lk_dnnl_put(spec, n_dims);
+  lk_dnnl_put(spec, (int64_t)type);
+  lk_dnnl_put(spec, (int64_t)kind);
+  lk_dnnl_put(spec, (int64_t)dnnl_memory_desc_get_size(desc));
+  lk_dnnl_put_all(spec, *dims, n_dims);
   if (kind == dnnl_blocked) {
-    lk_dnnl_put_blocked(request, desc, n_dims);
+    lk_dnnl_put_blocked(spec, desc, n_dims);
   } else if (kind != dnnl_format_kind_any && n_dims > 0) {
-    lk_dnnl_put_opaque(request, desc);
+    lk_dnnl_put_opaque(spec, desc);
   }
 }
 
 /* The same of dense or strided tensors, of which no descriptor is made before a primitive is built.
  * `strides` NULL: rows lie one behind the other. */
-static inline void lk_dnnl_put_strided(lk_dnnl_request *request, dnnl_data_type_t type, int n_dims,
+static inline void lk_dnnl_put_strided(lk_dnnl_spec *spec, dnnl_data_type_t type, int n_dims,
                                        const int64_t *dims, const int64_t *strides) {
   int64_t dense[DNNL_MAX_NDIMS];
   int64_t elements = 1, step = 1, last = 0;
   int i = 0;
   if (n_dims < 1 || n_dims > DNNL_MAX_NDIMS) {
-    lk_dnnl_reject(request, LK_OUT_OF_RANGE, "a tensor has no dimensions, or more than 12");
+    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "a tensor has no dimensions, or more than 12");
     return;
   }
   for (i = n_dims - 1; i >= 0; i--) {
@@ -237,224 +237,219 @@ static inline void lk_dnnl_put_strided(lk_dnnl_request *request, dnnl_data_type_
     if (dims[i] == 0) break;
   }
   if (i < n_dims) elements = 0;
-  lk_dnnl_put(request, n_dims);
-  lk_dnnl_put(request, (int64_t)type);
-  lk_dnnl_put(request, (int64_t)dnnl_blocked);
-  lk_dnnl_put(request, elements * (int64_t)dnnl_data_type_size(type));
-  lk_dnnl_put_all(request, dims, n_dims);
-  lk_dnnl_put_all(request, dims, n_dims); /* padded */
-  for (i = 0; i < n_dims + 1; i++) lk_dnnl_put(request, 0);
-  lk_dnnl_put_all(request, strides, n_dims);
-  lk_dnnl_put(request, 0);
+  lk_dnnl_put(spec, n_dims);
+  lk_dnnl_put(spec, (int64_t)type);
+  lk_dnnl_put(spec, (int64_t)dnnl_blocked);
+  lk_dnnl_put(spec, elements * (int64_t)dnnl_data_type_size(type));
+  lk_dnnl_put_all(spec, dims, n_dims);
+  lk_dnnl_put_all(spec, dims, n_dims); /* padded */
+  for (i = 0; i < n_dims + 1; i++) lk_dnnl_put(spec, 0);
+  lk_dnnl_put_all(spec, strides, n_dims);
+  lk_dnnl_put(spec, 0);
 }
 
-static inline void lk_dnnl_open_desc(lk_dnnl_request *request, int arg) {
-  lk_dnnl_open_record(request, LK_DNNL_DESC, "dnnl.desc");
-  lk_dnnl_put(request, arg);
-  if (request->status == LK_OK) request->notes[request->n_records - 1].desc_at = 1;
+static inline void lk_dnnl_open_desc(lk_dnnl_spec *spec, int arg) {
+  lk_dnnl_open_record(spec, LK_DNNL_DESC, "dnnl.desc");
+  lk_dnnl_put(spec, arg);
+  if (spec->status == LK_OK) spec->notes[spec->n_records - 1].desc_at = 1;
 }
 
 /* Adds the argument `arg` (DNNL_ARG_SRC, ...) as a descriptor has it, which must stay until the
  * primitive was got. */
-static inline void lk_dnnl_add_desc(lk_dnnl_request *request, int arg,
-                                    const_dnnl_memory_desc_t desc) {
-  lk_dnnl_open_desc(request, arg);
-  lk_dnnl_put_desc(request, desc);
-  if (request->status == LK_OK) request->notes[request->n_records - 1].desc = desc;
+static inline void lk_dnnl_add_desc(lk_dnnl_spec *spec, int arg, const_dnnl_memory_desc_t desc) {
+  lk_dnnl_open_desc(spec, arg);
+  lk_dnnl_put_desc(spec, desc);
+  if (spec->status == LK_OK) spec->notes[spec->n_records - 1].desc = desc;
 }
 
 /* The same as type, dimensions and strides in elements (NULL: dense), with the key of the
  * descriptor that dnnl_memory_desc_create_with_strides makes of them. */
-static inline void lk_dnnl_add_tensor(lk_dnnl_request *request, int arg, dnnl_data_type_t type,
+static inline void lk_dnnl_add_tensor(lk_dnnl_spec *spec, int arg, dnnl_data_type_t type,
                                       int n_dims, const int64_t *dims, const int64_t *strides) {
-  lk_dnnl_open_desc(request, arg);
-  lk_dnnl_put_strided(request, type, n_dims, dims, strides);
+  lk_dnnl_open_desc(spec, arg);
+  lk_dnnl_put_strided(spec, type, n_dims, dims, strides);
 }
 
 /* The same in the layout that the primitive likes best (dnnl_format_tag_any). */
-static inline void lk_dnnl_add_any(lk_dnnl_request *request, int arg, dnnl_data_type_t type,
-                                   int n_dims, const int64_t *dims) {
-  lk_dnnl_open_desc(request, arg);
+static inline void lk_dnnl_add_any(lk_dnnl_spec *spec, int arg, dnnl_data_type_t type, int n_dims,
+                                   const int64_t *dims) {
+  lk_dnnl_open_desc(spec, arg);
   if (n_dims < 1 || n_dims > DNNL_MAX_NDIMS) {
-    lk_dnnl_reject(request, LK_OUT_OF_RANGE, "a tensor has no dimensions, or more than 12");
+    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "a tensor has no dimensions, or more than 12");
     return;
   }
-  lk_dnnl_put(request, n_dims);
-  lk_dnnl_put(request, (int64_t)type);
-  lk_dnnl_put(request, (int64_t)dnnl_format_kind_any);
-  lk_dnnl_put(request, 0);
-  lk_dnnl_put_all(request, dims, n_dims);
+  lk_dnnl_put(spec, n_dims);
+  lk_dnnl_put(spec, (int64_t)type);
+  lk_dnnl_put(spec, (int64_t)dnnl_format_kind_any);
+  lk_dnnl_put(spec, 0);
+  lk_dnnl_put_all(spec, dims, n_dims);
 }
 
 /* ---- the host's own parameters ---- */
 
 /* Numbers that the host's code makes the primitive of: strides, axes, algorithm, epsilon. `name` is
  * a text that stays, and does not begin with "dnnl.". */
-static inline void lk_dnnl_add_ints(lk_dnnl_request *request, const char *name,
-                                    const int64_t *numbers, int count) {
-  lk_dnnl_open_record(request, LK_DNNL_PARAMETER, name);
-  lk_dnnl_put_all(request, numbers, count);
+static inline void lk_dnnl_add_ints(lk_dnnl_spec *spec, const char *name, const int64_t *numbers,
+                                    int count) {
+  lk_dnnl_open_record(spec, LK_DNNL_PARAMETER, name);
+  lk_dnnl_put_all(spec, numbers, count);
 }
-static inline void lk_dnnl_add_int(lk_dnnl_request *request, const char *name, int64_t number) {
-  lk_dnnl_add_ints(request, name, &number, 1);
+static inline void lk_dnnl_add_int(lk_dnnl_spec *spec, const char *name, int64_t number) {
+  lk_dnnl_add_ints(spec, name, &number, 1);
 }
-static inline void lk_dnnl_add_float(lk_dnnl_request *request, const char *name, float number) {
-  lk_dnnl_open_record(request, LK_DNNL_PARAMETER, name);
-  lk_dnnl_put_float(request, number);
+static inline void lk_dnnl_add_float(lk_dnnl_spec *spec, const char *name, float number) {
+  lk_dnnl_open_record(spec, LK_DNNL_PARAMETER, name);
+  lk_dnnl_put_float(spec, number);
 }
 
 /* ---- attributes ---- */
 
-static inline void lk_dnnl_set_mode(lk_dnnl_request *request, int which, int64_t mode) {
-  if (request->status == LK_OK) request->numbers[LK_DNNL_MODES_AT + which] = mode;
+static inline void lk_dnnl_set_mode(lk_dnnl_spec *spec, int which, int64_t mode) {
+  if (spec->status == LK_OK) spec->numbers[LK_DNNL_MODES_AT + which] = mode;
 }
 
-/* User is what a request begins with: leases have the scratchpads. With library, a primitive may
+/* User is what a spec begins with: leases have the scratchpads. With library, a primitive may
  * run on the thread that has built it only, or, of a oneDNN with ONEDNN_ENABLE_CONCURRENT_EXEC, on
  * one thread at a time: that is for contexts whose cache is per thread (LK_CACHE_THREAD). */
-static inline void lk_dnnl_set_scratchpad(lk_dnnl_request *request, dnnl_scratchpad_mode_t mode) {
-  lk_dnnl_set_mode(request, 0, (int64_t)mode);
+static inline void lk_dnnl_set_scratchpad(lk_dnnl_spec *spec, dnnl_scratchpad_mode_t mode) {
+  lk_dnnl_set_mode(spec, 0, (int64_t)mode);
 }
-/* A request begins with oneDNN's default mode of this moment (dnnl_set_default_fpmath_mode). */
-static inline void lk_dnnl_set_math(lk_dnnl_request *request, dnnl_fpmath_mode_t mode) {
-  lk_dnnl_set_mode(request, 1, (int64_t)mode);
+/* A spec begins with oneDNN's default mode of this moment (dnnl_set_default_fpmath_mode). */
+static inline void lk_dnnl_set_math(lk_dnnl_spec *spec, dnnl_fpmath_mode_t mode) {
+  lk_dnnl_set_mode(spec, 1, (int64_t)mode);
 }
 #if DNNL_VERSION_MINOR >= 4
-static inline void lk_dnnl_set_math_of_integers(lk_dnnl_request *request, bool is_applied) {
-  lk_dnnl_set_mode(request, 2, is_applied ? 1 : 0);
+static inline void lk_dnnl_set_math_of_integers(lk_dnnl_spec *spec, bool is_applied) {
+  lk_dnnl_set_mode(spec, 2, is_applied ? 1 : 0);
 }
-static inline void lk_dnnl_set_accumulation(lk_dnnl_request *request,
-                                            dnnl_accumulation_mode_t mode) {
-  lk_dnnl_set_mode(request, 3, (int64_t)mode);
+static inline void lk_dnnl_set_accumulation(lk_dnnl_spec *spec, dnnl_accumulation_mode_t mode) {
+  lk_dnnl_set_mode(spec, 3, (int64_t)mode);
 }
-static inline void lk_dnnl_set_deterministic(lk_dnnl_request *request, bool is_deterministic) {
-  lk_dnnl_set_mode(request, 4, is_deterministic ? 1 : 0);
+static inline void lk_dnnl_set_deterministic(lk_dnnl_spec *spec, bool is_deterministic) {
+  lk_dnnl_set_mode(spec, 4, is_deterministic ? 1 : 0);
 }
 #endif
 
-static inline void lk_dnnl_put_quantization(lk_dnnl_request *request, int arg, int mask,
+static inline void lk_dnnl_put_quantization(lk_dnnl_spec *spec, int arg, int mask,
                                             dnnl_data_type_t type, int n_groups,
                                             const int64_t *groups) {
-  lk_dnnl_put(request, arg);
-  lk_dnnl_put(request, mask);
-  lk_dnnl_put(request, (int64_t)type);
-  lk_dnnl_put_all(request, groups, n_groups);
+  lk_dnnl_put(spec, arg);
+  lk_dnnl_put(spec, mask);
+  lk_dnnl_put(spec, (int64_t)type);
+  lk_dnnl_put_all(spec, groups, n_groups);
 }
 
 /* The argument `arg` has scales of f32, one for each index of the dimensions in `mask`; a run gives
  * them as DNNL_ARG_ATTR_SCALES | arg. */
-static inline void lk_dnnl_add_scales(lk_dnnl_request *request, int arg, int mask) {
-  lk_dnnl_open_record(request, LK_DNNL_SCALES, "dnnl.scales");
-  lk_dnnl_put_quantization(request, arg, mask, dnnl_f32, 0, NULL);
+static inline void lk_dnnl_add_scales(lk_dnnl_spec *spec, int arg, int mask) {
+  lk_dnnl_open_record(spec, LK_DNNL_SCALES, "dnnl.scales");
+  lk_dnnl_put_quantization(spec, arg, mask, dnnl_f32, 0, NULL);
 }
 /* Zero points of s32, in the same way: DNNL_ARG_ATTR_ZERO_POINTS | arg. */
-static inline void lk_dnnl_add_zero_points(lk_dnnl_request *request, int arg, int mask) {
-  lk_dnnl_open_record(request, LK_DNNL_ZERO_POINTS, "dnnl.zero_points");
-  lk_dnnl_put_quantization(request, arg, mask, dnnl_s32, 0, NULL);
+static inline void lk_dnnl_add_zero_points(lk_dnnl_spec *spec, int arg, int mask) {
+  lk_dnnl_open_record(spec, LK_DNNL_ZERO_POINTS, "dnnl.zero_points");
+  lk_dnnl_put_quantization(spec, arg, mask, dnnl_s32, 0, NULL);
 }
 #if DNNL_VERSION_MINOR >= 4
 /* Scales of another type, or one for each group of `groups` elements along the last `n_groups`
  * dimensions. */
-static inline void lk_dnnl_add_scales_of(lk_dnnl_request *request, int arg, int mask,
+static inline void lk_dnnl_add_scales_of(lk_dnnl_spec *spec, int arg, int mask,
                                          dnnl_data_type_t type, int n_groups,
                                          const int64_t *groups) {
-  lk_dnnl_open_record(request, LK_DNNL_SCALES, "dnnl.scales");
-  lk_dnnl_put_quantization(request, arg, mask, type, n_groups, groups);
+  lk_dnnl_open_record(spec, LK_DNNL_SCALES, "dnnl.scales");
+  lk_dnnl_put_quantization(spec, arg, mask, type, n_groups, groups);
 }
-static inline void lk_dnnl_add_zero_points_of(lk_dnnl_request *request, int arg, int mask,
+static inline void lk_dnnl_add_zero_points_of(lk_dnnl_spec *spec, int arg, int mask,
                                               dnnl_data_type_t type, int n_groups,
                                               const int64_t *groups) {
-  lk_dnnl_open_record(request, LK_DNNL_ZERO_POINTS, "dnnl.zero_points");
-  lk_dnnl_put_quantization(request, arg, mask, type, n_groups, groups);
+  lk_dnnl_open_record(spec, LK_DNNL_ZERO_POINTS, "dnnl.zero_points");
+  lk_dnnl_put_quantization(spec, arg, mask, type, n_groups, groups);
 }
 #endif
 #if DNNL_VERSION_MINOR >= 6
-static inline void lk_dnnl_add_rounding(lk_dnnl_request *request, int arg,
-                                        dnnl_rounding_mode_t mode) {
-  lk_dnnl_open_record(request, LK_DNNL_ROUNDING, "dnnl.rounding");
-  lk_dnnl_put(request, arg);
-  lk_dnnl_put(request, (int64_t)mode);
+static inline void lk_dnnl_add_rounding(lk_dnnl_spec *spec, int arg, dnnl_rounding_mode_t mode) {
+  lk_dnnl_open_record(spec, LK_DNNL_ROUNDING, "dnnl.rounding");
+  lk_dnnl_put(spec, arg);
+  lk_dnnl_put(spec, (int64_t)mode);
 }
 #endif
 
 /* ---- post-ops, in their order; a run gives what they need as oneDNN has it ---- */
 
-static inline void lk_dnnl_add_post_sum(lk_dnnl_request *request, float scale, int32_t zero_point,
+static inline void lk_dnnl_add_post_sum(lk_dnnl_spec *spec, float scale, int32_t zero_point,
                                         dnnl_data_type_t type) {
-  lk_dnnl_open_record(request, LK_DNNL_POST_SUM, "dnnl.post_sum");
-  lk_dnnl_put_float(request, scale);
-  lk_dnnl_put(request, zero_point);
-  lk_dnnl_put(request, (int64_t)type);
+  lk_dnnl_open_record(spec, LK_DNNL_POST_SUM, "dnnl.post_sum");
+  lk_dnnl_put_float(spec, scale);
+  lk_dnnl_put(spec, zero_point);
+  lk_dnnl_put(spec, (int64_t)type);
 }
 
-static inline void lk_dnnl_add_post_eltwise(lk_dnnl_request *request, dnnl_alg_kind_t algorithm,
+static inline void lk_dnnl_add_post_eltwise(lk_dnnl_spec *spec, dnnl_alg_kind_t algorithm,
                                             float alpha, float beta) {
-  lk_dnnl_open_record(request, LK_DNNL_POST_ELTWISE, "dnnl.post_eltwise");
-  lk_dnnl_put(request, (int64_t)algorithm);
-  lk_dnnl_put_float(request, alpha);
-  lk_dnnl_put_float(request, beta);
+  lk_dnnl_open_record(spec, LK_DNNL_POST_ELTWISE, "dnnl.post_eltwise");
+  lk_dnnl_put(spec, (int64_t)algorithm);
+  lk_dnnl_put_float(spec, alpha);
+  lk_dnnl_put_float(spec, beta);
 }
 
-static inline void lk_dnnl_open_post_binary(lk_dnnl_request *request, dnnl_alg_kind_t algorithm) {
-  lk_dnnl_open_record(request, LK_DNNL_POST_BINARY, "dnnl.post_binary");
-  lk_dnnl_put(request, (int64_t)algorithm);
-  if (request->status == LK_OK) request->notes[request->n_records - 1].desc_at = 1;
+static inline void lk_dnnl_open_post_binary(lk_dnnl_spec *spec, dnnl_alg_kind_t algorithm) {
+  lk_dnnl_open_record(spec, LK_DNNL_POST_BINARY, "dnnl.post_binary");
+  lk_dnnl_put(spec, (int64_t)algorithm);
+  if (spec->status == LK_OK) spec->notes[spec->n_records - 1].desc_at = 1;
 }
 /* The operand is DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1 of a run, dense or strided
  * as for lk_dnnl_add_tensor. */
-static inline void lk_dnnl_add_post_binary(lk_dnnl_request *request, dnnl_alg_kind_t algorithm,
+static inline void lk_dnnl_add_post_binary(lk_dnnl_spec *spec, dnnl_alg_kind_t algorithm,
                                            dnnl_data_type_t type, int n_dims, const int64_t *dims,
                                            const int64_t *strides) {
-  lk_dnnl_open_post_binary(request, algorithm);
-  lk_dnnl_put_strided(request, type, n_dims, dims, strides);
+  lk_dnnl_open_post_binary(spec, algorithm);
+  lk_dnnl_put_strided(spec, type, n_dims, dims, strides);
 }
 /* The same as a descriptor has it, which must stay until the primitive was got. */
-static inline void lk_dnnl_add_post_binary_desc(lk_dnnl_request *request, dnnl_alg_kind_t algorithm,
+static inline void lk_dnnl_add_post_binary_desc(lk_dnnl_spec *spec, dnnl_alg_kind_t algorithm,
                                                 const_dnnl_memory_desc_t desc) {
-  lk_dnnl_open_post_binary(request, algorithm);
-  lk_dnnl_put_desc(request, desc);
-  if (request->status == LK_OK) request->notes[request->n_records - 1].desc = desc;
+  lk_dnnl_open_post_binary(spec, algorithm);
+  lk_dnnl_put_desc(spec, desc);
+  if (spec->status == LK_OK) spec->notes[spec->n_records - 1].desc = desc;
 }
 
 /* The slopes are DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_WEIGHTS of a run: of f32, one for
  * each index of the dimensions of dst in `mask`. */
-static inline void lk_dnnl_add_post_prelu(lk_dnnl_request *request, int mask) {
-  lk_dnnl_open_record(request, LK_DNNL_POST_PRELU, "dnnl.post_prelu");
-  lk_dnnl_put(request, mask);
+static inline void lk_dnnl_add_post_prelu(lk_dnnl_spec *spec, int mask) {
+  lk_dnnl_open_record(spec, LK_DNNL_POST_PRELU, "dnnl.post_prelu");
+  lk_dnnl_put(spec, mask);
 }
 
 /* `bias` may be dnnl_data_type_undef. */
-static inline void lk_dnnl_add_post_depthwise(lk_dnnl_request *request, dnnl_data_type_t weights,
+static inline void lk_dnnl_add_post_depthwise(lk_dnnl_spec *spec, dnnl_data_type_t weights,
                                               dnnl_data_type_t bias, dnnl_data_type_t dst,
                                               int64_t kernel, int64_t stride, int64_t padding) {
-  lk_dnnl_open_record(request, LK_DNNL_POST_DEPTHWISE, "dnnl.post_depthwise");
-  lk_dnnl_put(request, (int64_t)weights);
-  lk_dnnl_put(request, (int64_t)bias);
-  lk_dnnl_put(request, (int64_t)dst);
-  lk_dnnl_put(request, kernel);
-  lk_dnnl_put(request, stride);
-  lk_dnnl_put(request, padding);
+  lk_dnnl_open_record(spec, LK_DNNL_POST_DEPTHWISE, "dnnl.post_depthwise");
+  lk_dnnl_put(spec, (int64_t)weights);
+  lk_dnnl_put(spec, (int64_t)bias);
+  lk_dnnl_put(spec, (int64_t)dst);
+  lk_dnnl_put(spec, kernel);
+  lk_dnnl_put(spec, stride);
+  lk_dnnl_put(spec, padding);
 }
 
-static inline void lk_dnnl_read_binary(lk_dnnl_request *request, const_dnnl_post_ops_t from,
-                                       int index) {
+static inline void lk_dnnl_read_binary(lk_dnnl_spec *spec, const_dnnl_post_ops_t from, int index) {
   dnnl_alg_kind_t algorithm = dnnl_alg_kind_undef;
   const_dnnl_memory_desc_t desc = NULL;
   if (dnnl_post_ops_get_params_binary(from, index, &algorithm, &desc) != dnnl_success) {
-    lk_dnnl_reject(request, LK_UNSUPPORTED, "oneDNN does not tell a binary post-op");
+    lk_dnnl_reject(spec, LK_UNSUPPORTED, "oneDNN does not tell a binary post-op");
     return;
   }
 #if DNNL_VERSION_MINOR >= 9
   if (algorithm == dnnl_binary_select) {
-    lk_dnnl_reject(request, LK_UNSUPPORTED, "a binary post-op selects: it has two operands");
+    lk_dnnl_reject(spec, LK_UNSUPPORTED, "a binary post-op selects: it has two operands");
     return;
   }
 #endif
-  lk_dnnl_add_post_binary_desc(request, algorithm, desc);
+  lk_dnnl_add_post_binary_desc(spec, algorithm, desc);
 }
 
-static inline void lk_dnnl_read_post_op(lk_dnnl_request *request, const_dnnl_post_ops_t from,
-                                        int index) {
+static inline void lk_dnnl_read_post_op(lk_dnnl_spec *spec, const_dnnl_post_ops_t from, int index) {
   dnnl_status_t status = dnnl_unimplemented;
   dnnl_alg_kind_t algorithm = dnnl_alg_kind_undef;
   dnnl_data_type_t types[3] = {dnnl_data_type_undef, dnnl_data_type_undef, dnnl_data_type_undef};
@@ -465,50 +460,49 @@ static inline void lk_dnnl_read_post_op(lk_dnnl_request *request, const_dnnl_pos
   switch ((int)dnnl_post_ops_get_kind(from, index)) {
   case dnnl_sum:
     status = dnnl_post_ops_get_params_sum(from, index, &alpha, &zero_point, types);
-    if (status == dnnl_success) lk_dnnl_add_post_sum(request, alpha, zero_point, types[0]);
+    if (status == dnnl_success) lk_dnnl_add_post_sum(spec, alpha, zero_point, types[0]);
     break;
   case dnnl_eltwise:
     status = dnnl_post_ops_get_params_eltwise(from, index, &algorithm, &alpha, &beta);
-    if (status == dnnl_success) lk_dnnl_add_post_eltwise(request, algorithm, alpha, beta);
+    if (status == dnnl_success) lk_dnnl_add_post_eltwise(spec, algorithm, alpha, beta);
     break;
   case dnnl_binary:
     status = dnnl_success;
-    lk_dnnl_read_binary(request, from, index);
+    lk_dnnl_read_binary(spec, from, index);
     break;
   case dnnl_prelu:
     status = dnnl_post_ops_get_params_prelu(from, index, &mask);
-    if (status == dnnl_success) lk_dnnl_add_post_prelu(request, mask);
+    if (status == dnnl_success) lk_dnnl_add_post_prelu(spec, mask);
     break;
   case dnnl_convolution:
     status = dnnl_post_ops_get_params_dw(from, index, &types[0], &types[1], &types[2], &sizes[0],
                                          &sizes[1], &sizes[2]);
     if (status == dnnl_success) {
-      lk_dnnl_add_post_depthwise(request, types[0], types[1], types[2], sizes[0], sizes[1],
-                                 sizes[2]);
+      lk_dnnl_add_post_depthwise(spec, types[0], types[1], types[2], sizes[0], sizes[1], sizes[2]);
     }
     break;
   default:
     break;
   }
   if (status != dnnl_success) {
-    lk_dnnl_reject(request, LK_UNSUPPORTED, "oneDNN does not tell a post-op");
+    lk_dnnl_reject(spec, LK_UNSUPPORTED, "oneDNN does not tell a post-op");
   }
 }
 
 /* All post-ops of an object of oneDNN's, which must stay until the primitive was got. */
-static inline void lk_dnnl_add_post_ops(lk_dnnl_request *request, const_dnnl_post_ops_t from) {
+static inline void lk_dnnl_add_post_ops(lk_dnnl_spec *spec, const_dnnl_post_ops_t from) {
   int i = 0;
-  for (i = 0; i < dnnl_post_ops_len(from); i++) lk_dnnl_read_post_op(request, from, i);
+  for (i = 0; i < dnnl_post_ops_len(from); i++) lk_dnnl_read_post_op(spec, from, i);
 }
 
 /* ---- reading, for the host's code that makes the primitive ---- */
 
-/* The descriptor of an argument; NULL: the request has none. */
-static inline const_dnnl_memory_desc_t lk_dnnl_desc(const lk_dnnl_request *request, int arg) {
+/* The descriptor of an argument; NULL: the spec has none. */
+static inline const_dnnl_memory_desc_t lk_dnnl_desc(const lk_dnnl_spec *spec, int arg) {
   uint32_t i = 0;
-  for (i = 0; i < request->n_records; i++) {
-    const lk_dnnl_note *note = &request->notes[i];
-    if (note->kind == LK_DNNL_DESC && request->records[i].values[0] == arg) {
+  for (i = 0; i < spec->n_records; i++) {
+    const lk_dnnl_note *note = &spec->notes[i];
+    if (note->kind == LK_DNNL_DESC && spec->records[i].values[0] == arg) {
       return note->desc != NULL ? note->desc : note->made;
     }
   }
@@ -516,22 +510,21 @@ static inline const_dnnl_memory_desc_t lk_dnnl_desc(const lk_dnnl_request *reque
 }
 
 /* Numbers that were added by that name; NULL: there are none. */
-static inline const int64_t *lk_dnnl_ints(const lk_dnnl_request *request, const char *name) {
+static inline const int64_t *lk_dnnl_ints(const lk_dnnl_spec *spec, const char *name) {
   uint32_t i = 0;
-  for (i = 0; i < request->n_records; i++) {
-    if (request->notes[i].kind == LK_DNNL_PARAMETER &&
-        strcmp(request->records[i].name, name) == 0) {
-      return request->records[i].values;
+  for (i = 0; i < spec->n_records; i++) {
+    if (spec->notes[i].kind == LK_DNNL_PARAMETER && strcmp(spec->records[i].name, name) == 0) {
+      return spec->records[i].values;
     }
   }
   return NULL;
 }
-static inline int64_t lk_dnnl_int(const lk_dnnl_request *request, const char *name) {
-  const int64_t *found = lk_dnnl_ints(request, name);
+static inline int64_t lk_dnnl_int(const lk_dnnl_spec *spec, const char *name) {
+  const int64_t *found = lk_dnnl_ints(spec, name);
   return found != NULL ? *found : 0;
 }
-static inline float lk_dnnl_float(const lk_dnnl_request *request, const char *name) {
-  const int64_t *found = lk_dnnl_ints(request, name);
+static inline float lk_dnnl_float(const lk_dnnl_spec *spec, const char *name) {
+  const int64_t *found = lk_dnnl_ints(spec, name);
   return found != NULL ? lk_dnnl_read_float(*found) : 0;
 }
 

@@ -1,4 +1,4 @@
-// Requests as keys: all that they have is in the key, and nothing else.
+// Specs as keys: all that they have is in the key, and nothing else.
 #include <cstring>
 #include <set>
 
@@ -9,59 +9,58 @@ namespace {
 using namespace lk;
 using ::testing::HasSubstr;
 
-using Change = std::function<void(lk_dnnl_request *)>;
+using Change = std::function<void(lk_dnnl_spec *)>;
 
 class OnednnKey : public OnednnHost {
 protected:
-  lk_key *key_of(const lk_dnnl_request &request) {
+  lk_key *key_of(const lk_dnnl_spec &spec) {
     lk_key_desc desc;
     lk_key *key = nullptr;
-    LK_EXPECT_OK(lk_dnnl_describe(&request, &desc, LK_ERR));
+    LK_EXPECT_OK(lk_dnnl_describe(&spec, &desc, LK_ERR));
     desc.name = "primitive";
     LK_EXPECT_OK(api()->key_create(context, nullptr, &desc, &key, LK_ERR));
     return key;
   }
-  std::string text_of(const lk_dnnl_request &request) {
+  std::string text_of(const lk_dnnl_spec &spec) {
     std::vector<char> text(20000);
-    lk_key *key = key_of(request);
+    lk_key *key = key_of(spec);
     LK_EXPECT_OK(api()->key_print(context, key, text.data(), text.size(), nullptr, LK_ERR));
     api()->key_destroy(context, key);
     return text.data();
   }
   std::string text_of(const Change &change, dnnl_primitive_kind_t kind = dnnl_matmul,
                       int32_t recipe = 0) {
-    lk_dnnl_request request;
-    lk_dnnl_begin(&cache, &request, kind, recipe);
-    change(&request);
-    return text_of(request);
+    lk_dnnl_spec spec;
+    lk_dnnl_begin(&cache, &spec, kind, recipe);
+    change(&spec);
+    return text_of(spec);
   }
-  // Why a request is refused.
+  // Why a spec is refused.
   std::string refusal_of(const Change &change, lk_status status) {
-    lk_dnnl_request request;
+    lk_dnnl_spec spec;
     Ref ref;
-    lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
-    change(&request);
-    LK_EXPECT_STATUS(status,
-                     lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+    lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+    change(&spec);
+    LK_EXPECT_STATUS(status, lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
     EXPECT_EQ(counts().failed_builds, 0u) << "it gets as far as the cache";
     return LK_MESSAGE;
   }
 };
 
 Change desc(const Desc &of, int arg = DNNL_ARG_SRC) {
-  return [&of, arg](lk_dnnl_request *request) { lk_dnnl_add_desc(request, arg, of); };
+  return [&of, arg](lk_dnnl_spec *spec) { lk_dnnl_add_desc(spec, arg, of); };
 }
 Change tensor(const Dims &dims, dnnl_data_type_t type = dnnl_f32, const Dims &strides = {},
               int arg = DNNL_ARG_SRC) {
-  return [=](lk_dnnl_request *request) {
-    lk_dnnl_add_tensor(request, arg, type, int(dims.size()), dims.data(),
+  return [=](lk_dnnl_spec *spec) {
+    lk_dnnl_add_tensor(spec, arg, type, int(dims.size()), dims.data(),
                        strides.empty() ? nullptr : strides.data());
   };
 }
 
 // Each is different from all others in one field.
 std::vector<Change> changes() {
-  using R = lk_dnnl_request;
+  using R = lk_dnnl_spec;
   static const Desc blocked = desc_of({32, 32}, dnnl_f32, dnnl_AB16b16a),
                     other_blocks = desc_of({32, 32}, dnnl_f32, dnnl_BA16a16b),
                     padded = desc_of({31, 32}, dnnl_f32, dnnl_AB16b16a),
@@ -227,7 +226,7 @@ TEST_F(OnednnKey, TellsSumsBehindWeightsApart) {
       strides, dilates, pads, pads, nullptr));
   const_dnnl_memory_desc_t wanted = dnnl_primitive_desc_query_md(conv, dnnl_query_weights_md, 0);
   const std::string with_sums =
-      text_of([&](lk_dnnl_request *r) { lk_dnnl_add_desc(r, DNNL_ARG_SRC, wanted); });
+      text_of([&](lk_dnnl_spec *r) { lk_dnnl_add_desc(r, DNNL_ARG_SRC, wanted); });
   EXPECT_NE(with_sums, text_of(desc(plain)));
   // The size is behind argument, rank, type and format kind.
   EXPECT_THAT(with_sums,
@@ -262,8 +261,8 @@ TEST_F(OnednnKey, ReadsPostOpsOfObjects) {
   LK_ASSERT_DNNL(dnnl_post_ops_append_binary(ops, dnnl_binary_max, operand));
   LK_ASSERT_DNNL(dnnl_post_ops_append_prelu(ops, 2));
   LK_ASSERT_DNNL(dnnl_post_ops_append_dw(ops, dnnl_f32, dnnl_data_type_undef, dnnl_f32, 3, 2, 1));
-  const std::string read = text_of([&](lk_dnnl_request *r) { lk_dnnl_add_post_ops(r, ops); });
-  EXPECT_EQ(read, text_of([](lk_dnnl_request *r) {
+  const std::string read = text_of([&](lk_dnnl_spec *r) { lk_dnnl_add_post_ops(r, ops); });
+  EXPECT_EQ(read, text_of([](lk_dnnl_spec *r) {
               const int64_t dims[] = {1, 8};
               lk_dnnl_add_post_sum(r, 2, 1, dnnl_s8);
               lk_dnnl_add_post_eltwise(r, dnnl_eltwise_linear, 3, 4);
@@ -279,23 +278,22 @@ TEST_F(OnednnKey, HasTheDefaultMathModeOfItsTime) {
   const std::string rounded = text_of(changes()[0]);
   LK_ASSERT_DNNL(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict));
   EXPECT_NE(strict, rounded);
-  EXPECT_EQ(rounded,
-            text_of([](lk_dnnl_request *r) { lk_dnnl_set_math(r, dnnl_fpmath_mode_bf16); }));
+  EXPECT_EQ(rounded, text_of([](lk_dnnl_spec *r) { lk_dnnl_set_math(r, dnnl_fpmath_mode_bf16); }));
 }
 
 TEST_F(OnednnKey, RefusesWhatDoesNotFit) {
-  EXPECT_THAT(refusal_of([](lk_dnnl_request *r) { lk_dnnl_add_desc(r, DNNL_ARG_SRC, nullptr); },
+  EXPECT_THAT(refusal_of([](lk_dnnl_spec *r) { lk_dnnl_add_desc(r, DNNL_ARG_SRC, nullptr); },
                          LK_INVALID_ARGUMENT),
               HasSubstr("failed to make the key of a primitive: a descriptor is NULL"));
   EXPECT_THAT(refusal_of(tensor(Dims(13, 1)), LK_OUT_OF_RANGE), HasSubstr("more than 12"));
   EXPECT_THAT(refusal_of(
-                  [](lk_dnnl_request *r) {
+                  [](lk_dnnl_spec *r) {
                     for (int i = 0; i < LK_DNNL_RECORDS; i++) lk_dnnl_add_int(r, "axis", i);
                   },
                   LK_OUT_OF_RANGE),
               HasSubstr("more than 48 records"));
   EXPECT_THAT(refusal_of(
-                  [](lk_dnnl_request *r) {
+                  [](lk_dnnl_spec *r) {
                     const Dims numbers(LK_DNNL_NUMBERS, 1);
                     lk_dnnl_add_ints(r, "axes", numbers.data(), int(numbers.size()));
                   },

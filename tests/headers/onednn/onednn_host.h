@@ -75,47 +75,47 @@ protected:
   lk_dnnl cache = {};
 };
 
-inline void add_tensor(lk_dnnl_request *request, int arg, const Dims &dims,
+inline void add_tensor(lk_dnnl_spec *spec, int arg, const Dims &dims,
                        dnnl_data_type_t type = dnnl_f32) {
-  lk_dnnl_add_tensor(request, arg, type, int(dims.size()), dims.data(), nullptr);
+  lk_dnnl_add_tensor(spec, arg, type, int(dims.size()), dims.data(), nullptr);
 }
 
 // ---- y = f(x), element by element ----
 
-inline dnnl_status_t make_eltwise(const lk_dnnl_request *request, dnnl_engine_t engine,
+inline dnnl_status_t make_eltwise(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                   const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
   return dnnl_eltwise_forward_primitive_desc_create(
       out, engine, dnnl_forward_inference,
-      static_cast<dnnl_alg_kind_t>(lk_dnnl_int(request, "algorithm")),
-      lk_dnnl_desc(request, DNNL_ARG_SRC), lk_dnnl_desc(request, DNNL_ARG_DST),
-      lk_dnnl_float(request, "alpha"), lk_dnnl_float(request, "beta"), attr);
+      static_cast<dnnl_alg_kind_t>(lk_dnnl_int(spec, "algorithm")),
+      lk_dnnl_desc(spec, DNNL_ARG_SRC), lk_dnnl_desc(spec, DNNL_ARG_DST),
+      lk_dnnl_float(spec, "alpha"), lk_dnnl_float(spec, "beta"), attr);
 }
 
 // y = alpha * x + 1
-inline void ask_linear(const lk_dnnl &cache, lk_dnnl_request *request, int64_t size, float alpha) {
-  lk_dnnl_begin(&cache, request, dnnl_eltwise, 0);
-  add_tensor(request, DNNL_ARG_SRC, {size});
-  add_tensor(request, DNNL_ARG_DST, {size});
-  lk_dnnl_add_int(request, "algorithm", dnnl_eltwise_linear);
-  lk_dnnl_add_float(request, "alpha", alpha);
-  lk_dnnl_add_float(request, "beta", 1);
+inline void ask_linear(const lk_dnnl &cache, lk_dnnl_spec *spec, int64_t size, float alpha) {
+  lk_dnnl_begin(&cache, spec, dnnl_eltwise, 0);
+  add_tensor(spec, DNNL_ARG_SRC, {size});
+  add_tensor(spec, DNNL_ARG_DST, {size});
+  lk_dnnl_add_int(spec, "algorithm", dnnl_eltwise_linear);
+  lk_dnnl_add_float(spec, "alpha", alpha);
+  lk_dnnl_add_float(spec, "beta", 1);
 }
 
 inline Ref get_linear(const lk_dnnl &cache, int64_t size, float alpha, int *out_hit = nullptr) {
-  lk_dnnl_request request;
+  lk_dnnl_spec spec;
   Ref ref;
-  ask_linear(cache, &request, size, alpha);
-  LK_EXPECT_OK(lk_dnnl_get(&cache, &request, make_eltwise, ref.out(), out_hit, LK_ERR));
+  ask_linear(cache, &spec, size, alpha);
+  LK_EXPECT_OK(lk_dnnl_get(&cache, &spec, make_eltwise, ref.out(), out_hit, LK_ERR));
   return ref;
 }
 
 // ---- products ----
 
-inline dnnl_status_t make_matmul(const lk_dnnl_request *request, dnnl_engine_t engine,
+inline dnnl_status_t make_matmul(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                  const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
-  return dnnl_matmul_primitive_desc_create(out, engine, lk_dnnl_desc(request, DNNL_ARG_SRC),
-                                           lk_dnnl_desc(request, DNNL_ARG_WEIGHTS), nullptr,
-                                           lk_dnnl_desc(request, DNNL_ARG_DST), attr);
+  return dnnl_matmul_primitive_desc_create(out, engine, lk_dnnl_desc(spec, DNNL_ARG_SRC),
+                                           lk_dnnl_desc(spec, DNNL_ARG_WEIGHTS), nullptr,
+                                           lk_dnnl_desc(spec, DNNL_ARG_DST), attr);
 }
 
 // What a run gets for an argument.

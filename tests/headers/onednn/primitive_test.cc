@@ -34,11 +34,11 @@ struct Product {
     for (int64_t k = 0; k < INNER; k++) sum += x[row * INNER + k] * w[k * COLUMNS + column];
     return sum;
   }
-  void ask(const lk_dnnl &cache, lk_dnnl_request *request) const {
-    lk_dnnl_begin(&cache, request, dnnl_matmul, 0);
-    add_tensor(request, DNNL_ARG_SRC, {ROWS, INNER});
-    add_tensor(request, DNNL_ARG_WEIGHTS, {INNER, COLUMNS});
-    add_tensor(request, DNNL_ARG_DST, {ROWS, COLUMNS});
+  void ask(const lk_dnnl &cache, lk_dnnl_spec *spec) const {
+    lk_dnnl_begin(&cache, spec, dnnl_matmul, 0);
+    add_tensor(spec, DNNL_ARG_SRC, {ROWS, INNER});
+    add_tensor(spec, DNNL_ARG_WEIGHTS, {INNER, COLUMNS});
+    add_tensor(spec, DNNL_ARG_DST, {ROWS, COLUMNS});
   }
   std::vector<Argument> arguments() {
     return {{DNNL_ARG_SRC, x.data()}, {DNNL_ARG_WEIGHTS, w.data()}, {DNNL_ARG_DST, y.data()}};
@@ -173,10 +173,10 @@ TEST_F(OnednnPrimitive, IsChargedForItsArguments) {
 
 TEST_F(OnednnPrimitive, IsChargedAsItsHostSays) {
   Product p;
-  lk_dnnl_request request;
+  lk_dnnl_spec spec;
   Ref ref;
-  p.ask(cache, &request);
-  LK_ASSERT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+  p.ask(cache, &spec);
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
   EXPECT_GE(counts().bytes, uint64_t(LK_DNNL_PRODUCT_BYTES));
   cache.primitive_bytes = 10 * LK_DNNL_PRODUCT_BYTES;
   const Ref other = get_linear(cache, 4, 3);
@@ -241,15 +241,15 @@ TEST_F(OnednnPrimitive, WorksWithTheCacheOff) {
 // ---- failures ----
 
 TEST_F(OnednnPrimitive, ABuildThatFailsSaysWhyAndKeepsNothing) {
-  lk_dnnl_request request;
+  lk_dnnl_spec spec;
   Ref ref;
-  lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
-  add_tensor(&request, DNNL_ARG_SRC, {2, 3});
-  add_tensor(&request, DNNL_ARG_WEIGHTS, {4, 5}); // 3 are needed
-  add_tensor(&request, DNNL_ARG_DST, {2, 5});
+  lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+  add_tensor(&spec, DNNL_ARG_SRC, {2, 3});
+  add_tensor(&spec, DNNL_ARG_WEIGHTS, {4, 5}); // 3 are needed
+  add_tensor(&spec, DNNL_ARG_DST, {2, 5});
   for (int i = 0; i < 2; i++) {
     LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
-                     lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+                     lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
     EXPECT_EQ(LK_MESSAGE, "failed to describe a primitive: oneDNN does not take these arguments");
     EXPECT_EQ(ref.get(), nullptr);
   }
@@ -258,26 +258,26 @@ TEST_F(OnednnPrimitive, ABuildThatFailsSaysWhyAndKeepsNothing) {
 }
 
 TEST_F(OnednnPrimitive, AnUnknownPostOpIsNotSupported) {
-  lk_dnnl_request request;
+  lk_dnnl_spec spec;
   Ref ref;
-  ask_linear(cache, &request, 8, 1);
-  lk_dnnl_add_post_depthwise(&request, dnnl_f32, dnnl_f32, dnnl_f32, 3, 1, 1);
+  ask_linear(cache, &spec, 8, 1);
+  lk_dnnl_add_post_depthwise(&spec, dnnl_f32, dnnl_f32, dnnl_f32, 3, 1, 1);
   LK_EXPECT_STATUS(LK_UNSUPPORTED,
-                   lk_dnnl_get(&cache, &request, make_eltwise, ref.out(), nullptr, LK_ERR));
+                   lk_dnnl_get(&cache, &spec, make_eltwise, ref.out(), nullptr, LK_ERR));
   EXPECT_EQ(LK_MESSAGE, "failed to describe a primitive: oneDNN has no implementation for these "
                         "types and layouts");
 }
 
 TEST_F(OnednnPrimitive, ADescriptorOfDimensionsThatAreNotKnownCannotBeLeased) {
-  lk_dnnl_request request;
+  lk_dnnl_spec spec;
   Ref ref;
   lk_dnnl_lease lease;
   const Desc rows = desc_of({DNNL_RUNTIME_DIM_VAL, 16}, dnnl_f32, dnnl_ab);
-  lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
-  lk_dnnl_add_desc(&request, DNNL_ARG_SRC, rows);
-  add_tensor(&request, DNNL_ARG_WEIGHTS, {16, 16});
-  lk_dnnl_add_desc(&request, DNNL_ARG_DST, rows);
-  LK_ASSERT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+  lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+  lk_dnnl_add_desc(&spec, DNNL_ARG_SRC, rows);
+  add_tensor(&spec, DNNL_ARG_WEIGHTS, {16, 16});
+  lk_dnnl_add_desc(&spec, DNNL_ARG_DST, rows);
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_dnnl_lease_begin(&cache, ref, &lease, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to make the memory of an argument"));
   lk_dnnl_lease_end(&lease); // it has not begun
@@ -287,7 +287,7 @@ TEST_F(OnednnPrimitive, ADescriptorOfDimensionsThatAreNotKnownCannotBeLeased) {
 lk_status use_host(const lk_allocator *allocator, dnnl_stream_t stream) {
   lk_context *context = nullptr;
   lk_dnnl cache = {};
-  lk_dnnl_request request;
+  lk_dnnl_spec spec;
   lk_ref *ref = nullptr;
   std::vector<float> x(8, 1), y(8);
   lk_status status = host_context_create(LK_CACHE_SHARED, 1, allocator, &context, LK_ERR);
@@ -295,8 +295,8 @@ lk_status use_host(const lk_allocator *allocator, dnnl_stream_t stream) {
     status = lk_dnnl_open(api(), context, nullptr, test_engine(), 0, 1, &cache, LK_ERR);
   }
   if (status == LK_OK) {
-    ask_linear(cache, &request, 8, 3);
-    status = lk_dnnl_get(&cache, &request, make_eltwise, &ref, nullptr, LK_ERR);
+    ask_linear(cache, &spec, 8, 3);
+    status = lk_dnnl_get(&cache, &spec, make_eltwise, &ref, nullptr, LK_ERR);
   }
   if (status == LK_OK) status = run(cache, ref, stream, ends(x, y), LK_ERR);
   api()->ref_release(ref);
@@ -328,18 +328,18 @@ TEST(OnednnFaults, EveryAllocationMayFail) {
 
 TEST_F(OnednnPrimitive, RunsPostOps) {
   Product p;
-  lk_dnnl_request request;
+  lk_dnnl_spec spec;
   Ref ref;
   std::vector<float> operand(Product::COLUMNS), slopes(Product::COLUMNS);
   std::iota(operand.begin(), operand.end(), -8.0F);
   for (size_t i = 0; i < slopes.size(); i++) slopes[i] = 0.25F * float(i);
   const int64_t dims[] = {1, Product::COLUMNS};
-  p.ask(cache, &request);
-  lk_dnnl_add_post_sum(&request, 2, 0, dnnl_f32);
-  lk_dnnl_add_post_binary(&request, dnnl_binary_add, dnnl_f32, 2, dims, nullptr);
-  lk_dnnl_add_post_prelu(&request, 2);
-  lk_dnnl_add_post_eltwise(&request, dnnl_eltwise_linear, 0.5F, 1);
-  LK_ASSERT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+  p.ask(cache, &spec);
+  lk_dnnl_add_post_sum(&spec, 2, 0, dnnl_f32);
+  lk_dnnl_add_post_binary(&spec, dnnl_binary_add, dnnl_f32, 2, dims, nullptr);
+  lk_dnnl_add_post_prelu(&spec, 2);
+  lk_dnnl_add_post_eltwise(&spec, dnnl_eltwise_linear, 0.5F, 1);
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
   std::vector<Argument> arguments = p.arguments();
   arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1, operand.data()});
   arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(2) | DNNL_ARG_WEIGHTS, slopes.data()});
@@ -357,13 +357,13 @@ TEST_F(OnednnPrimitive, BoundsThatComeAtRunTimeAreNotInTheKey) {
   const int64_t one[] = {1, 1};
   for (const float bound : {2.0F, 5.0F}) {
     Product p;
-    lk_dnnl_request request;
+    lk_dnnl_spec spec;
     Ref ref;
     float low = -bound, high = bound;
-    p.ask(cache, &request);
-    lk_dnnl_add_post_binary(&request, dnnl_binary_max, dnnl_f32, 2, one, nullptr);
-    lk_dnnl_add_post_binary(&request, dnnl_binary_min, dnnl_f32, 2, one, nullptr);
-    LK_ASSERT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+    p.ask(cache, &spec);
+    lk_dnnl_add_post_binary(&spec, dnnl_binary_max, dnnl_f32, 2, one, nullptr);
+    lk_dnnl_add_post_binary(&spec, dnnl_binary_min, dnnl_f32, 2, one, nullptr);
+    LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
     std::vector<Argument> arguments = p.arguments();
     arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, &low});
     arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1, &high});
@@ -386,16 +386,16 @@ TEST_F(OnednnPrimitive, RunsScalesAndZeroPoints) {
   for (size_t i = 0; i < x.size(); i++) x[i] = uint8_t(i % 23);
   for (size_t i = 0; i < w.size(); i++) w[i] = int8_t(i % 11) - 5;
   for (size_t i = 0; i < w_scales.size(); i++) w_scales[i] = 0.25F * float(i + 1);
-  lk_dnnl_request request;
+  lk_dnnl_spec spec;
   Ref ref;
-  lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
-  add_tensor(&request, DNNL_ARG_SRC, {ROWS, INNER}, dnnl_u8);
-  add_tensor(&request, DNNL_ARG_WEIGHTS, {INNER, COLUMNS}, dnnl_s8);
-  add_tensor(&request, DNNL_ARG_DST, {ROWS, COLUMNS});
-  lk_dnnl_add_scales(&request, DNNL_ARG_SRC, 0);
-  lk_dnnl_add_scales(&request, DNNL_ARG_WEIGHTS, 2);
-  lk_dnnl_add_zero_points(&request, DNNL_ARG_SRC, 0);
-  LK_ASSERT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+  lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+  add_tensor(&spec, DNNL_ARG_SRC, {ROWS, INNER}, dnnl_u8);
+  add_tensor(&spec, DNNL_ARG_WEIGHTS, {INNER, COLUMNS}, dnnl_s8);
+  add_tensor(&spec, DNNL_ARG_DST, {ROWS, COLUMNS});
+  lk_dnnl_add_scales(&spec, DNNL_ARG_SRC, 0);
+  lk_dnnl_add_scales(&spec, DNNL_ARG_WEIGHTS, 2);
+  lk_dnnl_add_zero_points(&spec, DNNL_ARG_SRC, 0);
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
   LK_ASSERT_OK(run(cache, ref, stream,
                    {{DNNL_ARG_SRC, x.data()},
                     {DNNL_ARG_WEIGHTS, w.data()},
@@ -413,6 +413,82 @@ TEST_F(OnednnPrimitive, RunsScalesAndZeroPoints) {
   }
 }
 
+TEST_F(OnednnPrimitive, RunsScalesOfGroups) {
+  constexpr int64_t ROWS = 4, INNER = 64, COLUMNS = 32, GROUP = 16;
+  const int64_t groups[] = {GROUP, 1};
+  std::vector<float> x(ROWS * INNER), y(ROWS * COLUMNS), scales(INNER / GROUP * COLUMNS);
+  std::vector<int8_t> w(INNER * COLUMNS);
+  for (size_t i = 0; i < x.size(); i++) x[i] = float(i % 7) - 3;
+  for (size_t i = 0; i < w.size(); i++) w[i] = int8_t(i % 9) - 4;
+  for (size_t i = 0; i < scales.size(); i++) scales[i] = 0.5F + float(i % 5);
+  lk_dnnl_spec spec;
+  Ref ref;
+  lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+  add_tensor(&spec, DNNL_ARG_SRC, {ROWS, INNER});
+  add_tensor(&spec, DNNL_ARG_WEIGHTS, {INNER, COLUMNS}, dnnl_s8);
+  add_tensor(&spec, DNNL_ARG_DST, {ROWS, COLUMNS});
+  lk_dnnl_set_math_of_integers(&spec, true);
+  lk_dnnl_add_scales_of(&spec, DNNL_ARG_WEIGHTS, 3, dnnl_f32, 2, groups);
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
+  LK_ASSERT_OK(run(cache, ref, stream,
+                   {{DNNL_ARG_SRC, x.data()},
+                    {DNNL_ARG_WEIGHTS, w.data()},
+                    {DNNL_ARG_DST, y.data()},
+                    {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales.data()}},
+                   LK_ERR));
+  for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
+    float sum = 0;
+    for (int64_t k = 0; k < INNER; k++) {
+      const float scale = scales[k / GROUP * COLUMNS + i % COLUMNS];
+      sum += x[i / COLUMNS * INNER + k] * float(w[k * COLUMNS + i % COLUMNS]) * scale;
+    }
+    EXPECT_FLOAT_EQ(y[i], sum);
+  }
+}
+
+dnnl_status_t make_pointwise(const lk_dnnl_spec *spec, dnnl_engine_t engine,
+                             const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
+  const dnnl_dims_t strides = {1, 1}, none = {0, 0};
+  return dnnl_convolution_forward_primitive_desc_create(
+      out, engine, dnnl_forward_inference, dnnl_convolution_direct,
+      lk_dnnl_desc(spec, DNNL_ARG_SRC), lk_dnnl_desc(spec, DNNL_ARG_WEIGHTS), nullptr,
+      lk_dnnl_desc(spec, DNNL_ARG_DST), strides, none, none, none, attr);
+}
+
+// A pointwise convolution of ones by ones, and behind it a depthwise one of ones with a bias.
+TEST_F(OnednnPrimitive, RunsADepthwisePostOp) {
+  constexpr int64_t CHANNELS = 16, SIDE = 6;
+  const int64_t weights[] = {CHANNELS, CHANNELS, 1, 1}, tensor[] = {1, CHANNELS, SIDE, SIDE},
+                channels_last[] = {CHANNELS * SIDE * SIDE, 1, CHANNELS * SIDE, CHANNELS};
+  std::vector<float> ones(CHANNELS * CHANNELS * 9, 1), bias(CHANNELS, 5), x = ones,
+                                                                          y(CHANNELS * SIDE * SIDE);
+  x.resize(y.size(), 1);
+  lk_dnnl_spec spec;
+  Ref ref;
+  lk_dnnl_begin(&cache, &spec, dnnl_convolution, 0);
+  lk_dnnl_add_tensor(&spec, DNNL_ARG_SRC, dnnl_f32, 4, tensor, channels_last);
+  lk_dnnl_add_any(&spec, DNNL_ARG_WEIGHTS, dnnl_f32, 4, weights);
+  lk_dnnl_add_tensor(&spec, DNNL_ARG_DST, dnnl_f32, 4, tensor, channels_last);
+  lk_dnnl_add_post_depthwise(&spec, dnnl_f32, dnnl_f32, dnnl_f32, 3, 1, 1);
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_pointwise, ref.out(), nullptr, LK_ERR));
+  LK_ASSERT_OK(run(cache, ref, stream,
+                   {{DNNL_ARG_SRC, x.data()},
+                    {DNNL_ARG_WEIGHTS, ones.data()},
+                    {DNNL_ARG_DST, y.data()},
+                    {DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_WEIGHTS, ones.data()},
+                    {DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_BIAS, bias.data()}},
+                   LK_ERR));
+  for (int64_t row = 0; row < SIDE; row++) {
+    for (int64_t column = 0; column < SIDE; column++) {
+      const auto reach = [](int64_t at) { return at == 0 || at == SIDE - 1 ? 2 : 3; };
+      const float expected = float(CHANNELS) * float(reach(row) * reach(column)) + 5;
+      for (int64_t channel = 0; channel < CHANNELS; channel++) {
+        EXPECT_EQ(y[(row * SIDE + column) * CHANNELS + channel], expected);
+      }
+    }
+  }
+}
+
 // What a make function is given.
 struct Seen {
   dnnl_scratchpad_mode_t scratchpad;
@@ -424,8 +500,8 @@ struct Seen {
 };
 Seen seen;
 
-dnnl_status_t look(const lk_dnnl_request *request, dnnl_engine_t engine,
-                   const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
+dnnl_status_t look(const lk_dnnl_spec *spec, dnnl_engine_t engine, const_dnnl_primitive_attr_t attr,
+                   dnnl_primitive_desc_t *out) {
   const_dnnl_post_ops_t ops = nullptr;
   seen = {};
   EXPECT_EQ(dnnl_primitive_attr_get_scratchpad_mode(attr, &seen.scratchpad), dnnl_success);
@@ -440,27 +516,27 @@ dnnl_status_t look(const lk_dnnl_request *request, dnnl_engine_t engine,
 #if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
   EXPECT_EQ(dnnl_threadpool_interop_get_max_concurrency(&seen.threads), dnnl_success);
 #endif
-  return make_matmul(request, engine, nullptr, out);
+  return make_matmul(spec, engine, nullptr, out);
 }
 
-TEST_F(OnednnPrimitive, IsMadeWithTheAttributesOfItsRequest) {
+TEST_F(OnednnPrimitive, IsMadeWithTheAttributesOfItsSpec) {
   Product p;
-  lk_dnnl_request request;
+  lk_dnnl_spec spec;
   Ref ref;
   const int64_t dims[] = {1, 1};
   cache.threads = 3;
-  p.ask(cache, &request);
-  cache.threads = 5; // too late for the request
-  lk_dnnl_set_scratchpad(&request, dnnl_scratchpad_mode_library);
-  lk_dnnl_set_math(&request, dnnl_fpmath_mode_tf32);
-  lk_dnnl_set_math_of_integers(&request, true);
-  lk_dnnl_set_accumulation(&request, dnnl_accumulation_mode_any);
-  lk_dnnl_set_deterministic(&request, true);
-  lk_dnnl_add_post_eltwise(&request, dnnl_eltwise_relu, 0, 0);
-  lk_dnnl_add_post_binary(&request, dnnl_binary_add, dnnl_f32, 2, dims, nullptr);
-  lk_dnnl_add_post_depthwise(&request, dnnl_f32, dnnl_data_type_undef, dnnl_f32, 3, 1, 1);
+  p.ask(cache, &spec);
+  cache.threads = 5; // too late for the spec
+  lk_dnnl_set_scratchpad(&spec, dnnl_scratchpad_mode_library);
+  lk_dnnl_set_math(&spec, dnnl_fpmath_mode_tf32);
+  lk_dnnl_set_math_of_integers(&spec, true);
+  lk_dnnl_set_accumulation(&spec, dnnl_accumulation_mode_any);
+  lk_dnnl_set_deterministic(&spec, true);
+  lk_dnnl_add_post_eltwise(&spec, dnnl_eltwise_relu, 0, 0);
+  lk_dnnl_add_post_binary(&spec, dnnl_binary_add, dnnl_f32, 2, dims, nullptr);
+  lk_dnnl_add_post_depthwise(&spec, dnnl_f32, dnnl_data_type_undef, dnnl_f32, 3, 1, 1);
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
-                   lk_dnnl_get(&cache, &request, look, ref.out(), nullptr, LK_ERR))
+                   lk_dnnl_get(&cache, &spec, look, ref.out(), nullptr, LK_ERR))
       << "a matmul has no argument for a depthwise post-op";
   EXPECT_THAT(LK_MESSAGE, HasSubstr("of a primitive: it has none of that number"));
   EXPECT_EQ(seen.scratchpad, dnnl_scratchpad_mode_library);

@@ -37,15 +37,15 @@ protected:
   }
   // x w of `rows` rows of ones, with whatever layout of w the primitive likes.
   Numbers multiply(lk_constant *weights, const Numbers &numbers, int64_t rows) {
-    lk_dnnl_request request;
+    lk_dnnl_spec spec;
     Ref ref;
     Numbers x(rows * INNER, 1), y(rows * COLUMNS);
     const int64_t dims[] = {INNER, COLUMNS};
-    lk_dnnl_begin(&cache, &request, dnnl_matmul, 0);
-    add_tensor(&request, DNNL_ARG_SRC, {rows, INNER});
-    lk_dnnl_add_any(&request, DNNL_ARG_WEIGHTS, dnnl_f32, 2, dims);
-    add_tensor(&request, DNNL_ARG_DST, {rows, COLUMNS});
-    LK_EXPECT_OK(lk_dnnl_get(&cache, &request, make_matmul, ref.out(), nullptr, LK_ERR));
+    lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+    add_tensor(&spec, DNNL_ARG_SRC, {rows, INNER});
+    lk_dnnl_add_any(&spec, DNNL_ARG_WEIGHTS, dnnl_f32, 2, dims);
+    add_tensor(&spec, DNNL_ARG_DST, {rows, COLUMNS});
+    LK_EXPECT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
     const Packed packed = pack(weights, lk_dnnl_wanted(&cache, ref, DNNL_ARG_WEIGHTS));
     const void *data = packed.get() != nullptr ? api()->packed_data(packed) : numbers.data();
     LK_EXPECT_OK(run(cache, ref, stream,
