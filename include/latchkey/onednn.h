@@ -38,6 +38,7 @@ enum {
   LK_DNNL_ARGS = 32,          /* of a primitive */
   LK_DNNL_IDLE = 32,          /* sets of arguments that a primitive keeps for the next runs */
   LK_DNNL_MEMORY_BYTES = 256, /* of a memory object, about */
+  LK_DNNL_STATE = 160,
   /* What a primitive is charged: no query of oneDNN tells what it allocates and how much code it
    * generates. On AVX-512, 3.14 takes 50 to 90 KiB for convolutions, softmax and activations, and
    * 640 for products, which have a kernel for each size of their blocks. */
@@ -52,9 +53,10 @@ typedef struct lk_dnnl {
   lk_executor *executor; /* whose primitives they are; NULL: the context's, for all of its users */
   dnnl_engine_t engine;
   int32_t engine_index;
-  int32_t threads;          /* that primitives are made for */
-  uint64_t primitive_bytes; /* that each primitive is charged; 0: as above, by its kind */
-  lk_key *like;
+  int32_t threads;           /* that primitives are made for */
+  uint64_t primitive_bytes;  /* that each primitive is charged; 0: as above, by its kind */
+  char state[LK_DNNL_STATE]; /* version, hash, instruction set, hints, runtime: in every key */
+  lk_key *like;              /* the part of keys that is the same for all */
 } lk_dnnl;
 
 /* ---- errors ---- */
@@ -96,6 +98,15 @@ static inline lk_status lk_dnnl_check(lk_error *error, dnnl_status_t status, con
 
 /* ---- opening ---- */
 
+/* What is the same in all keys. */
+static inline void lk_dnnl_begin_desc(const lk_dnnl *self, lk_key_desc *out) {
+  memset(out, 0, sizeof *out);
+  out->struct_size = sizeof *out;
+  out->scope = "latchkey/onednn.h";
+  out->name = "primitive";
+  out->tag = self->state;
+}
+
 /* Opens a host's oneDNN. `executor` may be NULL; `engine_index` is what the engine was created
  * with: a context has one engine of each kind and index, since oneDNN runs a primitive on streams
  * of its own engine only. `threads`, from 1, is how many threads runs will have: of a oneDNN on
@@ -108,7 +119,6 @@ static inline lk_status lk_dnnl_open(const lk_api *api, lk_context *context, lk_
                                      dnnl_engine_t engine, int32_t engine_index, int32_t threads,
                                      lk_dnnl *out, lk_error *error) {
   const dnnl_version_t *version = dnnl_version();
-  char state[160];
   lk_key_desc desc;
   memset(out, 0, sizeof *out);
   if (api == NULL || context == NULL || engine == NULL || threads < 1) {
@@ -117,21 +127,17 @@ static inline lk_status lk_dnnl_open(const lk_api *api, lk_context *context, lk_
                         "%d, all of them and 1 thread or more are required",
                         (int)threads);
   }
-  (void)snprintf(state, sizeof state, "%d.%d.%d %.64s isa=%x hints=%x runtime=%x", version->major,
-                 version->minor, version->patch, version->hash,
-                 (unsigned)dnnl_get_effective_cpu_isa(), (unsigned)dnnl_get_cpu_isa_hints(),
-                 version->cpu_runtime);
-  memset(&desc, 0, sizeof desc);
-  desc.struct_size = sizeof desc;
-  desc.scope = "latchkey/onednn.h";
-  desc.name = "primitive";
-  desc.tag = state;
   out->api = api;
   out->context = context;
   out->executor = executor;
   out->engine = engine;
   out->engine_index = engine_index;
   out->threads = threads;
+  (void)snprintf(out->state, sizeof out->state, "%d.%d.%d %.64s isa=%x hints=%x runtime=%x",
+                 version->major, version->minor, version->patch, version->hash,
+                 (unsigned)dnnl_get_effective_cpu_isa(), (unsigned)dnnl_get_cpu_isa_hints(),
+                 version->cpu_runtime);
+  lk_dnnl_begin_desc(out, &desc);
   return api->key_create(context, executor, &desc, &out->like, error);
 }
 
@@ -170,16 +176,15 @@ static inline void lk_dnnl_begin(const lk_dnnl *self, lk_dnnl_spec *spec,
   lk_dnnl_put(spec, 0);
 }
 
-/* The spec as what changes from key to key of `self->like`, for hosts that make, print or drop
- * the key themselves. Valid as long as the spec stays as it is. */
-static inline lk_status lk_dnnl_describe(const lk_dnnl_spec *spec, lk_key_desc *out,
-                                         lk_error *error) {
-  memset(out, 0, sizeof *out);
+/* The key of a spec as key_create takes it, with `self->executor`, for hosts that print, find or
+ * drop it. Valid as long as `self` and the spec stay as they are. */
+static inline lk_status lk_dnnl_describe(const lk_dnnl *self, const lk_dnnl_spec *spec,
+                                         lk_key_desc *out, lk_error *error) {
+  lk_dnnl_begin_desc(self, out);
   if (spec->status != LK_OK) {
     return lk_dnnl_fail(error, spec->status, "failed to make the key of a primitive: %s",
                         spec->why);
   }
-  out->struct_size = sizeof *out;
   out->n_attrs = spec->n_records;
   out->attrs = spec->records;
   return LK_OK;
@@ -579,7 +584,7 @@ static inline lk_status lk_dnnl_get(const lk_dnnl *self, lk_dnnl_spec *spec, lk_
                                     lk_ref **out_ref, int *out_hit, lk_error *error) {
   lk_dnnl_build_arg arg;
   lk_key_desc desc;
-  lk_status status = lk_dnnl_describe(spec, &desc, error);
+  lk_status status = lk_dnnl_describe(self, spec, &desc, error);
   *out_ref = NULL;
   if (status != LK_OK) return status;
   arg.self = self;

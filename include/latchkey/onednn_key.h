@@ -262,8 +262,9 @@ static inline void lk_dnnl_add_desc(lk_dnnl_spec *spec, int arg, const_dnnl_memo
   if (spec->status == LK_OK) spec->notes[spec->n_records - 1].desc = desc;
 }
 
-/* The same as type, dimensions and strides in elements (NULL: dense), with the key of the
- * descriptor that dnnl_memory_desc_create_with_strides makes of them. */
+/* The same as type, dimensions and strides in elements (NULL: dense). No descriptor is made before
+ * the primitive is built; the key is that of the descriptor which is made of them then, for types
+ * of 8 bits and more. */
 static inline void lk_dnnl_add_tensor(lk_dnnl_spec *spec, int arg, dnnl_data_type_t type,
                                       int n_dims, const int64_t *dims, const int64_t *strides) {
   lk_dnnl_open_desc(spec, arg);

@@ -16,8 +16,7 @@ protected:
   lk_key *key_of(const lk_dnnl_spec &spec) {
     lk_key_desc desc;
     lk_key *key = nullptr;
-    LK_EXPECT_OK(lk_dnnl_describe(&spec, &desc, LK_ERR));
-    desc.name = "primitive";
+    LK_EXPECT_OK(lk_dnnl_describe(&cache, &spec, &desc, LK_ERR));
     LK_EXPECT_OK(api()->key_create(context, nullptr, &desc, &key, LK_ERR));
     return key;
   }
@@ -191,6 +190,26 @@ TEST_F(OnednnKey, IsReadFromItsText) {
     EXPECT_EQ(text, again.data());
     api()->key_destroy(context, key);
   }
+}
+
+TEST_F(OnednnKey, FindsAndDropsThePrimitive) {
+  const Ref built = get_linear(cache, 8, 3);
+  lk_dnnl_spec spec;
+  ask_linear(cache, &spec, 8, 3);
+  lk_key *key = key_of(spec);
+  Ref found, by_text, gone;
+  uint64_t dropped = 0;
+  LK_ASSERT_OK(api()->cache_find(context, nullptr, key, found.out(), LK_ERR));
+  EXPECT_EQ(found.get(), built.get());
+  const auto never = [](void *, const lk_key *, lk_built *, lk_error *) { return LK_INTERNAL; };
+  LK_ASSERT_OK(api()->get_or_create_text(context, nullptr, text_of(spec).c_str(), never, nullptr,
+                                         by_text.out(), nullptr, LK_ERR));
+  EXPECT_EQ(by_text.get(), built.get());
+  LK_ASSERT_OK(api()->cache_drop(context, nullptr, key, &dropped, LK_ERR));
+  EXPECT_EQ(dropped, 1u);
+  LK_ASSERT_OK(api()->cache_find(context, nullptr, key, gone.out(), LK_ERR));
+  EXPECT_EQ(gone.get(), nullptr);
+  api()->key_destroy(context, key);
 }
 
 TEST_F(OnednnKey, TellsWhatOnednnIs) {
