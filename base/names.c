@@ -1,5 +1,6 @@
 #include "base/names.h"
 
+#include <latchkey/engine.h>
 #include <latchkey/latchkey.h>
 
 const char *lk_kind_name(uint64_t kind) {
@@ -21,6 +22,18 @@ const char *lk_post_op_name(uint64_t kind) {
 #undef LK_POST_OP_CASE
   default:
     return NULL;
+  }
+}
+
+const char *lk_function_name(uint64_t kind) {
+  switch (kind) {
+#define LK_FUNCTION_CASE(symbol, value, name)                                                      \
+  case symbol:                                                                                     \
+    return name;
+    LK_FUNCTION_LIST(LK_FUNCTION_CASE)
+#undef LK_FUNCTION_CASE
+  default:
+    return lk_post_op_name(kind);
   }
 }
 

@@ -151,11 +151,13 @@ static lk_status read_dtype(lk_parser *parser, uint64_t *out) {
   return LK_OK;
 }
 
-/* One of the names that `name_of` knows from 0 or 1 on, or a number. */
+enum { MOST_OF_ENUM = 128 }; /* values of an enumeration that have names are below it */
+
+/* One of the names that `name_of` knows, or a number. */
 static lk_status read_enum(lk_parser *parser, const char *(*name_of)(uint64_t), uint64_t *out,
                            const char *what) {
   if (is_digit(*parser->at)) return read_unsigned(parser, UINT32_MAX, out, what);
-  for (uint64_t i = 0; i == 0 || name_of(i) != NULL; i++) {
+  for (uint64_t i = 0; i < MOST_OF_ENUM; i++) {
     if (name_of(i) == NULL || !accept_name(parser, name_of(i))) continue;
     *out = i;
     return LK_OK;
@@ -205,7 +207,7 @@ static lk_status read_field(lk_parser *parser, const lk_field *field, void *reco
     LK_RETURN_NOT_OK(read_float(parser, &value));
     break;
   case LK_FORM_post:
-    LK_RETURN_NOT_OK(read_enum(parser, lk_post_op_name, &value, "a post-op"));
+    LK_RETURN_NOT_OK(read_enum(parser, lk_function_name, &value, "a post-op"));
     break;
   default:
     if (field->is_signed) {

@@ -108,7 +108,7 @@ static void put_field(lk_writer *writer, const lk_field *field, uint64_t value) 
     put_float(writer, (uint32_t)value);
     break;
   case LK_FORM_post:
-    put_name_or_number(writer, lk_post_op_name(value), value);
+    put_name_or_number(writer, lk_function_name(value), value);
     break;
   default:
     if (field->is_signed) {

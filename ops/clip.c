@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/work.h"
 
 /* Bounds that are not inputs: attributes, or infinite where the type's own limits hold. */
 typedef struct clip_params {
@@ -54,30 +54,19 @@ static lk_status plan_numbers(lk_planner *planner, lk_error *error) {
   const float high = constant_bound(node, 2, fminf(params->high, FLT_MAX));
   /* ONNX: where min is over max, the result is max */
   if (low > high) low = high;
-  return lk_plan_eltwise(planner, LK_ELEMENT_CLIP, low, high, error);
+  return lk_plan_function(planner, LK_POST_CLIP, low, high, error);
 }
 
-/* The largest finite number of a floating-point type. */
-static double largest(uint32_t dtype) {
-  return dtype == LK_F64    ? DBL_MAX
-         : dtype == LK_F16  ? 65504.0
-         : dtype == LK_BF16 ? 0x1.fep127
-                            : (double)FLT_MAX;
-}
-
-/* value = op(value, bound): an input, or where there is none, the limit of a floating-point type.
- * Integers have theirs anyway. */
-static lk_status add_bound(lk_chain *chain, lk_element_op op, uint32_t index, double limit,
-                           lk_error *error) {
-  const lk_op_node *node = chain->planner->node;
-  const uint32_t dtype = chain->to.desc.dtype;
-  if (lk_op_has(node, index)) return lk_chain_binary(chain, op, index, error);
-  if ((LK_TYPE(dtype) & LK_TYPES_FLOAT) == 0) return LK_OK;
-  const double most = largest(dtype);
-  const lk_element_value bound =
-      lk_element_number(&chain->program, dtype, fmin(fmax(limit, -most), most));
-  chain->value = lk_element_binary(&chain->program, op, chain->value, bound);
-  return LK_OK;
+/* value = function(value, bound): an input, or where there is none, the limit of a floating-point
+ * type. Integers have theirs anyway. */
+static void add_bound(lk_task *task, const lk_planner *planner, uint32_t function, uint32_t index,
+                      float limit) {
+  const bool is_float = (LK_TYPE(planner->outputs[0].dtype) & LK_TYPES_FLOAT) != 0;
+  if (lk_op_has(planner->node, index)) {
+    lk_task_apply_input(task, planner, function, index);
+  } else if (is_float) {
+    (void)lk_task_apply(task, function, limit, 0);
+  }
 }
 
 /* min(max(x, low), high): bounds that come at run time are operands. */
@@ -86,12 +75,11 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   if (planner->outputs[0].dtype == LK_F32 && are_numbers(planner->node)) {
     return plan_numbers(planner, error);
   }
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
-  LK_RETURN_NOT_OK(add_bound(&chain, LK_ELEMENT_MAX, 1, (double)params->low, error));
-  LK_RETURN_NOT_OK(add_bound(&chain, LK_ELEMENT_MIN, 2, (double)params->high, error));
-  return lk_chain_end(&chain, error);
+  lk_task task;
+  lk_task_elements(&task, planner, 0);
+  add_bound(&task, planner, LK_FUNCTION_MAX, 1, params->low);
+  add_bound(&task, planner, LK_FUNCTION_MIN, 2, params->high);
+  return lk_plan_task(planner, &task, error);
 }
 
 const lk_op_class lk_op_clip = {
@@ -109,5 +97,5 @@ const lk_op_class lk_op_clip = {
     .parse = parse,
     .infer = infer,
     .plan = plan,
-    .resize = lk_chain_resize,
+    .resize = lk_resize_elements,
 };

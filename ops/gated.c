@@ -5,50 +5,43 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/work.h"
 
 /* ---- Gelu ---- */
 
-typedef struct gelu_params {
-  lk_element_op op;
-} gelu_params;
-
 static void parse_gelu(lk_attrs *attrs, void *params) {
-  gelu_params *self = params;
-  self->op = (lk_element_op)attrs->class_->element_op;
+  uint32_t *function = params;
+  *function = attrs->class_->function;
   if (!lk_attrs_lists(attrs, "approximate")) return;
-  if (lk_attrs_choice(attrs, "approximate") == 1) self->op = LK_ELEMENT_GELU_TANH;
+  if (lk_attrs_choice(attrs, "approximate") == 1) *function = LK_POST_GELU_TANH;
 }
 
 /* Of x, plus the bias where there is one. */
 static lk_status plan_gelu(lk_planner *planner, lk_error *error) {
-  const gelu_params *self = planner->node->params;
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
-  if (lk_op_has(planner->node, 1)) {
-    LK_RETURN_NOT_OK(lk_chain_binary(&chain, LK_ELEMENT_ADD, 1, error));
-  }
-  lk_chain_unary(&chain, self->op, 0, 0);
-  return lk_chain_end(&chain, error);
+  lk_task task;
+  lk_task_elements(&task, planner, 0);
+  if (lk_op_has(planner->node, 1)) lk_task_apply_input(&task, planner, LK_POST_ADD, 1);
+  (void)lk_task_apply(&task, *(const uint32_t *)planner->node->params, 0, 0);
+  return lk_plan_task(planner, &task, error);
 }
 
-#define GELU(name, domain_text, first, summary_text, step, least, most)                            \
+#define GELU(name, domain_text, first, summary_text, of, least, most)                              \
   LK_OP_ROW(name, domain_text, first, summary_text,                                                \
             .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = least,                   \
             .max_inputs = most, .max_outputs = 1, .input_types = "T", .output_types = "T",         \
             .types = {LK_TYPES_FLOAT}, .in_place_inputs = 1),                                      \
-      .params_size = sizeof(gelu_params), .element_op = step, .parse = parse_gelu,                 \
+      .params_size = sizeof(uint32_t), .function = of, .parse = parse_gelu,                        \
       .infer = lk_infer_broadcast_to_first, .plan = plan_gelu
 const lk_op_class lk_op_gelu = {
-    GELU("Gelu", "", 20, "x times the normal distribution function", LK_ELEMENT_GELU, 1, 1),
+    GELU("Gelu", "", 20, "x times the normal distribution function", LK_POST_GELU, 1, 1),
     LK_OP_ATTRS(LK_CHOICE("approximate", "none|tanh")),
 };
 const lk_op_class lk_op_gelu_microsoft = {
-    GELU("Gelu", "com.microsoft", 1, "Gelu(x)", LK_ELEMENT_GELU, 1, 1)};
+    GELU("Gelu", "com.microsoft", 1, "Gelu(x)", LK_POST_GELU, 1, 1)};
 const lk_op_class lk_op_bias_gelu = {
-    GELU("BiasGelu", "com.microsoft", 1, "Gelu(x + bias)", LK_ELEMENT_GELU, 2, 2)};
+    GELU("BiasGelu", "com.microsoft", 1, "Gelu(x + bias)", LK_POST_GELU, 2, 2)};
 const lk_op_class lk_op_fast_gelu = {
-    GELU("FastGelu", "com.microsoft", 1, "Gelu(x + bias), by tanh", LK_ELEMENT_GELU_TANH, 1, 2)};
+    GELU("FastGelu", "com.microsoft", 1, "Gelu(x + bias), by tanh", LK_POST_GELU_TANH, 1, 2)};
 
 /* ---- SwiGLU ---- */
 
@@ -59,12 +52,11 @@ static void parse_swiglu(lk_attrs *attrs, void *params) {
 /* a sigmoid(alpha a) b, of inputs of one shape. */
 static lk_status plan_swiglu(lk_planner *planner, lk_error *error) {
   const float *alpha = planner->node->params;
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
-  lk_chain_unary(&chain, LK_ELEMENT_SWISH, *alpha, 0);
-  LK_RETURN_NOT_OK(lk_chain_binary(&chain, LK_ELEMENT_MUL, 1, error));
-  return lk_chain_end(&chain, error);
+  lk_task task;
+  lk_task_elements(&task, planner, 0);
+  (void)lk_task_apply(&task, LK_POST_SWISH, *alpha, 0);
+  lk_task_apply_input(&task, planner, LK_POST_MUL, 1);
+  return lk_plan_task(planner, &task, error);
 }
 const lk_op_class lk_op_swiglu = {
     LK_OP_ROW("SwiGLU", "", 28, "a sigmoid(alpha a) b",
@@ -82,12 +74,11 @@ const lk_op_class lk_op_swiglu = {
 
 /* x + bias + skip */
 static lk_status plan_bias_add(lk_planner *planner, lk_error *error) {
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
-  LK_RETURN_NOT_OK(lk_chain_binary(&chain, LK_ELEMENT_ADD, 1, error));
-  LK_RETURN_NOT_OK(lk_chain_binary(&chain, LK_ELEMENT_ADD, 2, error));
-  return lk_chain_end(&chain, error);
+  lk_task task;
+  lk_task_elements(&task, planner, 0);
+  lk_task_apply_input(&task, planner, LK_POST_ADD, 1);
+  lk_task_apply_input(&task, planner, LK_POST_ADD, 2);
+  return lk_plan_task(planner, &task, error);
 }
 const lk_op_class lk_op_bias_add = {
     LK_OP_ROW("BiasAdd", "com.microsoft", 1, "x + bias + skip",

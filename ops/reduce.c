@@ -7,6 +7,7 @@
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/whole_reduction.h"
+#include "ops/plan/work.h"
 
 typedef struct reduce_params {
   int64_t axes[LK_MAX_RANK];
@@ -106,6 +107,12 @@ static bool is_itself(variant what) {
   return what <= PROD || what == LOG_SUM_EXP;
 }
 
+static uint32_t function_of(variant what) {
+  return what == LOG_SUM      ? LK_FUNCTION_LOG
+         : what == SUM_SQUARE ? LK_FUNCTION_SQUARE
+                              : LK_FUNCTION_ABS;
+}
+
 static lk_element_op op_of(variant what) {
   return what == LOG_SUM ? LK_ELEMENT_LOG : what == SUM_SQUARE ? LK_ELEMENT_SQUARE : LK_ELEMENT_ABS;
 }
@@ -116,7 +123,7 @@ static lk_status plan_elements(lk_planner *planner, variant what, lk_error *erro
   const lk_element_op op = op_of(what);
   if (is_itself(what)) return lk_plan_same(planner, 0, error);
   if (what != LOG_SUM || (LK_TYPE(dtype) & LK_TYPES_FLOAT) != 0) {
-    return lk_plan_eltwise(planner, op, 0, 0, error);
+    return lk_plan_function(planner, function_of(what), 0, 0, error);
   }
   lk_chain chain;
   LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));

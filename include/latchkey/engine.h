@@ -47,7 +47,12 @@ typedef enum lk_work_kind {
   /* the same over `groups` of the channels of src [N][C][...]; a scale and a shift for each
    * channel, or for each group */
   LK_WORK_GROUP_NORM = 9,
-  LK_WORK_KINDS = 10
+  /* dst = src, to which the functions of `post_ops` are applied one after the other, element by
+   * element. They may be those of lk_function, too. Src and operands are broadcast to dst (numpy's
+   * rule). Without a function, dst is src. Integers keep their low bits; where one is divided by 0,
+   * the run fails */
+  LK_WORK_ELEMENT = 10,
+  LK_WORK_KINDS = 11
 } lk_work_kind;
 
 /* Operands of post-ops that a work has at most. */
@@ -108,9 +113,74 @@ typedef struct lk_work_lrn {
   uint32_t reserved;
 } lk_work_lrn;
 
+/* Functions that element-wise works have besides those of lk_post_op_kind. x: the value so far. y:
+ * the operand; without one, of those that need it, alpha. NaN comes out of NaN but where it says
+ * otherwise. X(symbol, value, name) */
+// clang-format off
+#define LK_FUNCTION_LIST(X)                                                                        \
+  X(LK_FUNCTION_ABS,          64, "abs")                                                           \
+  X(LK_FUNCTION_NEG,          65, "neg")                                                           \
+  X(LK_FUNCTION_SIGN,         66, "sign")         /* -1, 0 or 1 */                                 \
+  X(LK_FUNCTION_FLOOR,        67, "floor")                                                         \
+  X(LK_FUNCTION_CEIL,         68, "ceil")                                                          \
+  X(LK_FUNCTION_ROUND,        69, "round")        /* ties to even */                               \
+  X(LK_FUNCTION_RECIPROCAL,   70, "reciprocal")                                                    \
+  X(LK_FUNCTION_SQRT,         71, "sqrt")                                                          \
+  X(LK_FUNCTION_SQUARE,       72, "square")                                                        \
+  X(LK_FUNCTION_CUBE,         73, "cube")                                                          \
+  X(LK_FUNCTION_EXP,          74, "exp")                                                           \
+  X(LK_FUNCTION_LOG,          75, "log")                                                           \
+  X(LK_FUNCTION_SIN,          76, "sin")                                                           \
+  X(LK_FUNCTION_COS,          77, "cos")                                                           \
+  X(LK_FUNCTION_TAN,          78, "tan")                                                           \
+  X(LK_FUNCTION_ASIN,         79, "asin")                                                          \
+  X(LK_FUNCTION_ACOS,         80, "acos")                                                          \
+  X(LK_FUNCTION_ATAN,         81, "atan")                                                          \
+  X(LK_FUNCTION_SINH,         82, "sinh")                                                          \
+  X(LK_FUNCTION_COSH,         83, "cosh")                                                          \
+  X(LK_FUNCTION_ASINH,        84, "asinh")                                                         \
+  X(LK_FUNCTION_ACOSH,        85, "acosh")                                                         \
+  X(LK_FUNCTION_ATANH,        86, "atanh")                                                         \
+  X(LK_FUNCTION_ERF,          87, "erf")                                                           \
+  X(LK_FUNCTION_SOFTPLUS,     88, "softplus")     /* log(1 + e^x) */                               \
+  X(LK_FUNCTION_SOFTSIGN,     89, "softsign")     /* x / (1 + |x|) */                              \
+  X(LK_FUNCTION_LEAKY_RELU,   90, "leaky_relu")   /* x < 0 ? alpha x : x; so of -inf and 0 NaN */  \
+  X(LK_FUNCTION_ELU,          91, "elu")          /* x < 0 ? alpha (e^(beta x) - 1) : x */         \
+  X(LK_FUNCTION_CELU,         92, "celu")         /* x < 0 ? alpha (e^(x / alpha) - 1) : x */      \
+  X(LK_FUNCTION_THRESHOLD,    93, "threshold")    /* x > alpha ? x : 0, and so of NaN */           \
+  X(LK_FUNCTION_SHRINK,       94, "shrink")       /* x < -alpha ? x + beta : x > alpha ?           \
+                                                     x - beta : 0; of NaN 0 */                     \
+  X(LK_FUNCTION_NOT,          95, "not")          /* of bool */                                    \
+  X(LK_FUNCTION_BIT_NOT,      96, "bit_not")      /* of integers */                                \
+  X(LK_FUNCTION_IS_NAN,       97, "is_nan")       /* bool */                                       \
+  X(LK_FUNCTION_IS_INF,       98, "is_inf")       /* bool; alpha, beta not 0: finds negative,      \
+                                                     positive infinity */                          \
+  X(LK_FUNCTION_MIN,          99, "min")          /* an alpha is held to the finite numbers of     \
+                                                     x's type */                                   \
+  X(LK_FUNCTION_MAX,         100, "max")                                                           \
+  X(LK_FUNCTION_POW,         101, "pow")          /* x^y in the type of x, whatever that of y;     \
+                                                     1^NaN and NaN^0 are 1 */                      \
+  X(LK_FUNCTION_MOD,         102, "mod")          /* the rest of x / y, with the sign of y */      \
+  X(LK_FUNCTION_FMOD,        103, "fmod")         /* with the sign of x */                         \
+  X(LK_FUNCTION_EQUAL,       104, "equal")        /* bool; false for NaN, as are the next two */   \
+  X(LK_FUNCTION_LESS,        105, "less")         /* x < y */                                      \
+  X(LK_FUNCTION_LESS_EQUAL,  106, "less_equal")                                                    \
+  X(LK_FUNCTION_AND,         107, "and")          /* of bits, and so of bool */                    \
+  X(LK_FUNCTION_OR,          108, "or")                                                            \
+  X(LK_FUNCTION_XOR,         109, "xor")                                                           \
+  X(LK_FUNCTION_SHIFT_LEFT,  110, "shift_left")   /* by y bits */                                  \
+  X(LK_FUNCTION_SHIFT_RIGHT, 111, "shift_right")
+// clang-format on
+
+typedef enum lk_function {
+#define LK_FUNCTION_ENUM(symbol, value, name) symbol = value,
+  LK_FUNCTION_LIST(LK_FUNCTION_ENUM)
+#undef LK_FUNCTION_ENUM
+} lk_function;
+
 /* A function that is applied to dst, in the order of the list. */
 typedef struct lk_work_post_op {
-  uint32_t kind;    /* lk_post_op_kind */
+  uint32_t kind;    /* lk_post_op_kind; of LK_WORK_ELEMENT, also lk_function */
   uint32_t operand; /* role of its operand; 0: it has none */
   float alpha, beta;
 } lk_work_post_op;
@@ -151,7 +221,9 @@ typedef struct lk_offer {
   /* How each tensor must lie; of a constant LK_LAYOUT_ANY: as the engine packs it. They come as the
    * tensors lie now, LK_LAYOUT_ANY where that is open. */
   lk_layout layouts[LK_ROLES];
-  uint32_t n_post_ops; /* how many of the first ones it takes; comes as the number of all */
+  /* How many of the first ones it takes; comes as the number of all. Fewer than an operator is made
+   * of, which element-wise works have, are no offer. */
+  uint32_t n_post_ops;
   uint32_t reserved;
 } lk_offer;
 

@@ -72,6 +72,7 @@ static const uint32_t kinds[LK_WORK_KINDS] = {
     [LK_WORK_LRN] = LK_WORD_LRN,
     [LK_WORK_LAYER_NORM] = LK_WORD_LAYER_NORM,
     [LK_WORK_GROUP_NORM] = LK_WORD_GROUP_NORM,
+    [LK_WORK_ELEMENT] = LK_WORD_ELEMENT,
 };
 
 static const uint32_t roles[LK_ROLE_OPERAND + 1] = {

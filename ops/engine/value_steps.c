@@ -31,15 +31,15 @@ static void note_constants(const lk_planner *planner, lk_task *task) {
   }
 }
 
-/* Post-ops of the node that have room in the work. */
+/* Post-ops of the node that have room in the work, behind its own. */
 static void add_post_ops(const lk_planner *planner, lk_task *task) {
   const lk_op_node *node = planner->node;
   lk_work *work = &task->work;
-  uint32_t n_operands = 0;
+  uint32_t n_operands = (uint32_t)__builtin_popcount(work->roles >> LK_ROLE_OPERAND);
   if (!is_node_output(task)) return;
-  for (uint32_t i = 0; i < node->n_post_ops && i < LK_WORK_POST_OPS; i++) {
+  for (uint32_t i = 0; i < node->n_post_ops && work->n_post_ops < LK_WORK_POST_OPS; i++) {
     const lk_post_op *from = &node->post_ops[i];
-    lk_work_post_op *to = &work->post_ops[i];
+    lk_work_post_op *to = &work->post_ops[work->n_post_ops];
     *to = (lk_work_post_op){.kind = from->kind, .alpha = from->alpha, .beta = from->beta};
     if (from->input >= 0) {
       /* an operand has the order of the node's output, and not that of the work's */
@@ -67,7 +67,8 @@ static void clear_absent(lk_work *work) {
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     if (!lk_work_has(work, role)) work->tensors[role] = (lk_tensor_desc){0};
   }
-  memset(work->post_ops, 0, sizeof work->post_ops);
+  memset(&work->post_ops[work->n_post_ops], 0,
+         (LK_WORK_POST_OPS - work->n_post_ops) * sizeof work->post_ops[0]);
 }
 
 /* How tensors lie now, and which of them nobody can choose. */
@@ -177,7 +178,9 @@ static lk_status take_scratch(lk_planner *planner, const lk_value *value, lk_ope
   return LK_OK;
 }
 
-static lk_status emit(lk_planner *planner, const lk_task *task, lk_ref *ref, lk_error *error) {
+/* `n_own`: functions of the work that are none of the node's post-ops. */
+static lk_status emit(lk_planner *planner, const lk_task *task, uint32_t n_own, lk_ref *ref,
+                      lk_error *error) {
   const lk_value *value = lk_ref_value(ref);
   lk_operand operands[MOST_OPERANDS], dst = {0};
   uint32_t n = 1;
@@ -198,8 +201,9 @@ static lk_status emit(lk_planner *planner, const lk_task *task, lk_ref *ref, lk_
   }
   const double flops = planner->draft.flops;
   if (flops > 0 && is_node_output(task)) lk_planner_flops(planner, flops);
-  return is_node_output(task) ? lk_plan_post_ops(planner, task->work.n_post_ops, &dst, error)
-                              : LK_OK;
+  return is_node_output(task)
+             ? lk_plan_post_ops(planner, task->work.n_post_ops - n_own, &dst, error)
+             : LK_OK;
 }
 
 /* An empty tensor is no work of an engine's. */
@@ -227,6 +231,7 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
     return LK_OK;
   }
   LK_RETURN_NOT_OK(check_offer(engine, &task.work, placed, &offer, error));
+  if (offer.n_post_ops < given->work.n_post_ops) return LK_OK;
   keep_post_ops(&task.work, offer.n_post_ops);
   set_layouts(&task.work, &offer);
   LK_TRY(lk_value_get(planner->env, entry, &task.work, &ref, &is_built, error));
@@ -235,7 +240,7 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
     if (is_built && value->made.is_reference != 0) *out_answer = LK_ANSWER_REFERENCE;
     goto cleanup;
   }
-  LK_TRY(emit(planner, &task, ref, error));
+  LK_TRY(emit(planner, &task, given->work.n_post_ops, ref, error));
   *out_answer = LK_ANSWER_PLANNED;
 cleanup:
   lk_ref_release(ref);

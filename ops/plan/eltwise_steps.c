@@ -130,10 +130,15 @@ void lk_chain_unary(lk_chain *self, lk_element_op op, float p, float q) {
   self->value = lk_element_unary(&self->program, op, self->value, p, q);
 }
 
+lk_status lk_chain_next_input(lk_chain *self, uint32_t index, lk_element_value *out_value,
+                              lk_error *error) {
+  LK_RETURN_NOT_OK(make_room(self, error));
+  return lk_chain_input(self, index, out_value, error);
+}
+
 lk_status lk_chain_binary(lk_chain *self, lk_element_op op, uint32_t index, lk_error *error) {
   lk_element_value operand;
-  LK_RETURN_NOT_OK(make_room(self, error));
-  LK_RETURN_NOT_OK(lk_chain_input(self, index, &operand, error));
+  LK_RETURN_NOT_OK(lk_chain_next_input(self, index, &operand, error));
   self->value = lk_element_binary(&self->program, op, self->value, operand);
   return LK_OK;
 }
@@ -176,21 +181,19 @@ bool lk_chain_resize(const lk_resizing *self) {
 
 /* ---- steps ---- */
 
-lk_status lk_plan_eltwise(lk_planner *planner, lk_element_op op, float p, float q,
-                          lk_error *error) {
+lk_status lk_plan_fold(lk_planner *planner, uint32_t function, lk_error *error) {
+  const uint32_t count = planner->node->n_operands;
+  const lk_element_op op = function == LK_FUNCTION_MAX   ? LK_ELEMENT_MAX
+                           : function == LK_FUNCTION_MIN ? LK_ELEMENT_MIN
+                                                         : LK_ELEMENT_ADD;
   lk_chain chain;
   LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
   LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
-  lk_chain_unary(&chain, op, p, q);
-  return lk_chain_end(&chain, error);
-}
-
-lk_status lk_plan_binary(lk_planner *planner, lk_element_op op, uint32_t a, uint32_t b,
-                         lk_error *error) {
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, a, &chain.value, error));
-  LK_RETURN_NOT_OK(lk_chain_binary(&chain, op, b, error));
+  for (uint32_t i = 1; i < count; i++) LK_RETURN_NOT_OK(lk_chain_binary(&chain, op, i, error));
+  if (function == LK_POST_DIV) {
+    const lk_element_value n = lk_element_integer(&chain.program, chain.to.desc.dtype, count);
+    chain.value = lk_element_binary(&chain.program, LK_ELEMENT_DIV, chain.value, n);
+  }
   return lk_chain_end(&chain, error);
 }
 

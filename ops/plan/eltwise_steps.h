@@ -32,24 +32,24 @@ lk_status lk_chain_input(lk_chain *self, uint32_t index, lk_element_value *out_v
                          lk_error *error);
 /* The same for memory that is no input of the node. */
 lk_element_value lk_chain_operand(lk_chain *self, const lk_operand *operand);
+/* The same beside `value`, in another program where this one is full. Other values are lost. */
+lk_status lk_chain_next_input(lk_chain *self, uint32_t index, lk_element_value *out_value,
+                              lk_error *error);
 /* value = op(value). */
 void lk_chain_unary(lk_chain *self, lk_element_op op, float p, float q);
-/* value = op(value, input `index`). Other values are lost. */
+/* value = op(value, input `index`), as by lk_chain_next_input. */
 lk_status lk_chain_binary(lk_chain *self, lk_element_op op, uint32_t index, lk_error *error);
 /* The program alone, as a step. */
 lk_status lk_chain_step(lk_chain *self, lk_error *error);
 /* The node's post-ops, and the last program. */
 lk_status lk_chain_end(lk_chain *self, lk_error *error);
 
-/* lk_op_class.resize of operators whose plan is one chain on inputs. */
+/* lk_op_class.resize of plans that are one chain on inputs. */
 bool lk_chain_resize(const lk_resizing *self);
 
-/* A whole plan: output 0 = op(input 0), with the node's post-ops. */
-lk_status lk_plan_eltwise(lk_planner *planner, lk_element_op op, float p, float q, lk_error *error);
-
-/* The same with op(input `a`, input `b`), which broadcast. */
-lk_status lk_plan_binary(lk_planner *planner, lk_element_op op, uint32_t a, uint32_t b,
-                         lk_error *error);
+/* A whole plan: all inputs of the operator, one after the other, by LK_POST_ADD, LK_FUNCTION_MAX or
+ * LK_FUNCTION_MIN, or their mean by LK_POST_DIV: of more inputs than a work has operands. */
+lk_status lk_plan_fold(lk_planner *planner, uint32_t function, lk_error *error);
 
 /* The node's post-ops from `first` on, as one step on `to`: output 0, which lies plain or
  * channels-last. None, where there are no more. */

@@ -78,11 +78,11 @@ typedef struct lk_inference {
 struct lk_op_class {
   lk_op_row row; /* what others may know */
   size_t params_size;
-  size_t found_size;  /* of what `infer` finds out and `plan` needs too; 0: nothing */
-  int32_t element_op; /* lk_element_op of an element-wise function that is no post-op; else 0 */
-  bool by_f32;        /* `plan` sees f16 and bf16 as f32: outputs are rounded behind it */
-  bool needs_all;     /* none of its inputs may be absent, however many there are */
-  int32_t variant;    /* which operator of its file it is, where one function serves several */
+  size_t found_size; /* of what `infer` finds out and `plan` needs too; 0: nothing */
+  uint32_t function; /* of an element-wise operator: lk_function or lk_post_op_kind; else 0 */
+  bool by_f32;       /* `plan` sees f16 and bf16 as f32: outputs are rounded behind it */
+  bool needs_all;    /* none of its inputs may be absent, however many there are */
+  int32_t variant;   /* which operator of its file it is, where one function serves several */
   /* Reads attributes into zeroed `params`; failures are noted in `attrs`. NULL: no attributes. */
   void (*parse)(lk_attrs *attrs, void *params);
   /* Post-ops that are part of the operator: put before the node's, which `node` does not have yet.

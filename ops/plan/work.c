@@ -11,6 +11,27 @@ bool lk_resize_task(const lk_resizing *self, const lk_task *task) {
   return self->env->planning->resize(self, task);
 }
 
+lk_status lk_plan_function(lk_planner *planner, uint32_t function, float alpha, float beta,
+                           lk_error *error) {
+  lk_task task;
+  lk_task_elements(&task, planner, 0);
+  (void)lk_task_apply(&task, function, alpha, beta);
+  return lk_plan_task(planner, &task, error);
+}
+
+lk_status lk_plan_binary(lk_planner *planner, uint32_t function, uint32_t a, uint32_t b,
+                         lk_error *error) {
+  lk_task task;
+  lk_task_elements(&task, planner, a);
+  lk_task_apply_input(&task, planner, function, b);
+  return lk_plan_task(planner, &task, error);
+}
+
+bool lk_resize_elements(const lk_resizing *self) {
+  static const lk_task task = {.work = {.kind = LK_WORK_ELEMENT}};
+  return lk_resize_task(self, &task);
+}
+
 lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,
                        lk_operand *out_operand, lk_error *error) {
   const lk_step_arg from = task->from[role];

@@ -18,7 +18,8 @@ static inline bool lk_work_has(const lk_work *work, lk_role role) {
   return (work->roles >> role & 1) != 0;
 }
 
-/* A work, and which memory its tensors are. The post-ops of the node follow on output 0. */
+/* A work, and which memory its tensors are. The post-ops of the node follow on output 0: the work has
+ * none of them, and of its own those of an element-wise one. */
 typedef struct lk_task {
   lk_work work;
   lk_step_arg from[LK_ROLES]; /* an input or an output of the node, or an operand of its plan */
@@ -73,6 +74,38 @@ static inline void lk_task_pool(lk_task *task, lk_pooling pooling, const lk_wind
   task->work.pooling = pooling;
   task->work.window = *window;
 }
+
+/* An element-wise work: output 0 is input `index` of the node, to which functions of its inputs are
+ * applied. */
+static inline void lk_task_elements(lk_task *task, const lk_planner *planner, uint32_t index) {
+  lk_task_begin(task, LK_WORK_ELEMENT);
+  lk_task_input(task, LK_ROLE_SRC, index, &planner->inputs[index].desc);
+  lk_task_output(task, LK_ROLE_DST, 0, &planner->outputs[0]);
+}
+/* The next function of it, an lk_post_op_kind or lk_function: LK_WORK_POST_OPS at most. */
+static inline lk_work_post_op *lk_task_apply(lk_task *task, uint32_t function, float alpha,
+                                             float beta) {
+  lk_work_post_op *made = &task->work.post_ops[task->work.n_post_ops++];
+  *made = (lk_work_post_op){.kind = function, .alpha = alpha, .beta = beta};
+  return made;
+}
+/* The next function, of the value and of input `index`: LK_WORK_OPERANDS at most. */
+static inline void lk_task_apply_input(lk_task *task, const lk_planner *planner, uint32_t function,
+                                       uint32_t index) {
+  const uint32_t n_operands = (uint32_t)__builtin_popcount(task->work.roles >> LK_ROLE_OPERAND);
+  lk_work_post_op *made = lk_task_apply(task, function, 0, 0);
+  made->operand = LK_ROLE_OPERAND + n_operands;
+  lk_task_input(task, (lk_role)made->operand, index, &planner->inputs[index].desc);
+}
+
+/* A whole plan: output 0 = function(input 0), with the node's post-ops. */
+lk_status lk_plan_function(lk_planner *planner, uint32_t function, float alpha, float beta,
+                           lk_error *error);
+/* The same with function(input `a`, input `b`), which broadcast. */
+lk_status lk_plan_binary(lk_planner *planner, uint32_t function, uint32_t a, uint32_t b,
+                         lk_error *error);
+/* lk_op_class.resize of operators whose plan is an element-wise work. */
+bool lk_resize_elements(const lk_resizing *self);
 
 /* The steps of a task. */
 lk_status lk_plan_task(lk_planner *planner, const lk_task *task, lk_error *error);

@@ -19,6 +19,10 @@ TEST(Names, OfPostOps) {
   EXPECT_STREQ(lk_post_op_name(LK_POST_DIV), "div");
   EXPECT_EQ(lk_post_op_name(0), nullptr);
   EXPECT_EQ(lk_post_op_name(LK_POST_ADD_SCALED + 1), nullptr);
+  EXPECT_EQ(lk_post_op_name(LK_FUNCTION_ABS), nullptr); // nodes may not have it as a post-op
+  EXPECT_STREQ(lk_function_name(LK_FUNCTION_ABS), "abs");
+  EXPECT_STREQ(lk_function_name(LK_POST_DIV), "div");
+  EXPECT_EQ(lk_function_name(LK_FUNCTION_ABS - 1), nullptr);
 }
 
 TEST(Names, OfCacheModes) {

@@ -12,4 +12,5 @@ const lk_planning *const lk_native_planning[LK_WORK_KINDS] = {
     [LK_WORK_LRN] = &lk_native_lrn,
     [LK_WORK_LAYER_NORM] = &lk_native_layer_norm,
     [LK_WORK_GROUP_NORM] = &lk_native_group_norm,
+    [LK_WORK_ELEMENT] = &lk_native_element,
 };

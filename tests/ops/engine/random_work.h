@@ -29,7 +29,8 @@ public:
     for (uint32_t i = 0; i < work.n_post_ops; i++) {
       const uint32_t operand =
           below(2) != 0 ? uint32_t(LK_ROLE_OPERAND + below(LK_WORK_OPERANDS)) : 0;
-      work.post_ops[i] = {uint32_t(1 + below(17)), operand, number(), number()};
+      const uint32_t kind = uint32_t(below(2) != 0 ? 1 + below(17) : LK_FUNCTION_ABS + below(48));
+      work.post_ops[i] = {kind, operand, number(), number()};
       if (operand != 0) add_tensor(&work, operand);
     }
     work.window.rank = uint32_t(below(LK_MAX_SPATIAL + 1));

@@ -104,6 +104,23 @@ TEST_F(ValueKey, TextNamesWhatItHas) {
             "tensor.src=4x768:f32;attr.axes=[2];number.epsilon=value:0.5");
 }
 
+TEST_F(ValueKey, TextNamesFunctions) {
+  lk_work work;
+  memset(&work, 0, sizeof work);
+  work.kind = LK_WORK_ELEMENT;
+  work.roles = 1u << LK_ROLE_SRC | 1u << LK_ROLE_OPERAND;
+  const int64_t dims[] = {4, 768};
+  work.tensors[LK_ROLE_SRC] = work.tensors[LK_ROLE_OPERAND] = lk_tensor_desc_make(LK_F32, 2, dims);
+  work.n_post_ops = 3;
+  work.post_ops[0] = {LK_FUNCTION_SHIFT_RIGHT, LK_ROLE_OPERAND, 0, 0};
+  work.post_ops[1] = {LK_FUNCTION_ELU, 0, 0.5f, 1};
+  work.post_ops[2] = {LK_POST_RELU, 0, 0, 0};
+  EXPECT_EQ(lk::key_text(intern, key_of(work)),
+            "value:op=element;precision=f32;engine=name:test,state:1.0 isa%3D3;"
+            "tensor.src=4x768:f32;tensor.operand=4x768:f32;post_op=kind:shift_right,input:15;"
+            "post_op=kind:elu,input:-1,alpha:0.5,beta:1;post_op=kind:relu,input:-1");
+}
+
 TEST_F(ValueKey, RefusesWhatIsNoWork) {
   const struct {
     const char *text, *sentence;
@@ -117,6 +134,7 @@ TEST_F(ValueKey, RefusesWhatIsNoWork) {
       {"value:op=conv;attr.groups=[1,2]", "a number of an unknown name"},
       {"value:op=conv;number.groups=value:1", "a number of an unknown name"},
       {"value:op=conv;content.src=id:1", "a record of an unknown type"},
+      {"value:op=element;post_op=kind:max,input:15", "a post-op without its operand"},
       {"value:op=conv;post_op=kind:add,input:19", "an operand that is none"},
       {"value:op=conv;post_op=kind:add,input:3", "an operand that is none"},
       {"value:op=conv;post_op=kind:add,input:15", "a post-op without its operand"},
