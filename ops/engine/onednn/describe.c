@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ops/engine/onednn/elements.h"
+#include "ops/engine/onednn/functions.h"
 #include "ops/engine/onednn/status.h"
 
 /* Descriptors of tensors while one of a primitive is made. NULL: there is no such tensor. */
@@ -13,7 +15,33 @@ typedef struct description {
   dnnl_primitive_attr_t attr;
 } description;
 
+/* The first function of an element-wise work is the primitive itself. */
+static uint32_t first_post_op(const lk_work *work) {
+  return work->kind == LK_WORK_ELEMENT ? 1 : 0;
+}
+
+/* Of what post-ops read. */
+static int operand_arg(const lk_work *work, uint32_t role) {
+  const uint32_t first = first_post_op(work);
+  for (uint32_t i = first; i < work->n_post_ops; i++) {
+    if (work->post_ops[i].operand == role) {
+      return DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)(i - first)) | DNNL_ARG_SRC_1;
+    }
+  }
+  return DNNL_ARG_UNDEF;
+}
+
+static int element_arg(const lk_work *work, uint32_t role) {
+  const lk_elements of = lk_elements_of(work);
+  const bool swaps = lk_elements_swaps(work, &of);
+  if (role == LK_ROLE_SRC) return swaps ? DNNL_ARG_SRC_1 : DNNL_ARG_SRC_0;
+  if (role == LK_ROLE_DST) return DNNL_ARG_DST;
+  if (role == work->post_ops[0].operand) return swaps ? DNNL_ARG_SRC_0 : DNNL_ARG_SRC_1;
+  return operand_arg(work, role);
+}
+
 int lk_onednn_arg(const lk_work *work, uint32_t role) {
+  if (work->kind == LK_WORK_ELEMENT) return element_arg(work, role);
   switch (role) {
   case LK_ROLE_SRC:
     return DNNL_ARG_SRC;
@@ -28,58 +56,18 @@ int lk_onednn_arg(const lk_work *work, uint32_t role) {
   case LK_ROLE_SHIFT:
     return DNNL_ARG_SHIFT;
   default:
-    for (uint32_t i = 0; i < work->n_post_ops; i++) {
-      if (work->post_ops[i].operand == role) {
-        return DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)i) | DNNL_ARG_SRC_1;
-      }
-    }
-    return DNNL_ARG_UNDEF;
+    return operand_arg(work, role);
   }
 }
 
 /* ---- post-ops ---- */
 
-static dnnl_alg_kind_t binary_of(uint32_t kind) {
-  return kind == LK_POST_ADD   ? dnnl_binary_add
-         : kind == LK_POST_MUL ? dnnl_binary_mul
-         : kind == LK_POST_SUB ? dnnl_binary_sub
-                               : dnnl_binary_div;
-}
-
-typedef struct eltwise {
-  dnnl_alg_kind_t kind;
-  float alpha, beta;
-} eltwise;
-
-static eltwise eltwise_of(const lk_work_post_op *of) {
-  switch (of->kind) {
-  case LK_POST_RELU:
-    return (eltwise){dnnl_eltwise_relu, of->alpha, 0};
-  case LK_POST_CLIP:
-    return (eltwise){dnnl_eltwise_clip, of->alpha, of->beta};
-  case LK_POST_SIGMOID:
-    return (eltwise){dnnl_eltwise_logistic, 0, 0};
-  case LK_POST_HARDSIGMOID:
-    return (eltwise){dnnl_eltwise_hardsigmoid, of->alpha, of->beta};
-  case LK_POST_HARDSWISH:
-    return (eltwise){dnnl_eltwise_hardswish, 1.0F / 6.0F, 0.5F};
-  case LK_POST_SWISH:
-    return (eltwise){dnnl_eltwise_swish, of->alpha, 0};
-  case LK_POST_GELU:
-    return (eltwise){dnnl_eltwise_gelu_erf, 0, 0};
-  case LK_POST_GELU_TANH:
-    return (eltwise){dnnl_eltwise_gelu_tanh, 0, 0};
-  case LK_POST_TANH:
-    return (eltwise){dnnl_eltwise_tanh, 0, 0};
-  case LK_POST_MISH:
-    return (eltwise){dnnl_eltwise_mish, 0, 0};
-  default:
-    return (eltwise){dnnl_eltwise_linear, of->alpha, of->beta};
-  }
-}
-
 /* With as many dimensions as the primitive's dst has. */
 static lk_strided operand_of(const lk_work *work, uint32_t role) {
+  if (work->kind == LK_WORK_ELEMENT) {
+    const lk_elements of = lk_elements_of(work);
+    return lk_elements_strided(&of, role);
+  }
   const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
   const lk_repeats repeats = lk_repeats_of(work, role);
   const bool is_product = work->kind == LK_WORK_PRODUCT;
@@ -94,20 +82,19 @@ static lk_strided operand_of(const lk_work *work, uint32_t role) {
 }
 
 static dnnl_status_t append(description *self, const lk_work_post_op *post_op, dnnl_post_ops_t to) {
-  if (post_op->operand == 0) {
-    const eltwise of = eltwise_of(post_op);
-    return dnnl_post_ops_append_eltwise(to, of.kind, of.alpha, of.beta);
-  }
+  const lk_onednn_function of = lk_onednn_function_of(post_op);
+  if (post_op->operand == 0) return dnnl_post_ops_append_eltwise(to, of.kind, of.alpha, of.beta);
   dnnl_memory_desc_t *operand = &self->of[post_op->operand];
   const lk_strided strided = operand_of(self->work, post_op->operand);
   const dnnl_status_t status = lk_strided_describe(&strided, operand);
   if (status != dnnl_success) return status;
-  return dnnl_post_ops_append_binary(to, binary_of(post_op->kind), *operand);
+  return dnnl_post_ops_append_binary(to, of.kind, *operand);
 }
 
 /* And the scratchpad, which is the frame's, and arithmetic that is as the types say, whatever the
  * environment wants. */
 static dnnl_status_t make_attr(description *self) {
+  const uint32_t first = first_post_op(self->work);
   dnnl_post_ops_t post_ops = NULL;
   dnnl_status_t status = dnnl_primitive_attr_create(&self->attr);
   if (status == dnnl_success) {
@@ -116,9 +103,9 @@ static dnnl_status_t make_attr(description *self) {
   if (status == dnnl_success) {
     status = dnnl_primitive_attr_set_fpmath_mode(self->attr, dnnl_fpmath_mode_strict);
   }
-  if (status != dnnl_success || self->work->n_post_ops == 0) return status;
+  if (status != dnnl_success || self->work->n_post_ops <= first) return status;
   status = dnnl_post_ops_create(&post_ops);
-  for (uint32_t i = 0; status == dnnl_success && i < self->work->n_post_ops; i++) {
+  for (uint32_t i = first; status == dnnl_success && i < self->work->n_post_ops; i++) {
     status = append(self, &self->work->post_ops[i], post_ops);
   }
   if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(self->attr, post_ops);
@@ -317,6 +304,30 @@ static dnnl_status_t describe_group_norm(description *self, dnnl_primitive_desc_
       work->groups, work->epsilon, norm_flags(work), self->attr);
 }
 
+/* A function of one tensor is a primitive that takes no post-ops. */
+static dnnl_status_t describe_element(description *self, dnnl_primitive_desc_t *out) {
+  const lk_work *work = self->work;
+  const lk_elements elements = lk_elements_of(work);
+  const lk_onednn_function of = lk_onednn_function_of(&work->post_ops[0]);
+  const uint32_t operand = work->post_ops[0].operand;
+  const uint32_t roles[] = {LK_ROLE_SRC, LK_ROLE_DST, operand};
+  dnnl_status_t status = dnnl_success;
+  for (uint32_t i = 0; status == dnnl_success && i < (operand != 0 ? 3 : 2); i++) {
+    const lk_strided strided = lk_elements_strided(&elements, roles[i]);
+    status = describe(self, roles[i], &strided);
+  }
+  if (status != dnnl_success) return status;
+  if (operand == 0) {
+    return dnnl_eltwise_forward_primitive_desc_create(
+        out, self->engine, dnnl_forward_inference, of.kind, self->of[LK_ROLE_SRC],
+        self->of[LK_ROLE_DST], of.alpha, of.beta, self->attr);
+  }
+  const bool swaps = lk_elements_swaps(work, &elements);
+  return dnnl_binary_primitive_desc_create(
+      out, self->engine, of.kind, self->of[swaps ? operand : LK_ROLE_SRC],
+      self->of[swaps ? LK_ROLE_SRC : operand], self->of[LK_ROLE_DST], self->attr);
+}
+
 typedef dnnl_status_t (*describe_fn)(description *self, dnnl_primitive_desc_t *out);
 static const struct {
   describe_fn describe;
@@ -331,6 +342,7 @@ static const struct {
     [LK_WORK_LRN] = {describe_lrn, "describe a local response normalization"},
     [LK_WORK_LAYER_NORM] = {describe_layer_norm, "describe a layer normalization"},
     [LK_WORK_GROUP_NORM] = {describe_group_norm, "describe a group normalization"},
+    [LK_WORK_ELEMENT] = {describe_element, "describe an element-wise function"},
 };
 
 lk_status lk_onednn_describe(const lk_onednn *self, const lk_work *work,

@@ -1,5 +1,7 @@
 /* Which works oneDNN has primitives for that are worth having, in which layouts, with which
  * post-ops. Nothing is built here: where there is no implementation, the build says so. */
+#include "ops/engine/onednn/elements.h"
+#include "ops/engine/onednn/functions.h"
 #include "ops/engine/onednn/module.h"
 #include "ops/engine/onednn/shapes.h"
 
@@ -28,27 +30,11 @@ static bool want_plain(const lk_work *work, lk_offer *offer, uint32_t placed, ui
 
 /* ---- post-ops ---- */
 
-static bool takes_function(uint32_t kind) {
-  switch (kind) {
-  case LK_POST_RELU:
-  case LK_POST_CLIP:
-  case LK_POST_SIGMOID:
-  case LK_POST_HARDSIGMOID:
-  case LK_POST_HARDSWISH:
-  case LK_POST_SWISH:
-  case LK_POST_LINEAR:
-  case LK_POST_GELU:
-  case LK_POST_GELU_TANH:
-  case LK_POST_TANH:
-  case LK_POST_MISH:
-  case LK_POST_ADD:
-  case LK_POST_MUL:
-  case LK_POST_SUB:
-  case LK_POST_DIV:
-    return true;
-  default:
-    return false;
-  }
+/* Behind a primitive, where NaN and infinities are oneDNN's affair. Functions that are no post-ops
+ * of nodes were not looked at. */
+static bool takes_function(const lk_work_post_op *post_op) {
+  return post_op->kind < LK_FUNCTION_ABS &&
+         lk_onednn_function_of(post_op).kind != dnnl_alg_kind_undef;
 }
 
 static bool takes_operand(const lk_work *work, uint32_t placed, uint32_t role, lk_offer *offer) {
@@ -64,7 +50,7 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
   uint32_t count = 0;
   for (; count < offer->n_post_ops; count++) {
     const lk_work_post_op *post_op = &work->post_ops[count];
-    if (!takes_function(post_op->kind)) break;
+    if (!takes_function(post_op)) break;
     if (post_op->operand != 0 && !takes_operand(work, placed, post_op->operand, offer)) break;
   }
   offer->n_post_ops = count;
@@ -207,6 +193,84 @@ static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *off
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }
 
+/* ---- element-wise works ---- */
+
+/* Dst as it is wanted, or as a tensor of its size lies. All others stay as they lie: a reorder
+ * would be a pass over memory of its own, where native needs none. */
+static bool choose_layout(const lk_work *work, lk_offer *offer) {
+  const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
+  lk_layout *layout = &offer->layouts[LK_ROLE_DST];
+  for (uint32_t role = 0; *layout == LK_LAYOUT_ANY && role < LK_ROLES; role++) {
+    if (lk_onednn_has(work, role) && lk_onednn_same_dims(&work->tensors[role], dst)) {
+      *layout = offer->layouts[role];
+    }
+  }
+  if (*layout == LK_LAYOUT_ANY) *layout = LK_LAYOUT_PLAIN;
+  return *layout == LK_LAYOUT_PLAIN || *layout == LK_LAYOUT_CHANNELS_LAST;
+}
+
+/* How the second tensor of a primitive may repeat: else there are only reference
+ * implementations. */
+static bool repeats_well(const lk_elements *of, uint32_t role) {
+  const uint32_t repeats = of->repeats[role];
+  if (repeats == 0 || lk_elements_is_number(of, role)) return true;
+  return of->rank == 2 || (of->rank == 3 && repeats != 6);
+}
+
+/* What is done in one piece where a tensor is repeated along some dimensions. */
+static int64_t element_line(const lk_elements *of) {
+  int64_t length = 1;
+  for (int i = of->rank == 2 ? 1 : 2; i < of->rank; i++) length *= of->dims[i];
+  return length;
+}
+
+static bool takes_post_op(const lk_work *work, const lk_elements *of,
+                          const lk_work_post_op *post_op) {
+  const uint32_t role = post_op->operand;
+  if (!takes_function(post_op)) return false;
+  if (role == 0) return true;
+  return work->tensors[role].dtype == LK_F32 &&
+         (of->repeats[role] == 0 || lk_elements_is_number(of, role) ||
+          (of->rank <= 3 && lk_elements_has_channels(of, role)));
+}
+
+/* Whether there is a primitive for the whole work. */
+static bool takes_elements(const lk_work *work) {
+  const lk_elements of = lk_elements_of(work);
+  const uint32_t second = work->post_ops[0].operand;
+  if (!of.is_ordered) return false;
+  if (second == 0) return work->n_post_ops == 1 && of.repeats[LK_ROLE_SRC] == 0;
+  const bool swaps = lk_elements_swaps(work, &of);
+  if (work->tensors[second].dtype != LK_F32 || (of.repeats[LK_ROLE_SRC] != 0 && !swaps)) {
+    return false;
+  }
+  if (!repeats_well(&of, swaps ? (uint32_t)LK_ROLE_SRC : second)) return false;
+  for (uint32_t i = 1; i < work->n_post_ops; i++) {
+    if (!takes_post_op(work, &of, &work->post_ops[i])) return false;
+  }
+  return of.rank == 1 || element_line(&of) <= MOST_OF_LINE;
+}
+
+/* Without its last function. */
+static void leave_last(lk_work *work) {
+  const uint32_t operand = work->post_ops[--work->n_post_ops].operand;
+  if (operand != 0) work->roles &= ~(1U << operand);
+}
+
+/* A function of one tensor comes alone: with others behind it, native does all of them in one pass
+ * over memory, and a primitive would take one of its own. */
+static bool offer_element(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  (void)placed; /* nothing but dst is chosen, if that is open */
+  if (work->n_post_ops == 0 || !lk_onednn_is_exact(&work->post_ops[0])) return false;
+  if (work->post_ops[0].operand == 0 && work->n_post_ops > 1) return false;
+  if (!choose_layout(work, offer)) return false;
+  lk_work taken = *work;
+  taken.tensors[LK_ROLE_DST].layout = offer->layouts[LK_ROLE_DST];
+  while (taken.n_post_ops > 0 && !takes_elements(&taken)) leave_last(&taken);
+  offer->n_post_ops = taken.n_post_ops;
+  return taken.n_post_ops > 0;
+}
+
 typedef bool (*offer_fn)(const lk_work *work, uint32_t placed, lk_offer *offer);
 static const offer_fn offers[LK_WORK_KINDS] = {
     [LK_WORK_CONV] = offer_conv,
@@ -218,6 +282,7 @@ static const offer_fn offers[LK_WORK_KINDS] = {
     [LK_WORK_LRN] = offer_lrn,
     [LK_WORK_LAYER_NORM] = offer_layer_norm,
     [LK_WORK_GROUP_NORM] = offer_group_norm,
+    [LK_WORK_ELEMENT] = offer_element,
 };
 
 int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *offer) {
@@ -227,6 +292,6 @@ int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *
     return 0;
   }
   if (!offers[work->kind](work, placed, offer)) return 0;
-  take_post_ops(work, placed, offer);
+  if (work->kind != LK_WORK_ELEMENT) take_post_ops(work, placed, offer);
   return 1;
 }

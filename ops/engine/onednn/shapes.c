@@ -33,8 +33,7 @@ lk_strided lk_strided_plain(uint32_t dtype, int rank, const int64_t *dims) {
   return made;
 }
 
-/* Dimensions from the outermost in memory to the innermost. */
-static void order_of(const lk_tensor_desc *desc, uint32_t order[LK_MAX_RANK]) {
+void lk_onednn_order(const lk_tensor_desc *desc, uint32_t order[LK_MAX_RANK]) {
   const uint32_t rank = desc->rank;
   for (uint32_t i = 0; i < rank; i++) order[i] = i;
   if (desc->layout == LK_LAYOUT_CHANNELS_LAST && rank > 2) {
@@ -52,7 +51,7 @@ lk_strided lk_strided_of(const lk_tensor_desc *desc) {
   if (desc->rank == 0) return lk_strided_plain(desc->dtype, 1, &one);
   lk_strided made = {.rank = (int)desc->rank, .type = lk_onednn_type(desc->dtype)};
   int64_t stride = 1;
-  order_of(desc, order);
+  lk_onednn_order(desc, order);
   for (uint32_t i = desc->rank; i-- > 0; stride *= desc->dims[order[i]]) {
     made.dims[order[i]] = desc->dims[order[i]];
     made.strides[order[i]] = stride;

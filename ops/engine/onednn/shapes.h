@@ -23,6 +23,9 @@ dnnl_data_type_t lk_onednn_type(uint32_t dtype);
 int64_t lk_onednn_elements(const lk_tensor_desc *desc);
 bool lk_onednn_same_dims(const lk_tensor_desc *a, const lk_tensor_desc *b);
 
+/* Dimensions from the outermost in memory to the innermost. */
+void lk_onednn_order(const lk_tensor_desc *desc, uint32_t order[LK_MAX_RANK]);
+
 /* In its layout, which is not LK_LAYOUT_ANY. A scalar has one dimension. */
 lk_strided lk_strided_of(const lk_tensor_desc *desc);
 /* Plain, of these dimensions. */

@@ -4,39 +4,16 @@
 
 #include <fstream>
 
-#include "tests/ops/reference.h"
-#include "tests/plugin/handles.h"
-
-extern "C" {
-#include "ops/kernel/isa.h"
-}
+#include "tests/ops/engine/onednn/host.h"
 
 namespace {
 
 using lk::api;
+using lk::Case;
 using lk::Dims;
-using lk::Op;
-using lk::Plan;
+using lk::Host;
+using lk::kHasPrimitives;
 using lk::Value;
-
-// Below AVX2 oneDNN has slow reference implementations of most works, which are left to native.
-const bool kHasPrimitives = lk_isa_get() >= LK_ISA_AVX2;
-
-lk::Context open_with(const char *engine, int threads = 2) {
-  lk::Context context;
-  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
-  options.engine = engine;
-  options.threads = threads;
-  LK_EXPECT_OK(api()->context_create(&options, context.out(), LK_ERR));
-  return context;
-}
-
-// A node and the values of its inputs.
-struct Case {
-  lk::TestNode node;
-  std::vector<Value> inputs;
-  lk_layout layout = LK_LAYOUT_PLAIN, wish = LK_LAYOUT_PLAIN; // of input 0, and of the output
-};
 
 class Random {
 public:
@@ -277,44 +254,6 @@ private:
     return made;
   }
   std::mt19937 random_;
-};
-
-// Binds and runs a case, and gives its output, plain.
-class Host {
-public:
-  explicit Host(const char *engine, int threads = 2)
-      : context(open_with(engine, threads)), executor(lk::executor_in(context)) {}
-
-  void run(const Case &given, Value *out) {
-    lk::TestNode node = given.node;
-    node.n_inputs = uint32_t(given.inputs.size());
-    Op op;
-    Plan plan;
-    LK_ASSERT_OK(node.create(executor, &op, LK_ERR));
-    std::vector<lk_tensor> tensors;
-    for (const Value &input : given.inputs) tensors.push_back({input.desc, nullptr});
-    tensors[0].desc.layout = given.layout;
-    lk_bind_desc desc = host_bind(tensors.data(), node.n_inputs);
-    desc.wishes = &given.wish;
-    LK_ASSERT_OK(lk::bind(op, desc, &plan, LK_ERR));
-    std::vector<lk::Memory> memory;
-    std::vector<void *> pointers;
-    for (size_t i = 0; i < given.inputs.size(); i++) {
-      memory.push_back(given.inputs[i].in(i == 0 ? given.layout : LK_LAYOUT_PLAIN));
-    }
-    for (lk::Memory &each : memory) pointers.push_back(each.data());
-    lk_tensor_desc of_output;
-    uint64_t bytes = 0;
-    LK_ASSERT_OK(api()->plan_output(plan, 0, &of_output, LK_ERR));
-    LK_ASSERT_OK(api()->tensor_bytes(&of_output, &bytes, LK_ERR));
-    lk::Memory to(bytes);
-    LK_ASSERT_OK(lk::run(executor, plan, pointers, to.data(), LK_ERR));
-    *out = Value::from(of_output, to.data());
-  }
-  lk_stats stats() const { return lk::stats(context); }
-
-  lk::Context context;
-  lk::Executor executor;
 };
 
 TEST(Primitives, ComputeWhatNativeComputes) {

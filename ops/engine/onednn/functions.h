@@ -1,0 +1,18 @@
+/* Functions of works as oneDNN has them. */
+#pragma once
+
+#include <latchkey/engine.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <stdbool.h>
+
+/* Of an element, or of two. */
+typedef struct lk_onednn_function {
+  dnnl_alg_kind_t kind; /* dnnl_alg_kind_undef: oneDNN does not have it */
+  float alpha, beta;
+} lk_onednn_function;
+
+lk_onednn_function lk_onednn_function_of(const lk_work_post_op *of);
+
+/* Whether it comes to what ONNX says, also of zeros with a sign, infinities and NaN, and of numbers
+ * so small that others cancel them. */
+bool lk_onednn_is_exact(const lk_work_post_op *of);

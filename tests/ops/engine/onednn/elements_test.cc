@@ -1,0 +1,287 @@
+// Element-wise works by oneDNN's engine, against plain loops and against `native`: functions,
+// broadcasting, layouts, post-ops; and of special numbers what ONNX says.
+#include <cfloat>
+#include <cmath>
+
+#include "tests/ops/engine/onednn/host.h"
+
+namespace {
+
+using lk::Case;
+using lk::Dims;
+using lk::Draw;
+using lk::Host;
+using lk::kHasPrimitives;
+using lk::Value;
+
+struct Function {
+  const char *op;
+  int32_t opset;
+  double (*loop)(double);
+  bool is_taken; // by oneDNN, which is as exact there
+  const char *attr = nullptr;
+  float number = 0;
+  const char *domain = "";
+};
+
+double sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+double softplus(double x) {
+  return x > 30 ? x : std::log1p(std::exp(x));
+}
+double gelu_tanh(double x) {
+  return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2;
+}
+
+const Function FUNCTIONS[] = {
+    {"Abs", 13, [](double x) { return std::fabs(x); }, true},
+    {"Sqrt", 13, [](double x) { return std::sqrt(x); }, true},
+    {"Round", 11, [](double x) { return std::nearbyint(x); }, true},
+    {"Pow", 13, [](double x) { return x * x; }, true},
+    {"Reciprocal", 13, [](double x) { return 1 / x; }, true},
+    {"Sigmoid", 13, sigmoid, true},
+    {"Tanh", 13, [](double x) { return std::tanh(x); }, true},
+    {"HardSwish", 14,
+     [](double x) { return x * std::fmin(std::fmax(double(1 / 6.0F) * x + 0.5, 0), 1); }, true},
+    {"Swish", 24, [](double x) { return x * sigmoid(2 * x); }, true, "alpha", 2},
+    {"LeakyRelu", 16, [](double x) { return x < 0 ? 0.25 * x : x; }, true, "alpha", 0.25F},
+    {"Elu", 7, [](double x) { return x < 0 ? 0.5 * std::expm1(x) : x; }, false, "alpha", 0.5F},
+    {"FastGelu", 1, gelu_tanh, true, nullptr, 0, "com.microsoft"},
+    {"LeakyRelu", 16, [](double x) { return x < 0 ? -2 * x : x; }, false, "alpha", -2},
+    {"Relu", 14, [](double x) { return x > 0 || std::isnan(x) ? x : 0; }, false},
+    {"Neg", 13, [](double x) { return -x; }, false},
+    {"Exp", 13, [](double x) { return std::exp(x); }, false},
+    {"Log", 13, [](double x) { return std::log(x); }, false},
+    {"Softplus", 7, softplus, false},
+    {"Mish", 18, [](double x) { return x * std::tanh(softplus(x)); }, false},
+    {"Gelu", 20,
+     [](double x) { return x == -HUGE_VAL ? NAN : x * (1 + std::erf(x / M_SQRT2)) / 2; }, false},
+    {"Selu", 7,
+     [](double x) {
+       return double(1.05070102F) * (x < 0 ? double(1.67326319F) * std::expm1(x) : x);
+     },
+     false},
+};
+
+Case case_of(const Function &function, const Value &x) {
+  Case made;
+  made.node.op = function.op;
+  made.node.opset = function.opset;
+  made.node.domain = function.domain;
+  if (function.attr != nullptr) made.node.floats = {{function.attr, {function.number}}};
+  made.inputs = {x};
+  if (made.node.op == "Pow") {
+    made.node.constants = {lk::tensor<float>({}, {2})};
+    made.inputs.push_back(made.node.constants[0]);
+  }
+  return made;
+}
+
+const float SPECIAL[] = {0.0F,     -0.0F,  1,          -1,       0.5F,     -0.5F,   2.5F,
+                         -2.5F,    1e-40F, -1e-40F,    FLT_MIN,  1e-30F,   -1e-30F, FLT_MAX,
+                         -FLT_MAX, 1e20F,  -1e20F,     88,       -88,      104,     -104,
+                         -16,      16,     8388607.5F, -1000.5F, INFINITY, NAN,     -INFINITY};
+
+bool is_like(float expected, float computed) {
+  if (std::isnan(expected) || std::isnan(computed)) {
+    return std::isnan(expected) && std::isnan(computed);
+  }
+  if (std::isinf(expected) || std::isinf(computed)) return expected == computed;
+  if (expected == 0 && computed == 0) return std::signbit(expected) == std::signbit(computed);
+  return std::fabs(double(expected) - double(computed)) <=
+         1e-6 + 1e-5 * std::fabs(double(expected));
+}
+
+uint64_t works_of(const Host &host) {
+  return host.stats().engine_works;
+}
+
+TEST(Elements, FunctionsAreTakenThatAreAsOnnxSaysForSpecialNumbers) {
+  Host onednn("onednn"), native("native");
+  const Value x = lk::tensor<float>({int64_t(std::size(SPECIAL))},
+                                    std::vector<float>(std::begin(SPECIAL), std::end(SPECIAL)));
+  for (const Function &function : FUNCTIONS) {
+    SCOPED_TRACE(function.op);
+    const uint64_t before = works_of(onednn);
+    Value computed, other;
+    onednn.run(case_of(function, x), &computed);
+    native.run(case_of(function, x), &other);
+    if (HasFatalFailure()) return;
+    EXPECT_EQ(works_of(onednn) - before, function.is_taken && kHasPrimitives ? 1u : 0u);
+    for (size_t i = 0; function.is_taken && i < std::size(SPECIAL); i++) {
+      const float expected = float(function.loop(double(SPECIAL[i])));
+      EXPECT_TRUE(is_like(expected, computed.as<float>()[i]))
+          << function.op << " of " << SPECIAL[i] << " is " << computed.as<float>()[i] << ", not "
+          << expected << "; native: " << other.as<float>()[i];
+    }
+  }
+}
+
+TEST(Elements, ArithmeticOfSpecialNumbersHasTheBitsOfNative) {
+  Host onednn("onednn"), native("native");
+  std::vector<float> a, b;
+  for (const float left : SPECIAL) {
+    for (const float right : SPECIAL) a.push_back(left), b.push_back(right);
+  }
+  for (const char *op : {"Add", "Sub", "Mul", "Div", "Max", "Min"}) {
+    SCOPED_TRACE(op);
+    const bool is_taken = std::string(op)[0] != 'M' || std::string(op) == "Mul";
+    Case each;
+    each.node.op = op;
+    each.inputs = {lk::tensor<float>({int64_t(a.size())}, a),
+                   lk::tensor<float>({int64_t(b.size())}, b)};
+    const uint64_t before = works_of(onednn);
+    Value computed, expected;
+    onednn.run(each, &computed);
+    native.run(each, &expected);
+    if (HasFatalFailure()) return;
+    EXPECT_EQ(works_of(onednn) - before, is_taken && kHasPrimitives ? 1u : 0u);
+    for (size_t i = 0; i < a.size(); i++) {
+      const float x = expected.as<float>()[i], y = computed.as<float>()[i];
+      EXPECT_TRUE((std::isnan(x) && std::isnan(y)) ||
+                  (x == y && std::signbit(x) == std::signbit(y)))
+          << a[i] << ", " << b[i] << ": " << y << ", not " << x;
+    }
+  }
+}
+
+// What a case comes to in plain loops.
+Value in_loops(const Case &given) {
+  const std::vector<Value> &inputs = given.inputs;
+  Value y = inputs[0];
+  if (given.node.op == "Add" || given.node.op == "Sum") {
+    y = lk::ref::apply(y, {LK_POST_ADD, 1, 0, 0}, &inputs[1]);
+  } else if (given.node.op == "Sub") {
+    y = lk::ref::apply(y, {LK_POST_SUB, 1, 0, 0}, &inputs[1]);
+  } else if (given.node.op == "Mul") {
+    y = lk::ref::apply(y, {LK_POST_MUL, 1, 0, 0}, &inputs[1]);
+  } else {
+    y = lk::ref::apply(y, {LK_POST_DIV, 1, 0, 0}, &inputs[1]);
+  }
+  for (const lk_post_op &post_op : given.node.post_ops) {
+    y = lk::ref::apply(y, post_op, post_op.input >= 0 ? &inputs[size_t(post_op.input)] : nullptr);
+  }
+  return y;
+}
+
+// `dims` with some dimensions of size 1, and some of the first ones left out.
+Dims repeated(Draw *draw, const Dims &dims) {
+  Dims made = dims;
+  const int64_t kept = draw->in(0, (int64_t(1) << dims.size()) - 1);
+  for (size_t i = 0; i < dims.size(); i++) {
+    if ((kept >> i & 1) == 0) made[i] = 1;
+  }
+  while (!made.empty() && made[0] == 1 && draw->maybe()) made.erase(made.begin());
+  return made;
+}
+
+Case arithmetic(Draw *draw) {
+  static const std::vector<std::string> ops = {"Add", "Sub", "Mul", "Div", "Sum"};
+  static const std::vector<lk_post_op_kind> kinds = {
+      LK_POST_RELU, LK_POST_CLIP, LK_POST_SIGMOID, LK_POST_LINEAR, LK_POST_GELU_TANH,
+      LK_POST_TANH, LK_POST_ADD,  LK_POST_MUL,     LK_POST_SUB,    LK_POST_ADD_SCALED};
+  Case made;
+  const Dims dims = draw->dims(size_t(draw->in(0, 5)), 1, draw->maybe() ? 3 : 9);
+  made.node.op = draw->of(ops);
+  const bool turns = draw->in(0, 3) == 0, is_whole = draw->maybe();
+  const Dims other = is_whole ? dims : repeated(draw, dims);
+  made.inputs = {lk::random(turns ? other : dims, draw->seed()),
+                 lk::random(turns ? dims : other, draw->seed(), 0.5F, 2)};
+  for (int64_t n = draw->in(0, 3); n > 0; n--) {
+    const lk_post_op_kind kind = draw->of(kinds);
+    lk_post_op post_op = {uint32_t(kind), -1, 0.25F, 0.75F};
+    if (LK_POST_OP_IS_BINARY(kind)) {
+      post_op.input = int32_t(made.inputs.size());
+      made.inputs.push_back(lk::random(draw->maybe() ? dims : repeated(draw, dims), draw->seed()));
+    }
+    made.node.post_ops.push_back(post_op);
+  }
+  for (size_t i = 0; i < made.inputs.size(); i++) {
+    const size_t rank = made.inputs[i].dims().size();
+    const bool is_last = rank == dims.size() && rank > 2 && draw->in(0, 3) != 0;
+    const lk_layout layout = is_last ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
+    if (i == 0) made.layout = layout;
+    if (i > 0) made.others.push_back(layout);
+  }
+  made.wish = draw->wish(dims.size());
+  return made;
+}
+
+TEST(Elements, ArithmeticIsThatOfPlainLoopsAndOfNative) {
+  Draw draw(1);
+  Host onednn("onednn"), native("native");
+  for (int i = 0; i < 2500; i++) {
+    const Case each = arithmetic(&draw);
+    SCOPED_TRACE("case " + std::to_string(i) + ", " + each.node.op);
+    Value expected = in_loops(each), by_native, computed;
+    native.run(each, &by_native);
+    onednn.run(each, &computed);
+    ASSERT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
+    ASSERT_TRUE(lk::all_close(by_native, computed, {1e-5, 1e-5}));
+    if (HasFatalFailure()) return;
+  }
+  if (kHasPrimitives) {
+    EXPECT_GT(works_of(onednn), 700u);
+    EXPECT_EQ(onednn.stats().engine_references, 0u); // none was built in vain
+  }
+}
+
+TEST(Elements, FunctionsAreThoseOfPlainLoopsInEveryLayout) {
+  Draw draw(2);
+  Host onednn("onednn"), native("native");
+  for (int i = 0; i < 300; i++) {
+    const Function &function = FUNCTIONS[draw.in(0, int64_t(std::size(FUNCTIONS)) - 1)];
+    const Value x = lk::random(draw.dims(size_t(draw.in(0, 6)), 1, 9), draw.seed(), 0.01F, 6);
+    Case each = case_of(function, x);
+    const size_t rank = x.dims().size();
+    each.layout = draw.layout(rank);
+    each.wish = draw.wish(rank);
+    if (each.node.op != "Pow" && draw.maybe()) { // behind it: native's, in one pass
+      each.node.post_ops = {{LK_POST_CLIP, -1, -1, 3}};
+    }
+    SCOPED_TRACE("case " + std::to_string(i) + ", " + each.node.op);
+    Value expected = lk::ref::map(x, function.loop), by_native, computed;
+    if (!each.node.post_ops.empty()) expected = lk::ref::apply(expected, each.node.post_ops[0]);
+    native.run(each, &by_native);
+    onednn.run(each, &computed);
+    ASSERT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
+    ASSERT_TRUE(lk::all_close(by_native, computed, {1e-5, 1e-5}));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Functions of one tensor, and reorders, cost a pass over memory: native does chains in one.
+TEST(Elements, ArePartOfAPrimitiveOnlyWhereThatIsOnePass) {
+  Host onednn("onednn");
+  const Value x = lk::random({2, 8, 5, 5}, 1), scale = lk::random({8, 1, 1}, 2);
+  Case each;
+  each.node.op = "Add";
+  each.inputs = {x, x, scale};
+  each.node.post_ops = {{LK_POST_RELU, -1, 0, 0}, {LK_POST_MUL, 2, 0, 0}};
+  const struct {
+    lk_layout a, b, wish;
+    bool is_taken;
+  } layouts[] = {
+      {LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, LK_LAYOUT_ANY, true},
+      {LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_ANY, true},
+      {LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_CHANNELS_LAST, true},
+      {LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_PLAIN, LK_LAYOUT_ANY, false},
+      {LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST, false},
+  };
+  for (const auto &of : layouts) {
+    each.layout = of.a;
+    each.others = {of.b};
+    each.wish = of.wish;
+    const lk_stats before = onednn.stats();
+    Value out;
+    onednn.run(each, &out);
+    if (HasFatalFailure()) return;
+    const lk_stats after = onednn.stats();
+    EXPECT_EQ(after.engine_works - before.engine_works, of.is_taken && kHasPrimitives ? 1u : 0u);
+    EXPECT_EQ(after.reorders, before.reorders);
+    EXPECT_TRUE(lk::all_close(in_loops(each), out));
+  }
+}
+
+} // namespace

@@ -1,0 +1,76 @@
+// A host of one engine, which binds and runs nodes.
+#pragma once
+
+#include "tests/ops/reference.h"
+#include "tests/plugin/handles.h"
+
+extern "C" {
+#include "ops/kernel/isa.h"
+}
+
+namespace lk {
+
+// Below AVX2 oneDNN has slow reference implementations of most works, which are left to native.
+inline const bool kHasPrimitives = lk_isa_get() >= LK_ISA_AVX2;
+
+inline Context open_with(const char *engine, int threads = 2) {
+  Context context;
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.engine = engine;
+  options.threads = threads;
+  LK_EXPECT_OK(api()->context_create(&options, context.out(), LK_ERR));
+  return context;
+}
+
+// A node and the values of its inputs.
+struct Case {
+  TestNode node;
+  std::vector<Value> inputs;
+  lk_layout layout = LK_LAYOUT_PLAIN, wish = LK_LAYOUT_PLAIN; // of input 0, and of the output
+  std::vector<lk_layout> others;                              // of input 1 and so on, if not plain
+
+  lk_layout layout_of(size_t input) const {
+    if (input == 0) return layout;
+    return input - 1 < others.size() ? others[input - 1] : lk_layout(LK_LAYOUT_PLAIN);
+  }
+};
+
+// Binds and runs a case, and gives its output, plain.
+class Host {
+public:
+  explicit Host(const char *engine, int threads = 2)
+      : context(open_with(engine, threads)), executor(executor_in(context)) {}
+
+  void run(const Case &given, Value *out) {
+    TestNode node = given.node;
+    node.n_inputs = uint32_t(given.inputs.size());
+    Op op;
+    Plan plan;
+    LK_ASSERT_OK(node.create(executor, &op, LK_ERR));
+    std::vector<lk_tensor> tensors;
+    for (const Value &input : given.inputs) tensors.push_back({input.desc, nullptr});
+    for (size_t i = 0; i < tensors.size(); i++) tensors[i].desc.layout = given.layout_of(i);
+    lk_bind_desc desc = host_bind(tensors.data(), node.n_inputs);
+    desc.wishes = &given.wish;
+    LK_ASSERT_OK(lk::bind(op, desc, &plan, LK_ERR));
+    std::vector<Memory> memory;
+    std::vector<void *> pointers;
+    for (size_t i = 0; i < given.inputs.size(); i++) {
+      memory.push_back(given.inputs[i].in(given.layout_of(i)));
+    }
+    for (Memory &each : memory) pointers.push_back(each.data());
+    lk_tensor_desc of_output;
+    uint64_t bytes = 0;
+    LK_ASSERT_OK(api()->plan_output(plan, 0, &of_output, LK_ERR));
+    LK_ASSERT_OK(api()->tensor_bytes(&of_output, &bytes, LK_ERR));
+    Memory to(bytes);
+    LK_ASSERT_OK(lk::run(executor, plan, pointers, to.data(), LK_ERR));
+    *out = Value::from(of_output, to.data());
+  }
+  lk_stats stats() const { return lk::stats(context); }
+
+  Context context;
+  Executor executor;
+};
+
+} // namespace lk
