@@ -4,9 +4,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
-#include "ops/plan/whole_reduction.h"
 #include "ops/plan/work.h"
 
 typedef struct reduce_params {
@@ -74,126 +72,62 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
-/* ---- what they do ---- */
+/* ---- plans ---- */
 
-typedef enum variant {
-  SUM,
-  MEAN,
-  MAX,
-  MIN,
-  PROD,
-  L1,
-  L2,
-  SUM_SQUARE,
-  LOG_SUM,
-  LOG_SUM_EXP
-} variant;
-
-static const lk_reduction reductions[] = {
-    [SUM] = {LK_REDUCE_SUM, .divisor = 1},
-    [MEAN] = {LK_REDUCE_SUM, .divisor = 1}, /* how many there are */
-    [MAX] = {LK_REDUCE_MAX, .divisor = 1},
-    [MIN] = {LK_REDUCE_MIN, .divisor = 1},
-    [PROD] = {LK_REDUCE_PRODUCT, .divisor = 1},
-    [L1] = {LK_REDUCE_SIZES, .divisor = 1},
-    [L2] = {LK_REDUCE_SQUARES, .end = LK_REDUCE_ROOT, .divisor = 1},
-    [SUM_SQUARE] = {LK_REDUCE_SQUARES, .divisor = 1},
-    [LOG_SUM] = {LK_REDUCE_SUM, .end = LK_REDUCE_LOG, .divisor = 1},
-    [LOG_SUM_EXP] = {LK_REDUCE_SUM, .end = LK_REDUCE_LOG, .divisor = 1}, /* of the powers */
-};
+static lk_reducing reducing_of(const lk_op_node *node) {
+  return (lk_reducing)node->class_->variant;
+}
 
 /* Of one element. */
-static bool is_itself(variant what) {
-  return what <= PROD || what == LOG_SUM_EXP;
+static bool is_itself(lk_reducing what) {
+  return what <= LK_REDUCING_PRODUCT || what == LK_REDUCING_LOG_SUM_EXP;
 }
 
-static uint32_t function_of(variant what) {
-  return what == LOG_SUM      ? LK_FUNCTION_LOG
-         : what == SUM_SQUARE ? LK_FUNCTION_SQUARE
-                              : LK_FUNCTION_ABS;
+/* The function that the others are of one element. */
+static uint32_t function_of(lk_reducing what) {
+  return what == LK_REDUCING_LOG_SUM      ? LK_FUNCTION_LOG
+         : what == LK_REDUCING_SUM_SQUARE ? LK_FUNCTION_SQUARE
+                                          : LK_FUNCTION_ABS;
 }
 
-static lk_element_op op_of(variant what) {
-  return what == LOG_SUM ? LK_ELEMENT_LOG : what == SUM_SQUARE ? LK_ELEMENT_SQUARE : LK_ELEMENT_ABS;
-}
-
-/* No dimension is reduced, but what is done with each element is. */
-static lk_status plan_elements(lk_planner *planner, variant what, lk_error *error) {
-  const uint32_t dtype = planner->outputs[0].dtype;
-  const lk_element_op op = op_of(what);
-  if (is_itself(what)) return lk_plan_same(planner, 0, error);
-  if (what != LOG_SUM || (LK_TYPE(dtype) & LK_TYPES_FLOAT) != 0) {
-    return lk_plan_function(planner, function_of(what), 0, 0, error);
-  }
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &chain.value, error));
-  chain.value = lk_element_cast(&chain.program, chain.value, LK_F64);
-  lk_chain_unary(&chain, op, 0, 0);
-  chain.value = lk_element_cast(&chain.program, chain.value, dtype);
-  return lk_chain_end(&chain, error);
-}
-
-/* Rows of one element, whose dimensions may be left out. A logarithm of integers is not there. */
-static lk_status plan_rows_of_one(lk_planner *planner, variant what, lk_error *error) {
-  lk_operand all[2]; /* from, to */
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_planner_plain(planner, 1, all, error));
-  const int64_t count = lk_elements(&all[0].desc);
-  const uint32_t dtype = all[0].desc.dtype;
-  const lk_operand from = lk_operand_seen_as(&all[0], 1, &count);
-  const lk_operand to = lk_operand_seen_as(&all[1], 1, &count);
-  lk_chain_begin_at(planner, &to, &chain);
-  chain.value = lk_chain_operand(&chain, &from);
-  lk_chain_unary(&chain, op_of(what), 0, 0);
-  if (what == L2 && (dtype == LK_I32 || dtype == LK_I64)) { /* the least has no size */
-    lk_element_program *program = &chain.program;
-    const lk_element_value is_least = lk_element_binary(program, LK_ELEMENT_LESS, chain.value,
-                                                        lk_element_integer(program, dtype, 0));
-    const lk_element_value most =
-        lk_element_integer(program, dtype, dtype == LK_I32 ? INT32_MAX : INT64_MAX);
-    chain.value = lk_element_ternary(program, LK_ELEMENT_WHERE, is_least, most, chain.value);
-  }
-  return lk_chain_step(&chain, error);
+static void describe(const lk_op_node *node, const lk_tensor *inputs, const lk_tensor_desc *output,
+                     uint32_t mask, lk_task *out_task) {
+  lk_task_begin(out_task, LK_WORK_REDUCE);
+  lk_task_input(out_task, LK_ROLE_SRC, 0, &inputs[0].desc);
+  lk_task_output(out_task, LK_ROLE_DST, 0, output);
+  out_task->work.axes = mask;
+  out_task->work.reducing = reducing_of(node);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
+  const lk_op_node *node = planner->node;
   const lk_tensor_desc *x = &planner->inputs[0].desc;
-  const lk_tensor_desc *to = &planner->outputs[0];
-  const variant what = (variant)planner->node->class_->variant;
-  lk_reduction reduction = reductions[what];
+  const lk_reducing what = reducing_of(node);
+  const bool is_float = (LK_TYPE(x->dtype) & LK_TYPES_FLOAT) != 0;
   uint32_t mask = 0;
-  LK_RETURN_NOT_OK(reduced_dims(planner->node, planner->inputs, &mask, error));
-  /* ONNX leaves the mean of nothing undefined, and numpy has NaN. This is the 0 of ONNX Runtime's
-   * CPU provider, so that a node computes the same wherever it runs. */
-  if (lk_elements(x) == 0) return lk_plan_reduction_of_nothing(planner, &reduction, error);
-  if (mask == 0) return plan_elements(planner, what, error);
-  if (lk_elements(x) == lk_elements(to)) {
-    if (is_itself(what)) return lk_plan_view(planner, 0, LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, error);
-    if (what != LOG_SUM || (LK_TYPE(x->dtype) & LK_TYPES_FLOAT) != 0) {
-      return plan_rows_of_one(planner, what, error);
+  LK_RETURN_NOT_OK(reduced_dims(node, planner->inputs, &mask, error));
+  if (mask == 0) {
+    if (is_itself(what)) return lk_plan_same(planner, 0, error);
+    /* a logarithm of integers is not there */
+    if (is_float || what != LK_REDUCING_LOG_SUM) {
+      return lk_plan_function(planner, function_of(what), 0, 0, error);
     }
+  } else if (is_itself(what) && lk_elements(x) > 0 &&
+             lk_elements(x) == lk_elements(&planner->outputs[0])) {
+    return lk_plan_view(planner, 0, LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, error);
   }
-  if (what == LOG_SUM_EXP) return lk_plan_log_sum_exp(planner, mask, error);
-  if (what == MEAN) reduction.divisor = (double)lk_elements(x) / (double)lk_elements(to);
-  if (lk_reduction_is_whole(x->dtype, &reduction)) {
-    return lk_plan_whole_reduction(planner, mask, &reduction, error);
-  }
-  return lk_plan_reduction(planner, mask, &reduction, error);
+  lk_task task;
+  describe(node, planner->inputs, &planner->outputs[0], mask, &task);
+  return lk_plan_task(planner, &task, error);
 }
 
 static bool resize(const lk_resizing *self) {
-  const variant what = (variant)self->node->class_->variant;
-  lk_reduction reduction = reductions[what];
   uint32_t mask = 0;
+  lk_task task;
   if (reduced_dims(self->node, self->inputs, &mask, NULL) != LK_OK) return false;
-  if (mask == 0) return self->step->kernel == lk_element_kernel && lk_chain_resize(self);
-  if (lk_elements(&self->inputs[0].desc) == lk_elements(self->output)) return false;
-  if (what == MEAN) {
-    const lk_tensor_desc *x = &self->inputs[0].desc;
-    reduction.divisor = (double)lk_elements(x) / (double)lk_elements(self->output);
-  }
-  return lk_resize_reduction(self, mask, &reduction);
+  if (mask == 0) return lk_resize_elements(self);
+  describe(self->node, self->inputs, self->output, mask, &task);
+  return lk_resize_task(self, &task);
 }
 
 /* ---- rows ---- */
@@ -216,14 +150,15 @@ static bool resize(const lk_resizing *self) {
       .infer = infer,                                                                              \
       .plan = plan,                                                                                \
       .resize = resize}
-REDUCE(reduce_l1, "ReduceL1", "Sum of |x| over axes", L1, WIDE);
-REDUCE(reduce_l2, "ReduceL2", "Root of the sum of squares over axes", L2, WIDE);
-REDUCE(reduce_log_sum, "ReduceLogSum", "Logarithm of the sum over axes", LOG_SUM, WIDE);
-REDUCE(reduce_log_sum_exp, "ReduceLogSumExp", "Logarithm of the sum of e^x over axes", LOG_SUM_EXP,
+REDUCE(reduce_l1, "ReduceL1", "Sum of |x| over axes", LK_REDUCING_L1, WIDE);
+REDUCE(reduce_l2, "ReduceL2", "Root of the sum of squares over axes", LK_REDUCING_L2, WIDE);
+REDUCE(reduce_log_sum, "ReduceLogSum", "Logarithm of the sum over axes", LK_REDUCING_LOG_SUM, WIDE);
+REDUCE(reduce_log_sum_exp, "ReduceLogSumExp", "Logarithm of the sum of e^x over axes",
+       LK_REDUCING_LOG_SUM_EXP, WIDE);
+REDUCE(reduce_max, "ReduceMax", "The largest over axes", LK_REDUCING_MAX, ANY);
+REDUCE(reduce_mean, "ReduceMean", "Mean over axes", LK_REDUCING_MEAN, WIDE);
+REDUCE(reduce_min, "ReduceMin", "The least over axes", LK_REDUCING_MIN, ANY);
+REDUCE(reduce_prod, "ReduceProd", "Product over axes", LK_REDUCING_PRODUCT, WIDE);
+REDUCE_OF(reduce_sum, "ReduceSum", "Sum over axes", LK_REDUCING_SUM, WIDE, 13);
+REDUCE(reduce_sum_square, "ReduceSumSquare", "Sum of squares over axes", LK_REDUCING_SUM_SQUARE,
        WIDE);
-REDUCE(reduce_max, "ReduceMax", "The largest over axes", MAX, ANY);
-REDUCE(reduce_mean, "ReduceMean", "Mean over axes", MEAN, WIDE);
-REDUCE(reduce_min, "ReduceMin", "The least over axes", MIN, ANY);
-REDUCE(reduce_prod, "ReduceProd", "Product over axes", PROD, WIDE);
-REDUCE_OF(reduce_sum, "ReduceSum", "Sum over axes", SUM, WIDE, 13);
-REDUCE(reduce_sum_square, "ReduceSumSquare", "Sum of squares over axes", SUM_SQUARE, WIDE);

@@ -52,7 +52,10 @@ typedef enum lk_work_kind {
    * rule). Without a function, dst is src. Integers keep their low bits; where one is divided by 0,
    * the run fails */
   LK_WORK_ELEMENT = 10,
-  LK_WORK_KINDS = 11
+  /* dst = src reduced over `axes`, by `reducing`. Dst has the other dimensions, and maybe 1 for each
+   * of these */
+  LK_WORK_REDUCE = 11,
+  LK_WORK_KINDS = 12
 } lk_work_kind;
 
 /* Operands of post-ops that a work has at most. */
@@ -87,6 +90,21 @@ typedef enum lk_pooling {
   LK_POOLING_MEAN_WITH_PADDING = 2,
   LK_POOLING_TOTAL = 3 /* the sum */
 } lk_pooling;
+
+/* Of floating-point numbers, NaN comes out where one is. Of integers, sums, products and sizes keep
+ * their low bits; means, roots and logarithms are cut toward zero and held within the type. */
+typedef enum lk_reducing {
+  LK_REDUCING_SUM = 0,
+  LK_REDUCING_MEAN = 1,
+  LK_REDUCING_MAX = 2,
+  LK_REDUCING_MIN = 3,
+  LK_REDUCING_PRODUCT = 4,
+  LK_REDUCING_L1 = 5,         /* the sum of |x| */
+  LK_REDUCING_L2 = 6,         /* the root of the sum of x^2 */
+  LK_REDUCING_SUM_SQUARE = 7, /* the sum of x^2 */
+  LK_REDUCING_LOG_SUM = 8,    /* the logarithm of the sum */
+  LK_REDUCING_LOG_SUM_EXP = 9 /* the logarithm of the sum of e^x */
+} lk_reducing;
 
 #define LK_MAX_SPATIAL 3
 
@@ -202,18 +220,18 @@ typedef struct lk_work {
   lk_work_lrn lrn;        /* of LRN */
   /* of what goes along dimensions: bit i is dimension i; they follow each other */
   uint32_t axes;
-  uint32_t pooling;      /* lk_pooling */
-  uint32_t column_major; /* of a pooling with indices: 0 or 1 */
-  uint32_t is_centered;  /* of norms: 1: the mean is subtracted */
-  float epsilon;         /* of norms */
-  uint32_t reserved;
+  uint32_t pooling;          /* lk_pooling */
+  uint32_t column_major;     /* of a pooling with indices: 0 or 1 */
+  uint32_t is_centered;      /* of norms: 1: the mean is subtracted */
+  float epsilon;             /* of norms */
+  uint32_t reducing;         /* lk_reducing */
   lk_matmul_order orders[2]; /* of products: of src and weights */
 } lk_work;
 
 /* ---- engines ---- */
 
 /* Of this header. It changes with what lk_work, lk_offer or lk_engine_value have. */
-#define LK_ENGINE_VERSION 1u
+#define LK_ENGINE_VERSION 2u
 
 /* What an engine says before anything is built. */
 typedef struct lk_offer {

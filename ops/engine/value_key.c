@@ -31,7 +31,7 @@
   I(column_major, COLUMN_MAJOR, 1, uint32_t)                                                       \
   I(is_centered, CENTERED, 1, uint32_t)                                                            \
   F(epsilon, EPSILON)                                                                              \
-  N(reserved)                                                                                      \
+  I(reducing, REDUCING, 1, uint32_t)                                                               \
   I(orders, ORDERS, 4, uint16_t)
 
 #define SIZE_I(member, name, count, type) +(count) * sizeof(type)
@@ -73,6 +73,7 @@ static const uint32_t kinds[LK_WORK_KINDS] = {
     [LK_WORK_LAYER_NORM] = LK_WORD_LAYER_NORM,
     [LK_WORK_GROUP_NORM] = LK_WORD_GROUP_NORM,
     [LK_WORK_ELEMENT] = LK_WORD_ELEMENT,
+    [LK_WORK_REDUCE] = LK_WORD_REDUCE,
 };
 
 static const uint32_t roles[LK_ROLE_OPERAND + 1] = {

@@ -61,16 +61,6 @@ lk_status lk_plan_reduction(lk_planner *planner, uint32_t mask, const lk_reducti
   return lk_plan_reduce_step(planner, &from, &result, mask, reduction, error);
 }
 
-lk_status lk_plan_reduction_of_nothing(lk_planner *planner, const lk_reduction *reduction,
-                                       lk_error *error) {
-  lk_operand to;
-  uint64_t value = 0;
-  const lk_layout layout = lk_strided_output_layout(planner, LK_LAYOUT_PLAIN);
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
-  lk_reduce_of_nothing(reduction, to.desc.dtype, &value);
-  return lk_plan_fill(planner, &to, lk_dtype_size(to.desc.dtype), &value, error);
-}
-
 lk_element_value lk_element_held(lk_element_program *program, lk_element_value real,
                                  uint32_t dtype) {
   const bool is_signed = dtype == LK_I8 || dtype == LK_I16 || dtype == LK_I32 || dtype == LK_I64;
@@ -116,14 +106,13 @@ static lk_status plan_powers(lk_planner *planner, const lk_operand *from, const 
 static const lk_reduction largest_of = {LK_REDUCE_MAX, .divisor = 1};
 static const lk_reduction sum_of = {LK_REDUCE_SUM, .divisor = 1};
 
-lk_status lk_plan_log_sum_exp(lk_planner *planner, uint32_t mask, lk_error *error) {
-  lk_operand from, to, largest, powers, sum;
+lk_status lk_plan_log_sum_exp(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                              uint32_t mask, lk_error *error) {
+  lk_operand largest, powers, sum;
   lk_chain chain;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &from, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  const uint32_t dtype = from.desc.dtype;
+  const uint32_t dtype = from->desc.dtype;
   const uint32_t wide = lk_element_class_of(dtype) == LK_ELEMENT_F32 ? LK_F32 : LK_F64;
-  lk_tensor_desc kept = from.desc, all = from.desc;
+  lk_tensor_desc kept = from->desc, all = from->desc;
   for (uint32_t i = 0; i < kept.rank; i++) {
     if ((mask >> i & 1) != 0) kept.dims[i] = 1;
   }
@@ -131,11 +120,11 @@ lk_status lk_plan_log_sum_exp(lk_planner *planner, uint32_t mask, lk_error *erro
   kept.dtype = all.dtype = wide;
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &all, &powers, error));
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &kept, &sum, error));
-  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, &from, &largest, mask, &largest_of, error));
-  LK_RETURN_NOT_OK(plan_powers(planner, &from, &largest, true, &powers, error));
+  LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, from, &largest, mask, &largest_of, error));
+  LK_RETURN_NOT_OK(plan_powers(planner, from, &largest, true, &powers, error));
   LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, &powers, &sum, mask, &sum_of, error));
   const int64_t count = lk_elements(&kept);
-  const lk_operand results = lk_operand_seen_as(&to, 1, &count);
+  const lk_operand results = lk_operand_seen_as(to, 1, &count);
   largest = lk_operand_seen_as(&largest, 1, &count);
   sum = lk_operand_seen_as(&sum, 1, &count);
   lk_chain_begin_at(planner, &results, &chain);

@@ -28,17 +28,15 @@ lk_status lk_plan_reduction(lk_planner *planner, uint32_t mask, const lk_reducti
 /* The step of such a plan for other sizes, as lk_op_class.resize. */
 bool lk_resize_reduction(const lk_resizing *self, uint32_t mask, const lk_reduction *reduction);
 
-/* A whole plan: output 0 of an input 0 without elements. */
-lk_status lk_plan_reduction_of_nothing(lk_planner *planner, const lk_reduction *reduction,
-                                       lk_error *error);
-
 /* A real number (f64) as a value of the integer type: cut toward zero, and the largest where it is
  * above that. NaN and what is too small are as a cast leaves them, the least of the signed. */
 lk_element_value lk_element_held(lk_element_program *program, lk_element_value real,
                                  uint32_t dtype);
 
-/* Steps: the logarithm of the sum of e^x, over the dimensions of `mask` of input 0, as output 0. */
-lk_status lk_plan_log_sum_exp(lk_planner *planner, uint32_t mask, lk_error *error);
+/* Steps: the logarithm of the sum of e^x, over the dimensions of `mask` of `from`, as `to`; both lie
+ * plain. */
+lk_status lk_plan_log_sum_exp(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                              uint32_t mask, lk_error *error);
 
 /* A step: Softmax of `from` as `to`, of f32 or of what lk_softmax can of f64, or its logarithm,
  * along the middle one of three dimensions of what lies in memory. They may be one tensor. */

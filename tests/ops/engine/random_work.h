@@ -43,7 +43,7 @@ public:
     work.lrn = {below(6), number(), number(), number(), 0};
     work.axes = uint32_t(below(16)), work.pooling = uint32_t(below(4));
     work.column_major = uint32_t(below(2)), work.is_centered = uint32_t(below(2));
-    work.epsilon = number();
+    work.epsilon = number(), work.reducing = uint32_t(below(10));
     for (lk_matmul_order &order : work.orders) {
       order = {uint16_t(below(2)), uint16_t(below(2))};
     }
@@ -58,7 +58,7 @@ public:
     const uint32_t at = uint32_t(below(LK_MAX_SPATIAL));
     int64_t *const window[] = {work.window.kernel, work.window.strides, work.window.dilations,
                                work.window.begin,  work.window.out,     work.window.end};
-    switch (below(22)) {
+    switch (below(23)) {
     case 0:
       work.kind = (work.kind + 1) % LK_WORK_KINDS;
       break;
@@ -126,6 +126,9 @@ public:
     case 20:
       if (work.n_post_ops == 0) return change(from);
       work.n_post_ops--;
+      break;
+    case 21:
+      work.reducing ^= 1;
       break;
     default: // a tensor that is gone
       work.roles &= ~(1u << role);

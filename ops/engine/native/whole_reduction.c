@@ -1,5 +1,5 @@
 /* Reductions of whole numbers whose totals need not fit in 64 bits. */
-#include "ops/plan/whole_reduction.h"
+#include "ops/engine/native/whole_reduction.h"
 
 #include "base/status.h"
 #include "base/tensor.h"
@@ -47,12 +47,11 @@ static lk_status plan_log(lk_planner *planner, uint32_t mask, lk_reduce_kind kin
   return lk_chain_step(&chain, error);
 }
 
-lk_status lk_plan_whole_reduction(lk_planner *planner, uint32_t mask, const lk_reduction *reduction,
-                                  lk_error *error) {
+lk_status lk_plan_whole_reduction(lk_planner *planner, const lk_operand *given,
+                                  const lk_operand *result, uint32_t mask,
+                                  const lk_reduction *reduction, lk_error *error) {
   enum { FROM, TO, REALS, WHOLES, WIDE, OPERANDS };
-  lk_operand all[OPERANDS];
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &all[FROM], error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &all[TO], error));
+  lk_operand all[OPERANDS] = {[FROM] = *given, [TO] = *result};
   const lk_tensor_desc *from = &all[FROM].desc, *to = &all[TO].desc;
   all[WIDE] = all[FROM];
   if (from->dtype == LK_U32) LK_RETURN_NOT_OK(plan_wider(planner, &all[WIDE], error));
