@@ -304,6 +304,25 @@ static dnnl_status_t describe_group_norm(description *self, dnnl_primitive_desc_
       work->groups, work->epsilon, norm_flags(work), self->attr);
 }
 
+/* Over the last of two dimensions. */
+static dnnl_status_t describe_reduce(description *self, dnnl_primitive_desc_t *out) {
+  const lk_work *work = self->work;
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  const int64_t rows = lk_onednn_elements(&work->tensors[LK_ROLE_DST]);
+  const int64_t from[] = {rows, lk_onednn_elements(src) / rows}, to[] = {rows, 1};
+  const lk_strided of_src = lk_strided_plain(src->dtype, 2, from);
+  const lk_strided of_dst = lk_strided_plain(src->dtype, 2, to);
+  dnnl_status_t status = describe(self, LK_ROLE_SRC, &of_src);
+  if (status == dnnl_success) status = describe(self, LK_ROLE_DST, &of_dst);
+  if (status != dnnl_success) return status;
+  return dnnl_reduction_primitive_desc_create(
+      out, self->engine,
+      work->reducing == LK_REDUCING_SUM    ? dnnl_reduction_sum
+      : work->reducing == LK_REDUCING_MEAN ? dnnl_reduction_mean
+                                           : dnnl_reduction_mul,
+      self->of[LK_ROLE_SRC], self->of[LK_ROLE_DST], 0, 0, self->attr);
+}
+
 /* A function of one tensor is a primitive that takes no post-ops. */
 static dnnl_status_t describe_element(description *self, dnnl_primitive_desc_t *out) {
   const lk_work *work = self->work;
@@ -343,6 +362,7 @@ static const struct {
     [LK_WORK_LAYER_NORM] = {describe_layer_norm, "describe a layer normalization"},
     [LK_WORK_GROUP_NORM] = {describe_group_norm, "describe a group normalization"},
     [LK_WORK_ELEMENT] = {describe_element, "describe an element-wise function"},
+    [LK_WORK_REDUCE] = {describe_reduce, "describe a reduction"},
 };
 
 lk_status lk_onednn_describe(const lk_onednn *self, const lk_work *work,

@@ -193,10 +193,31 @@ static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *off
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }
 
+/* Maxima and minima lose NaN, and are no infinities. Of norms, and of dimensions that do not lie
+ * last, there are only reference implementations. Nothing is reordered, since native takes tensors
+ * as they lie. */
+static bool offer_reduce(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  const uint32_t what = work->reducing;
+  if (what != LK_REDUCING_SUM && what != LK_REDUCING_MEAN && what != LK_REDUCING_PRODUCT) {
+    return false;
+  }
+  for (uint32_t i = 0, is_behind = 0; i < src->rank; i++) {
+    const uint32_t is_along = work->axes >> i & 1;
+    if (is_behind > is_along && src->dims[i] != 1) return false;
+    if (src->dims[i] != 1) is_behind = is_along;
+  }
+  const lk_layout wish = offer->layouts[LK_ROLE_DST];
+  if (offer->layouts[LK_ROLE_SRC] != LK_LAYOUT_PLAIN) return false;
+  if (wish != LK_LAYOUT_PLAIN && wish != LK_LAYOUT_ANY) return false;
+  return line_of(work) > 1 && line_of(work) <= MOST_OF_LINE &&
+         want(offer, placed, LK_ROLE_DST, LK_LAYOUT_PLAIN);
+}
+
 /* ---- element-wise works ---- */
 
 /* Dst as it is wanted, or as a tensor of its size lies. All others stay as they lie: a reorder
- * would be a pass over memory of its own, where native needs none. */
+ * would be a pass over memory of its own, and native needs none. */
 static bool choose_layout(const lk_work *work, lk_offer *offer) {
   const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
   lk_layout *layout = &offer->layouts[LK_ROLE_DST];
@@ -283,6 +304,7 @@ static const offer_fn offers[LK_WORK_KINDS] = {
     [LK_WORK_LAYER_NORM] = offer_layer_norm,
     [LK_WORK_GROUP_NORM] = offer_group_norm,
     [LK_WORK_ELEMENT] = offer_element,
+    [LK_WORK_REDUCE] = offer_reduce,
 };
 
 int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *offer) {
