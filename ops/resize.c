@@ -1,4 +1,4 @@
-/* Resize: nearest, linear and cubic interpolation. Its steps are planned in resize_plan.c. */
+/* Resize: nearest, linear and cubic interpolation. */
 #include "ops/resize.h"
 
 #include <inttypes.h>
@@ -11,18 +11,18 @@
 static void parse(lk_attrs *attrs, void *params) {
   lk_resize_params *resize = params;
   int32_t opset = attrs->opset;
-  resize->rule.mode = lk_attrs_choice(attrs, "mode");
+  resize->rule.interpolation = lk_attrs_choice(attrs, "mode");
   resize->scales_at = opset < 11 ? 1 : 2;
   if (opset < 11) {
     /* Before these attributes, the usual implementations of Resize did this. */
-    resize->rule.coordinates = LK_ASYMMETRIC;
-    resize->rule.rounding = LK_FLOOR_UP_CEIL_DOWN;
+    resize->rule.coordinates = LK_COORDINATES_ASYMMETRIC;
+    resize->rule.nearest = LK_NEAREST_FLOOR_UP_CEIL_DOWN;
     return;
   }
   resize->rule.coordinates = lk_attrs_choice(attrs, "coordinate_transformation_mode");
-  resize->rule.rounding = lk_attrs_choice(attrs, "nearest_mode");
+  resize->rule.nearest = lk_attrs_choice(attrs, "nearest_mode");
   resize->rule.cubic = lk_attrs_float(attrs, "cubic_coeff_a");
-  resize->extrapolation = lk_attrs_float(attrs, "extrapolation_value");
+  resize->rule.extrapolation = lk_attrs_float(attrs, "extrapolation_value");
   resize->rule.exclude_outside = lk_attrs_bool(attrs, "exclude_outside");
   if (opset < 18) return;
   resize->rule.antialias = lk_attrs_bool(attrs, "antialias"); /* means nothing to nearest */
@@ -36,7 +36,7 @@ static bool knows_values(const lk_inference *self) {
   const lk_resize_params *params = self->node->params;
   for (uint32_t i = 1; i <= 3; i++) {
     const bool is_idle_roi =
-        i < params->scales_at && params->rule.coordinates != LK_TF_CROP_AND_RESIZE;
+        i < params->scales_at && params->rule.coordinates != LK_COORDINATES_TF_CROP_AND_RESIZE;
     if (lk_op_has(self->node, i) && !is_idle_roi && !lk_infer_knows(self, i)) return false;
   }
   return true;
@@ -62,8 +62,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
     }
     same = same && (stretches[i].same || stretches[i].in < 0);
   }
-  if (!same && params->rule.mode != LK_RESIZE_NEAREST && to->dtype != LK_DTYPE_NONE &&
-      lk_resize_wide(to->dtype) == LK_DTYPE_NONE) {
+  if (!same && params->rule.interpolation != LK_INTERPOLATION_NEAREST &&
+      to->dtype != LK_DTYPE_NONE && lk_resize_wide(to->dtype) == LK_DTYPE_NONE) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "failed to resize type %s: mode is linear or cubic, which are for numbers; "
                    "nearest takes all types",
@@ -74,20 +74,31 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 /* ---- plans ---- */
 
+static void describe(const lk_planner *planner, const lk_stretch *stretches, lk_task *out_task) {
+  const lk_resize_params *params = planner->node->params;
+  lk_work_resize *resize = &out_task->work.resize;
+  lk_task_begin(out_task, LK_WORK_RESIZE);
+  lk_task_input(out_task, LK_ROLE_SRC, 0, &planner->inputs[0].desc);
+  lk_task_output(out_task, LK_ROLE_DST, 0, &planner->outputs[0]);
+  *resize = params->rule;
+  for (uint32_t i = 0; i < planner->inputs[0].desc.rank; i++) {
+    if (stretches[i].rounded) resize->rounded |= 1U << i;
+    resize->up[i] = stretches[i].up;
+    resize->down[i] = stretches[i].down;
+    resize->start[i] = stretches[i].start;
+    resize->end[i] = stretches[i].end;
+  }
+}
+
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const lk_op_node *node = planner->node;
-  const lk_resize_params *params = node->params;
-  const lk_tensor *inputs = planner->inputs;
   lk_stretch stretches[LK_MAX_RANK] = {{0}};
-  LK_RETURN_NOT_OK(lk_resize_infer(node, inputs, NULL, stretches, error));
+  LK_RETURN_NOT_OK(lk_resize_infer(planner->node, planner->inputs, NULL, stretches, error));
   bool same = true;
-  for (uint32_t i = 0; i < inputs[0].desc.rank; i++) same = same && stretches[i].same;
+  for (uint32_t i = 0; i < planner->inputs[0].desc.rank; i++) same = same && stretches[i].same;
   if (same) return lk_plan_same(planner, 0, error);
-  lk_operand from, to;
-  const lk_layout layout = lk_image_layout(planner, 0);
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from, error));
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
-  return lk_resize_plan_steps(planner, params, stretches, &from, &to, error);
+  lk_task task;
+  describe(planner, stretches, &task);
+  return lk_plan_task(planner, &task, error);
 }
 
 const lk_op_class lk_op_resize = {
@@ -119,9 +130,9 @@ const lk_op_class lk_op_resize = {
 
 static void parse_upsample(lk_attrs *attrs, void *params) {
   lk_resize_params *resize = params;
-  resize->rule.mode = lk_attrs_choice(attrs, "mode");
-  resize->rule.coordinates = LK_ASYMMETRIC;
-  resize->rule.rounding = LK_FLOOR_UP_CEIL_DOWN;
+  resize->rule.interpolation = lk_attrs_choice(attrs, "mode");
+  resize->rule.coordinates = LK_COORDINATES_ASYMMETRIC;
+  resize->rule.nearest = LK_NEAREST_FLOOR_UP_CEIL_DOWN;
   resize->scales_at = 1;
   resize->scales_given = lk_attrs_has(attrs, "scales");
   resize->n_scales = lk_attrs_floats(attrs, "scales", resize->scales, LK_MAX_RANK);

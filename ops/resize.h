@@ -2,14 +2,13 @@
 #pragma once
 
 #include "ops/kernel/sample/resize_taps.h"
-#include "ops/plan/planner.h"
+#include "ops/plan/work.h"
 
 typedef enum lk_resize_policy { LK_STRETCH, LK_NOT_LARGER, LK_NOT_SMALLER } lk_resize_policy;
 
 typedef struct lk_resize_params {
-  lk_resize_rule rule;
-  uint32_t policy; /* lk_resize_policy */
-  float extrapolation;
+  lk_work_resize rule; /* but for what each dimension has */
+  uint32_t policy;     /* lk_resize_policy */
   bool axes_given;
   uint32_t n_axes;
   int64_t axes[LK_MAX_RANK];
@@ -24,9 +23,3 @@ typedef struct lk_resize_params {
  * nothing. `dims` is NULL when they are numbers. */
 lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_dims *dims,
                           lk_stretch stretches[LK_MAX_RANK], lk_error *error);
-
-/* Emits the steps for dimensions of which at least one is not the same; `from` and `to` have one
- * layout, plain or channels-last. */
-lk_status lk_resize_plan_steps(lk_planner *planner, const lk_resize_params *params,
-                               const lk_stretch *stretches, const lk_operand *from,
-                               const lk_operand *to, lk_error *error);

@@ -159,7 +159,7 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
   const bool by_sizes = node->opset >= 11 && is_given(node, inputs, sizes_at);
   const uint32_t n_axes = params->axes_given ? params->n_axes : from->rank;
   uint32_t axes[LK_MAX_RANK];
-  const bool crops = params->rule.coordinates == LK_TF_CROP_AND_RESIZE;
+  const bool crops = params->rule.coordinates == LK_COORDINATES_TF_CROP_AND_RESIZE;
   for (uint32_t i = 0; i < from->rank; i++) {
     const int64_t length = from->dims[i];
     axes[i] = i;

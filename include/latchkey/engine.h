@@ -55,7 +55,8 @@ typedef enum lk_work_kind {
   /* dst = src reduced over `axes`, by `reducing`. Dst has the other dimensions, and maybe 1 for each
    * of these */
   LK_WORK_REDUCE = 11,
-  LK_WORK_KINDS = 12
+  LK_WORK_RESIZE = 12, /* dst = src interpolated between its elements (ONNX Resize), by `resize` */
+  LK_WORK_KINDS = 13
 } lk_work_kind;
 
 /* Operands of post-ops that a work has at most. */
@@ -196,6 +197,45 @@ typedef enum lk_function {
 #undef LK_FUNCTION_ENUM
 } lk_function;
 
+typedef enum lk_interpolation {
+  LK_INTERPOLATION_NEAREST = 0,
+  LK_INTERPOLATION_LINEAR = 1,
+  LK_INTERPOLATION_CUBIC = 2
+} lk_interpolation;
+
+/* Where position x of dst lies in src, as ONNX's coordinate_transformation_mode has it. */
+typedef enum lk_coordinates {
+  LK_COORDINATES_HALF_PIXEL = 0,
+  LK_COORDINATES_PYTORCH_HALF_PIXEL = 1,
+  LK_COORDINATES_ALIGN_CORNERS = 2,
+  LK_COORDINATES_ASYMMETRIC = 3,
+  LK_COORDINATES_HALF_PIXEL_SYMMETRIC = 4,
+  LK_COORDINATES_TF_CROP_AND_RESIZE = 5,
+  LK_COORDINATES_TF_HALF_PIXEL_FOR_NN = 6 /* until opset 13 */
+} lk_coordinates;
+
+/* Which element is the nearest one. */
+typedef enum lk_nearest {
+  LK_NEAREST_ROUND_PREFER_FLOOR = 0,
+  LK_NEAREST_ROUND_PREFER_CEIL = 1,
+  LK_NEAREST_FLOOR = 2,
+  LK_NEAREST_CEIL = 3,
+  LK_NEAREST_FLOOR_UP_CEIL_DOWN = 4 /* floor where dst is larger, else ceil: before opset 11 */
+} lk_nearest;
+
+typedef struct lk_work_resize {
+  uint32_t interpolation, coordinates; /* lk_interpolation, lk_coordinates */
+  uint32_t nearest;                    /* lk_nearest */
+  uint32_t antialias, exclude_outside; /* 0 or 1 */
+  uint32_t rounded;                    /* bit i: up[i] / down[i] was given, and is not exactly the
+                                          size of dimension i of dst over that of src */
+  float cubic;                         /* the coefficient "a" */
+  float extrapolation;                 /* of tf_crop_and_resize: what lies outside of src */
+  /* For each dimension: the scale is up / down, and it goes from start to end of src, where 0 and 1
+   * are the first and the last element. */
+  double up[LK_MAX_RANK], down[LK_MAX_RANK], start[LK_MAX_RANK], end[LK_MAX_RANK];
+} lk_work_resize;
+
 /* A function that is applied to dst, in the order of the list. */
 typedef struct lk_work_post_op {
   uint32_t kind;    /* lk_post_op_kind; of LK_WORK_ELEMENT, also lk_function */
@@ -226,6 +266,7 @@ typedef struct lk_work {
   float epsilon;             /* of norms */
   uint32_t reducing;         /* lk_reducing */
   lk_matmul_order orders[2]; /* of products: of src and weights */
+  lk_work_resize resize;
 } lk_work;
 
 /* ---- engines ---- */

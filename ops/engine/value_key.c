@@ -8,8 +8,8 @@
 /* ---- the fields of a work ---- */
 
 /* What a work has besides kind, tensors and post-ops, which have records of their own.
- * I(member, name, number of elements of it, type of one): whole numbers; F(member, name): a float;
- * N(member): always 0. A member that is missing here does not compile. */
+ * I(member, name, number of elements of it, type of one): whole numbers, or doubles by their bits;
+ * F(member, name): a float; N(member): always 0. A member that is missing here does not compile. */
 #define LK_WORK_FIELD_LIST(I, F, N)                                                                \
   I(constants, CONSTANTS, 1, uint32_t)                                                             \
   I(window.rank, SPATIAL, 1, uint32_t)                                                             \
@@ -32,7 +32,19 @@
   I(is_centered, CENTERED, 1, uint32_t)                                                            \
   F(epsilon, EPSILON)                                                                              \
   I(reducing, REDUCING, 1, uint32_t)                                                               \
-  I(orders, ORDERS, 4, uint16_t)
+  I(orders, ORDERS, 4, uint16_t)                                                                   \
+  I(resize.interpolation, INTERPOLATION, 1, uint32_t)                                              \
+  I(resize.coordinates, COORDINATES, 1, uint32_t)                                                  \
+  I(resize.nearest, NEAREST, 1, uint32_t)                                                          \
+  I(resize.antialias, ANTIALIAS, 1, uint32_t)                                                      \
+  I(resize.exclude_outside, EXCLUDE_OUTSIDE, 1, uint32_t)                                          \
+  I(resize.rounded, ROUNDED, 1, uint32_t)                                                          \
+  F(resize.cubic, CUBIC)                                                                           \
+  F(resize.extrapolation, EXTRAPOLATION)                                                           \
+  I(resize.up, UP, LK_MAX_RANK, double)                                                            \
+  I(resize.down, DOWN, LK_MAX_RANK, double)                                                        \
+  I(resize.start, START, LK_MAX_RANK, double)                                                      \
+  I(resize.end, END, LK_MAX_RANK, double)
 
 #define SIZE_I(member, name, count, type) +(count) * sizeof(type)
 #define SIZE_F(member, name) +sizeof(float)
@@ -57,7 +69,7 @@ typedef struct field {
 #define ROW_F(member, name) {LK_WORD_##name, offsetof(lk_work, member), 1, 4, true, false},
 #define ROW_N(member)
 static const field fields[] = {LK_WORK_FIELD_LIST(ROW_I, ROW_F, ROW_N)};
-enum { N_FIELDS = sizeof fields / sizeof *fields, MOST_ELEMENTS = 4 };
+enum { N_FIELDS = sizeof fields / sizeof *fields, MOST_ELEMENTS = LK_MAX_RANK };
 
 /* ---- names of kinds and roles ---- */
 
@@ -74,6 +86,7 @@ static const uint32_t kinds[LK_WORK_KINDS] = {
     [LK_WORK_GROUP_NORM] = LK_WORD_GROUP_NORM,
     [LK_WORK_ELEMENT] = LK_WORD_ELEMENT,
     [LK_WORK_REDUCE] = LK_WORD_REDUCE,
+    [LK_WORK_RESIZE] = LK_WORD_RESIZE,
 };
 
 static const uint32_t roles[LK_ROLE_OPERAND + 1] = {

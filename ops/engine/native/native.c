@@ -14,4 +14,5 @@ const lk_planning *const lk_native_planning[LK_WORK_KINDS] = {
     [LK_WORK_GROUP_NORM] = &lk_native_group_norm,
     [LK_WORK_ELEMENT] = &lk_native_element,
     [LK_WORK_REDUCE] = &lk_native_reduce,
+    [LK_WORK_RESIZE] = &lk_native_resize,
 };

@@ -44,6 +44,13 @@ public:
     work.axes = uint32_t(below(16)), work.pooling = uint32_t(below(4));
     work.column_major = uint32_t(below(2)), work.is_centered = uint32_t(below(2));
     work.epsilon = number(), work.reducing = uint32_t(below(10));
+    work.resize.interpolation = uint32_t(below(3)), work.resize.coordinates = uint32_t(below(7));
+    work.resize.nearest = uint32_t(below(5)), work.resize.antialias = uint32_t(below(2));
+    work.resize.exclude_outside = uint32_t(below(2)), work.resize.rounded = uint32_t(below(16));
+    work.resize.cubic = number(), work.resize.extrapolation = number();
+    for (double *of : {work.resize.up, work.resize.down, work.resize.start, work.resize.end}) {
+      for (int64_t i = below(LK_MAX_RANK + 1); i-- > 0;) of[i] = double(below(9)) / 3 - 1;
+    }
     for (lk_matmul_order &order : work.orders) {
       order = {uint16_t(below(2)), uint16_t(below(2))};
     }
@@ -58,7 +65,7 @@ public:
     const uint32_t at = uint32_t(below(LK_MAX_SPATIAL));
     int64_t *const window[] = {work.window.kernel, work.window.strides, work.window.dilations,
                                work.window.begin,  work.window.out,     work.window.end};
-    switch (below(23)) {
+    switch (below(26)) {
     case 0:
       work.kind = (work.kind + 1) % LK_WORK_KINDS;
       break;
@@ -130,6 +137,15 @@ public:
     case 21:
       work.reducing ^= 1;
       break;
+    case 22:
+      change_resize(&work.resize);
+      break;
+    case 23:
+      work.resize.cubic += 1;
+      break;
+    case 24:
+      work.resize.extrapolation += 1;
+      break;
     default: // a tensor that is gone
       work.roles &= ~(1u << role);
     }
@@ -151,6 +167,17 @@ private:
     uint32_t role = uint32_t(below(LK_ROLES));
     while ((work.roles >> role & 1) == 0) role = (role + 1) % LK_ROLES;
     return role;
+  }
+  void change_resize(lk_work_resize *resize) {
+    uint32_t *const numbers[] = {&resize->interpolation,   &resize->coordinates,
+                                 &resize->nearest,         &resize->antialias,
+                                 &resize->exclude_outside, &resize->rounded};
+    double *const lists[] = {resize->up, resize->down, resize->start, resize->end};
+    if (below(2) != 0) {
+      *numbers[below(6)] ^= 1;
+    } else {
+      lists[below(4)][below(LK_MAX_RANK)] += 0.5;
+    }
   }
   void change_post_op(lk_work_post_op *post_op) {
     switch (below(4)) {

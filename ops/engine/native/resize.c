@@ -2,16 +2,35 @@
  * Linear and cubic take one for two neighbouring dimensions, which is all that most models resize;
  * others follow through temporaries, first where most elements are lost, so that no temporary is
  * larger than the input or the output. */
-#include <inttypes.h>
+#include "ops/kernel/sample/resize.h"
+
 #include <stddef.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/sample/resize.h"
+#include "ops/engine/native/native.h"
 #include "ops/kernel/sample/resize_nearest.h"
 #include "ops/kernel/sample/resize_table.h"
 #include "ops/kernel/sample/resize_types.h"
-#include "ops/resize.h"
+#include "ops/plan/moves.h"
+
+_Static_assert((int)LK_INTERPOLATION_NEAREST == LK_RESIZE_NEAREST &&
+                   (int)LK_INTERPOLATION_LINEAR == LK_RESIZE_LINEAR &&
+                   (int)LK_INTERPOLATION_CUBIC == LK_RESIZE_CUBIC,
+               "kernels interpolate as works do");
+_Static_assert((int)LK_COORDINATES_HALF_PIXEL == LK_HALF_PIXEL &&
+                   (int)LK_COORDINATES_PYTORCH_HALF_PIXEL == LK_PYTORCH_HALF_PIXEL &&
+                   (int)LK_COORDINATES_ALIGN_CORNERS == LK_ALIGN_CORNERS &&
+                   (int)LK_COORDINATES_ASYMMETRIC == LK_ASYMMETRIC &&
+                   (int)LK_COORDINATES_HALF_PIXEL_SYMMETRIC == LK_HALF_PIXEL_SYMMETRIC &&
+                   (int)LK_COORDINATES_TF_CROP_AND_RESIZE == LK_TF_CROP_AND_RESIZE &&
+                   (int)LK_COORDINATES_TF_HALF_PIXEL_FOR_NN == LK_TF_HALF_PIXEL_FOR_NN,
+               "kernels have the coordinates of works");
+_Static_assert((int)LK_NEAREST_ROUND_PREFER_FLOOR == LK_PREFER_FLOOR &&
+                   (int)LK_NEAREST_ROUND_PREFER_CEIL == LK_PREFER_CEIL &&
+                   (int)LK_NEAREST_FLOOR == LK_FLOOR && (int)LK_NEAREST_CEIL == LK_CEIL &&
+                   (int)LK_NEAREST_FLOOR_UP_CEIL_DOWN == LK_FLOOR_UP_CEIL_DOWN,
+               "kernels round as works do");
 
 enum { MOST_TAPS = 16 }; /* of two dimensions in one step; more are summed faster one by one */
 
@@ -198,16 +217,48 @@ static lk_status plan_outside(resizing *self, float value, lk_error *error) {
                            sizeof step, operands, 2, error);
 }
 
-lk_status lk_resize_plan_steps(lk_planner *planner, const lk_resize_params *params,
-                               const lk_stretch *stretches, const lk_operand *from,
-                               const lk_operand *to, lk_error *error) {
-  resizing self = {.planner = planner, .from = from, .to = to};
-  if (lk_elements(&to->desc) == 0) return LK_OK;
-  self.rank = collapse(&from->desc, stretches, self.dims);
-  self.rule.rule = params->rule;
-  self.rule.wide = lk_resize_wide(from->desc.dtype) == LK_F64;
-  LK_RETURN_NOT_OK(plan_table(&self, error));
-  LK_RETURN_NOT_OK(params->rule.mode == LK_RESIZE_NEAREST ? plan_nearest(&self, error)
-                                                          : plan_groups(&self, error));
-  return plan_outside(&self, params->extrapolation, error);
+/* ---- works ---- */
+
+static lk_resize_rule rule_of(const lk_work_resize *of) {
+  return (lk_resize_rule){.mode = (lk_resize_mode)of->interpolation,
+                          .coordinates = (lk_resize_coordinates)of->coordinates,
+                          .rounding = (lk_resize_rounding)of->nearest,
+                          .antialias = of->antialias != 0,
+                          .exclude_outside = of->exclude_outside != 0,
+                          .cubic = of->cubic};
 }
+
+static lk_stretch stretch_of(const lk_work *work, uint32_t dim) {
+  const lk_work_resize *of = &work->resize;
+  lk_stretch made = {.in = work->tensors[LK_ROLE_SRC].dims[dim],
+                     .out = work->tensors[LK_ROLE_DST].dims[dim],
+                     .up = of->up[dim],
+                     .down = of->down[dim],
+                     .start = of->start[dim],
+                     .end = of->end[dim],
+                     .rounded = (of->rounded >> dim & 1) != 0};
+  made.same = made.in == made.out && made.up == made.down && made.start == 0 && made.end == 1;
+  return made;
+}
+
+static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
+  const lk_work *work = &task->work;
+  const lk_layout layout = lk_image_layout(planner, task->from[LK_ROLE_SRC].index);
+  lk_stretch stretches[LK_MAX_RANK];
+  lk_operand from, to;
+  for (uint32_t i = 0; i < work->tensors[LK_ROLE_SRC].rank; i++) stretches[i] = stretch_of(work, i);
+  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_SRC, layout, &from, error));
+  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_DST, layout, &to, error));
+  if (lk_elements(&to.desc) == 0) return LK_OK;
+  resizing self = {.planner = planner, .from = &from, .to = &to};
+  self.rank = collapse(&from.desc, stretches, self.dims);
+  self.rule.rule = rule_of(&work->resize);
+  self.rule.wide = lk_resize_wide(from.desc.dtype) == LK_F64;
+  LK_RETURN_NOT_OK(plan_table(&self, error));
+  LK_RETURN_NOT_OK(work->resize.interpolation == LK_INTERPOLATION_NEAREST
+                       ? plan_nearest(&self, error)
+                       : plan_groups(&self, error));
+  return plan_outside(&self, work->resize.extrapolation, error);
+}
+
+const lk_planning lk_native_resize = {.plan = plan};
