@@ -323,6 +323,16 @@ static dnnl_status_t describe_reduce(description *self, dnnl_primitive_desc_t *o
       self->of[LK_ROLE_SRC], self->of[LK_ROLE_DST], 0, 0, self->attr);
 }
 
+static dnnl_status_t describe_resize(description *self, dnnl_primitive_desc_t *out) {
+  const dnnl_status_t status = describe_both(self);
+  if (status != dnnl_success) return status;
+  return dnnl_resampling_forward_primitive_desc_create(
+      out, self->engine, dnnl_forward_inference,
+      self->work->resize.interpolation == LK_INTERPOLATION_NEAREST ? dnnl_resampling_nearest
+                                                                   : dnnl_resampling_linear,
+      NULL, self->of[LK_ROLE_SRC], self->of[LK_ROLE_DST], self->attr);
+}
+
 /* A function of one tensor is a primitive that takes no post-ops. */
 static dnnl_status_t describe_element(description *self, dnnl_primitive_desc_t *out) {
   const lk_work *work = self->work;
@@ -363,6 +373,7 @@ static const struct {
     [LK_WORK_GROUP_NORM] = {describe_group_norm, "describe a group normalization"},
     [LK_WORK_ELEMENT] = {describe_element, "describe an element-wise function"},
     [LK_WORK_REDUCE] = {describe_reduce, "describe a reduction"},
+    [LK_WORK_RESIZE] = {describe_resize, "describe a resampling"},
 };
 
 lk_status lk_onednn_describe(const lk_onednn *self, const lk_work *work,

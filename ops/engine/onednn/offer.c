@@ -214,6 +214,58 @@ static bool offer_reduce(const lk_work *work, uint32_t placed, lk_offer *offer) 
          want(offer, placed, LK_ROLE_DST, LK_LAYOUT_PLAIN);
 }
 
+/* How many times larger dimension `dim` becomes; 0: not a whole number of times, or by another
+ * scale. oneDNN computes positions in f32, which is exact enough for small images. */
+static int64_t times_larger(const lk_work *work, uint32_t dim) {
+  const int64_t in = work->tensors[LK_ROLE_SRC].dims[dim];
+  const int64_t out = work->tensors[LK_ROLE_DST].dims[dim];
+  const bool is_small = out <= MOST_OF_WINDOW && out / in <= 16;
+  return is_small && out % in == 0 && (work->resize.rounded >> dim & 1) == 0 ? out / in : 0;
+}
+
+/* oneDNN has half pixels. The nearest element by whole factors is the same in other coordinates,
+ * where these are cut to it. */
+static bool has_nearest(const lk_work_resize *of) {
+  const bool is_half = of->coordinates == LK_COORDINATES_HALF_PIXEL ||
+                       of->coordinates == LK_COORDINATES_PYTORCH_HALF_PIXEL;
+  const bool is_cut =
+      of->nearest == LK_NEAREST_FLOOR || of->nearest == LK_NEAREST_FLOOR_UP_CEIL_DOWN;
+  return is_half ? of->nearest <= LK_NEAREST_ROUND_PREFER_CEIL
+                 : of->coordinates == LK_COORDINATES_ASYMMETRIC && is_cut;
+}
+
+/* At even factors no position falls on an element, whose neighbour would count 0 times: of infinity
+ * that is NaN. */
+static bool has_linear(const lk_work *work) {
+  const lk_work_resize *of = &work->resize;
+  for (uint32_t i = 2; i < work->tensors[LK_ROLE_SRC].rank; i++) {
+    if (times_larger(work, i) % 2 != 0) return false;
+  }
+  return of->antialias == 0 && (of->coordinates == LK_COORDINATES_HALF_PIXEL ||
+                                of->coordinates == LK_COORDINATES_PYTORCH_HALF_PIXEL);
+}
+
+/* Of images, by whole factors. oneDNN does not know the layout of a single pixel. */
+static bool offer_resize(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC], *dst = &work->tensors[LK_ROLE_DST];
+  const lk_work_resize *of = &work->resize;
+  if (src->rank < 3 || src->rank > 5) return false;
+  int64_t pixels = 1; /* of src */
+  int64_t plane = 1;  /* which oneDNN does in one piece, and of channels that lie last a row */
+  const int64_t row = dst->dims[src->rank - 1] * dst->dims[1];
+  for (uint32_t i = 0; i < src->rank; i++) {
+    const int64_t times = times_larger(work, i);
+    if (times == 0 || (i < 2 && times != 1)) return false;
+    if (i >= 2) pixels *= src->dims[i];
+    if (i >= 2) plane *= dst->dims[i];
+  }
+  if (pixels == 1 || plane > MOST_OF_LINE || row > MOST_OF_LINE) return false;
+  const bool is_there = of->interpolation == LK_INTERPOLATION_NEAREST  ? has_nearest(of)
+                        : of->interpolation == LK_INTERPOLATION_LINEAR ? has_linear(work)
+                                                                       : false;
+  return is_there && keep_layout(offer, placed);
+}
+
 /* ---- element-wise works ---- */
 
 /* Dst as it is wanted, or as a tensor of its size lies. All others stay as they lie: a reorder
@@ -305,6 +357,7 @@ static const offer_fn offers[LK_WORK_KINDS] = {
     [LK_WORK_GROUP_NORM] = offer_group_norm,
     [LK_WORK_ELEMENT] = offer_element,
     [LK_WORK_REDUCE] = offer_reduce,
+    [LK_WORK_RESIZE] = offer_resize,
 };
 
 int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *offer) {

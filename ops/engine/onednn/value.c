@@ -146,6 +146,13 @@ static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const 
   return LK_OK;
 }
 
+/* Of resampling, "simple" is a loop that computes each position anew. */
+static bool is_reference(const lk_work *work, const char *implementation) {
+  if (implementation == NULL) return false;
+  return strstr(implementation, "ref:") != NULL ||
+         (work->kind == LK_WORK_RESIZE && strstr(implementation, "simple:") != NULL);
+}
+
 static lk_status build(const lk_onednn *engine, const lk_work *work, onednn_value *self,
                        lk_engine_value *out, lk_error *error) {
   const bool has_weights = lk_onednn_has(work, LK_ROLE_WEIGHTS) &&
@@ -163,7 +170,7 @@ static lk_status build(const lk_onednn *engine, const lk_work *work, onednn_valu
   if (has_weights) LK_ONEDNN_RETURN(find_layout(engine, self, work, out, error));
   (void)dnnl_primitive_desc_query(self->desc, dnnl_query_impl_info_str, 0,
                                   (void *)&out->implementation);
-  out->is_reference = out->implementation != NULL && strstr(out->implementation, "ref:") != NULL;
+  out->is_reference = is_reference(work, out->implementation);
   out->slot_bytes = sizeof(onednn_slot) + (uint64_t)self->n_args * SLOT_BYTES;
   return LK_OK;
 }
