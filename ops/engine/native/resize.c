@@ -244,7 +244,7 @@ static lk_stretch stretch_of(const lk_work *work, uint32_t dim) {
 static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
   const lk_work *work = &task->work;
   const lk_layout layout = lk_image_layout(planner, task->from[LK_ROLE_SRC].index);
-  lk_stretch stretches[LK_MAX_RANK];
+  lk_stretch stretches[LK_MAX_RANK] = {{0}};
   lk_operand from, to;
   for (uint32_t i = 0; i < work->tensors[LK_ROLE_SRC].rank; i++) stretches[i] = stretch_of(work, i);
   LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_SRC, layout, &from, error));
