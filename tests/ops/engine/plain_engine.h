@@ -1,6 +1,6 @@
 // An engine in plain loops that counts what it is asked for, and fails where a test says so. It
 // takes products of two matrices, whose right one it packs transposed, with an addition and a Relu
-// behind it, and Softmax along channels that lie last.
+// behind it, Softmax along channels that lie last, and so many functions of a tensor as a test says.
 #pragma once
 
 #include <latchkey/engine.h>
@@ -30,6 +30,7 @@ struct PlainEngine {
   lk_status build_status = LK_OK, pack_status = LK_OK, open_status = LK_OK, run_status = LK_OK;
   bool gives_nothing = false, gives_no_name = false, is_reference = false, has_slots = true,
        is_silent = false;
+  uint32_t functions = 0; // that it takes at most
   int bad_offer = 0; // 1: too many post-ops, 2: a layout that src cannot have, 3: one for a placed
   std::function<void()> within_build = [] {};
   uint64_t bytes = 1000, scratch_bytes = 0;
@@ -80,6 +81,11 @@ private:
     if (work->kind == LK_WORK_SOFTMAX && src.rank == 4 && work->axes == 2) {
       if ((placed & 1u << LK_ROLE_SRC) != 0 && src.layout != LK_LAYOUT_CHANNELS_LAST) return 0;
       inout->layouts[LK_ROLE_SRC] = inout->layouts[LK_ROLE_DST] = LK_LAYOUT_CHANNELS_LAST;
+      return 1;
+    }
+    if (work->kind == LK_WORK_ELEMENT && of(self).functions > 0) {
+      inout->layouts[LK_ROLE_SRC] = inout->layouts[LK_ROLE_DST] = LK_LAYOUT_PLAIN;
+      if (inout->n_post_ops > of(self).functions) inout->n_post_ops = of(self).functions;
       return 1;
     }
     if (work->kind != LK_WORK_PRODUCT || src.rank != 2 ||
@@ -161,6 +167,8 @@ private:
     if (of(self).run_status == LK_OK) {
       if (value->work.kind == LK_WORK_PRODUCT) {
         multiply(value->work, pointers);
+      } else if (value->work.kind == LK_WORK_ELEMENT) {
+        apply(value->work, pointers);
       } else {
         softmax(value->work, pointers);
       }
@@ -174,6 +182,29 @@ private:
     return fail(of(self).is_silent ? nullptr : error, of(self).run_status, "run");
   }
   static void close(void *self) { of(self).engines_closed++; }
+
+  static float apply(const lk_work_post_op &function, float x) {
+    switch (function.kind) {
+    case LK_FUNCTION_ELU:
+      return x < 0 ? function.alpha * (std::exp(function.beta * x) - 1) : x;
+    case LK_POST_LINEAR:
+      return function.alpha * x + function.beta;
+    case LK_POST_RELU:
+      return x < 0 ? function.alpha * x : x;
+    default:
+      std::abort();
+    }
+  }
+  static void apply(const lk_work &work, void *const *pointers) {
+    const lk_tensor_desc &src = work.tensors[LK_ROLE_SRC];
+    int64_t count = 1;
+    for (uint32_t i = 0; i < src.rank; i++) count *= src.dims[i];
+    for (int64_t i = 0; i < count; i++) {
+      float x = static_cast<const float *>(pointers[0])[i];
+      for (uint32_t k = 0; k < work.n_post_ops; k++) x = apply(work.post_ops[k], x);
+      static_cast<float *>(pointers[1])[i] = x;
+    }
+  }
 
   static void multiply(const lk_work &work, void *const *pointers) {
     const auto *a = static_cast<const float *>(pointers[0]);

@@ -161,6 +161,35 @@ TEST_F(Engine, LeavesPostOpsThatFollowAsSteps) {
   expect_run(plan, {x, w, full}, lk::floats({5, 3}, out));
 }
 
+// Selu is two functions, and the node has two behind it.
+TEST_F(Engine, TakesNoLessOfAnElementWiseWorkThanTheOperatorIs) {
+  std::vector<float> expected = x.as<float>();
+  for (float &value : expected) {
+    value = 1.05070102F * (value < 0 ? 1.67326319F * std::expm1(value) : value);
+    value = std::tanh(std::fmax(value, 0.0f));
+  }
+  lk::TestNode n;
+  n.op = "Selu";
+  n.post_ops = {{LK_POST_RELU, -1, 0, 0}, {LK_POST_TANH, -1, 0, 0}};
+  const struct {
+    uint32_t functions, steps;
+    int runs;
+  } cases[] = {{1, 1, 0}, {2, 2, 1}, {3, 2, 1}};
+  for (const auto &each : cases) {
+    Plan plan;
+    engine.functions = each.functions;
+    engine.runs = 0;
+    n.name = "y" + std::to_string(each.functions);
+    create(n);
+    LK_ASSERT_OK(bind(&plan, {x.desc}));
+    EXPECT_EQ(host_plan_info(plan).n_steps, each.steps);
+    expect_run(plan, {x}, lk::floats({5, 7}, expected));
+    EXPECT_EQ(engine.runs, each.runs);
+  }
+  EXPECT_EQ(engine.builds, 2);
+  EXPECT_EQ(lk::stats(context).engine_left, 1u);
+}
+
 TEST_F(Engine, GetsTensorsInTheLayoutsThatItWants) {
   const Value image = lk::random({2, 5, 3, 4}, 5);
   lk::TestNode n;
