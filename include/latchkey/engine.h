@@ -132,9 +132,9 @@ typedef struct lk_work_lrn {
   uint32_t reserved;
 } lk_work_lrn;
 
-/* Functions that element-wise works have besides those of lk_post_op_kind. x: the value so far. y:
- * the operand; without one, of those that need it, alpha. NaN comes out of NaN but where it says
- * otherwise. X(symbol, value, name) */
+/* Functions that element-wise works have besides those of lk_post_op_kind, whose values lie below
+ * these. x: the value so far. y: the operand; without one, of those that need it, alpha. NaN comes
+ * out of NaN but where it says otherwise. X(symbol, value, name) */
 // clang-format off
 #define LK_FUNCTION_LIST(X)                                                                        \
   X(LK_FUNCTION_ABS,          64, "abs")                                                           \
