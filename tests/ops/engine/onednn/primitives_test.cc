@@ -154,8 +154,31 @@ public:
     made.inputs = {value({2, n, n}), value(coin() ? Dims{n, 1} : Dims{n, n})};
     return made;
   }
+  Case element() {
+    Case made;
+    const Dims dims = some_dims(1, 4);
+    const bool is_pair = coin();
+    made.node.op = is_pair ? (coin() ? "Add" : "Mul") : coin() ? "Tanh" : "Sigmoid";
+    made.inputs = {value(dims)};
+    if (is_pair) made.inputs.push_back(value(coin() ? dims : Dims{dims.back()}));
+    if (is_pair || coin()) add_post_ops(&made, dims, dims.size() > 1 ? 1 : 0);
+    return made;
+  }
+  Case reduction() {
+    Case made;
+    const Dims dims = some_dims(1, 4);
+    made.node.op = coin() ? "ReduceSum" : "ReduceMean";
+    made.node.opset = 11;
+    made.node.ints = {{"axes", {coin() ? -1 : below(int64_t(dims.size()))}}};
+    made.inputs = {value(dims)};
+    return made;
+  }
   Case any() {
-    switch (below(12)) {
+    switch (below(14)) {
+    case 12:
+      return element();
+    case 13:
+      return reduction();
     case 8:
       return fused_last();
     case 9:
