@@ -3,6 +3,8 @@
 // Medians of repeats that take turns in one run:
 //   what op_bind does: a name key built from the call's tensors and found among 1,000 keys by
 //   comparing all its bytes, a reference taken and released;
+//   what a new node does: a value key made of a whole work, and the value found by it in the same
+//   way;
 //   the comparison that says that nothing has changed;
 //   asking oneDNN's own cache by creating descriptor and primitive once more;
 //   string keys as Paddle made them;
@@ -30,6 +32,7 @@
 #include "benchmarks/arguments.h"
 #include "benchmarks/eviction.h"
 #include "benchmarks/tables.h"
+#include "benchmarks/value_hits.h"
 
 extern "C" {
 #include "base/alloc.h"
@@ -529,6 +532,17 @@ int main(int argc, char **argv) {
       per_thread.get(node, which);
     }
   };
+  value_hits::Values conv_values(value_hits::Kind::convolution);
+  value_hits::Values product_values(value_hits::Kind::product);
+  value_hits::Values pooling_values(value_hits::Kind::pooling);
+  const auto value_hits_of = [](value_hits::Values *values) {
+    return each_call([values](int n, int w) { values->get(n, w); });
+  };
+  const auto random_value_hits = [&](int, const Order &) {
+    for (const auto &[node, which] : random_orders[next_order++ % 64].calls) {
+      conv_values.get(node, which);
+    }
+  };
   std::vector<Row> rows = {
       {"convolution, per-thread cache",
        35,
@@ -537,7 +551,7 @@ int main(int argc, char **argv) {
        each_call([&](int n, int w) { per_thread.get(n, w); }),
        {}},
       {"the same in random order", 0, 1, 4, random_hits, {}},
-      {"convolution, shared cache", 0, 1, 20, shared_hits, {}},
+      {"convolution, shared cache", 60, 1, 20, shared_hits, {}},
       {"convolution, shared cache, 2 threads", 40, 2, 20, shared_hits, {}},
       {"convolution, per-thread cache, 2 threads",
        0,
@@ -563,6 +577,21 @@ int main(int argc, char **argv) {
        4,
        each_call([&](int n, int w) {
          convolution.with_key(n, w, [&](lk_key &key) {
+           lk_key_complete(&key);
+           sink = key.hash == 0;
+         });
+       }),
+       {}},
+      {"value of a convolution", 60, 1, 20, value_hits_of(&conv_values), {}},
+      {"the same in random order", 0, 1, 4, random_value_hits, {}},
+      {"value of a product", 60, 1, 20, value_hits_of(&product_values), {}},
+      {"value of a pooling", 60, 1, 20, value_hits_of(&pooling_values), {}},
+      {"value key of a convolution, hash alone",
+       0,
+       1,
+       4,
+       each_call([&](int n, int w) {
+         conv_values.with_key(n, w, [&](lk_key &key) {
            lk_key_complete(&key);
            sink = key.hash == 0;
          });

@@ -136,17 +136,25 @@ static void use(lk_thread_table *table, lk_ref *ref) {
                         memory_order_relaxed);
 }
 
-/* Returns a reference for the caller. NULL: it is not there, and the key has its hash. */
-static lk_ref *look(lk_thread_table *table, lk_key *key) {
+/* A whole key of what was asked for. */
+static void complete(lk_key *key, const lk_key *asked) {
+  *key = *asked;
+  lk_key_complete(key);
+}
+
+/* Returns a reference for the caller. NULL: it is not there, and `key` is whole. What was asked for
+ * is not copied where it is expected: it was just written, and waits to be read as wide as a copy
+ * reads it. */
+static lk_ref *look(lk_thread_table *table, const lk_key *asked, lk_key *key) {
   /* In shared mode there is another place to look, so nothing here is worth waiting for. */
   if (!lk_thread_table_try_lock(table)) {
-    lk_key_complete(key);
+    complete(key, asked);
     if (table->cache->mode == LK_CACHE_SHARED) return NULL;
     lk_thread_table_wait(table);
   }
-  lk_ref *ref = find_expected(table, key);
+  lk_ref *ref = find_expected(table, asked);
   if (ref == NULL) {
-    lk_key_complete(key);
+    complete(key, asked);
     ref = (lk_ref *)lk_table_find(&table->table, key);
   }
   if (ref != NULL) use(table, ref);
@@ -219,14 +227,13 @@ static lk_ref *find_elsewhere(lk_cache *cache, lk_thread_table *table, lk_quota 
   return NULL;
 }
 
-/* What the calling thread's own table does not have; `build` NULL: only if it is there. Not inline:
- * what this needs must not lie in the way of a hit. */
+/* What the calling thread's own table does not have, by its whole key; `build` NULL: only if it is
+ * there. Not inline: what this needs must not lie in the way of a hit. */
 __attribute__((noinline)) static lk_status
-get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota, lk_key *key, lk_build_fn build,
-           void *arg, lk_ref **out_ref, int *out_hit, lk_error *error) {
+get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota, const lk_key *key,
+           lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit, lk_error *error) {
   lk_looked looked = {.events = 0};
   lk_status status = LK_OK;
-  lk_key_complete(key);
   const uint32_t kind = lk_key_get_head(key)->kind;
   if (kind >= LK_KIND_COUNT) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -246,11 +253,13 @@ get_slowly(lk_cache *cache, lk_thread_table *table, lk_quota *quota, lk_key *key
 lk_status lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *asked, lk_build_fn build,
                        void *arg, lk_ref **out_ref, int *out_hit, lk_error *error) {
   lk_thread_table *table = NULL;
-  lk_key key = *asked;
+  lk_key key;
   *out_ref = NULL;
-  if (cache->mode != LK_CACHE_OFF) {
+  if (cache->mode == LK_CACHE_OFF) {
+    complete(&key, asked);
+  } else {
     LK_RETURN_NOT_OK(lk_thread_table_get(cache, &table, error));
-    lk_ref *ref = look(table, &key);
+    lk_ref *ref = look(table, asked, &key);
     if (ref != NULL) {
       *out_ref = ref;
       if (out_hit != NULL) *out_hit = 1;

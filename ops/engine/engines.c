@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "ops/engine/guard.h"
+#include "ops/engine/value_key.h"
 
 enum { MOST_NAME = 32, MOST_STATE = 128 };
 
@@ -32,8 +33,27 @@ lk_status lk_engines_create(const lk_allocator *allocator, lk_intern *intern,
   return LK_OK;
 }
 
+static void free_value_keys(const lk_engines *engines, lk_engine_entry *entry) {
+  for (uint32_t kind = 0; kind < LK_WORK_KINDS; kind++) {
+    lk_key_destroy(engines->allocator, entry->value_keys[kind]);
+    entry->value_keys[kind] = NULL;
+  }
+}
+
+static lk_status make_value_keys(const lk_engines *engines, lk_engine_entry *entry,
+                                 lk_error *error) {
+  lk_status status = LK_OK;
+  for (uint32_t kind = 0; status == LK_OK && kind < LK_WORK_KINDS; kind++) {
+    status =
+        lk_value_key_fix(engines->allocator, &entry->key, kind, &entry->value_keys[kind], error);
+  }
+  if (status != LK_OK) free_value_keys(engines, entry);
+  return status;
+}
+
 static void leave(lk_engines *engines, lk_engine_entry *entry) {
   const uint32_t ids[] = {entry->key.name, entry->key.state};
+  free_value_keys(engines, entry);
   lk_intern_release(engines->intern, ids, 2);
   if (entry->engine.close == NULL) return;
   lk_guard_begin();
@@ -123,6 +143,7 @@ lk_status lk_engines_add(lk_engines *engines, const lk_engine *given, lk_error *
   lk_words_begin(&words, engines->intern);
   LK_TRY(lk_words_get(&words, name, strlen(name), &entry->key.name, error));
   LK_TRY(lk_words_get(&words, state, strlen(state), &entry->key.state, error));
+  LK_TRY(make_value_keys(engines, entry, error));
   const uint32_t ids[] = {entry->key.name, entry->key.state};
   lk_intern_retain(engines->intern, ids, 2);
   engines->count++;

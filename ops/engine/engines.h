@@ -15,6 +15,7 @@ enum { LK_MAX_ENGINES = 8 };
 typedef struct lk_engine_entry {
   lk_engine engine;  /* as given, with names of its own */
   lk_key_engine key; /* its part of value keys: names that stay in use while it is here */
+  lk_key *value_keys[LK_WORK_KINDS]; /* what these begin with */
 } lk_engine_entry;
 
 /* What the chosen engine does with a task. */

@@ -149,8 +149,8 @@ lk_status lk_value_get(lk_ops_env *env, const lk_engine_entry *entry, const lk_w
   lk_key key;
   build_arg arg = {env, entry, false};
   *out_ref = NULL;
-  lk_value_key_begin(&builder, env->allocator, &entry->key, work);
-  LK_TRY(lk_key_finish(&builder, &key, error));
+  lk_value_key_begin(&builder, env->allocator, entry->value_keys, work);
+  LK_TRY(lk_key_finish_partial(&builder, &key, error));
   LK_TRY(lk_cache_get(env->cache, NULL, &key, build, &arg, out_ref, NULL, error));
 cleanup:
   *out_is_built = arg.is_built;

@@ -8,68 +8,83 @@
 /* ---- the fields of a work ---- */
 
 /* What a work has besides kind, tensors and post-ops, which have records of their own.
- * I(member, name, number of elements of it, type of one): whole numbers, or doubles by their bits;
- * F(member, name): a float; N(member): always 0. A member that is missing here does not compile. */
-#define LK_WORK_FIELD_LIST(I, F, N)                                                                \
-  I(constants, CONSTANTS, 1, uint32_t)                                                             \
-  I(window.rank, SPATIAL, 1, uint32_t)                                                             \
+ * I(member, name, type): a whole number; V(member, name): as many as the window's rank, which their
+ * count tells; S(member, name): LK_SHORTS numbers of 16 bits; D(member, name): LK_MAX_RANK doubles,
+ * by their bits; F(member, name): a float; N(member): always 0. A member that is missing here does
+ * not compile. */
+#define LK_WORK_FIELD_LIST(I, V, S, D, F, N)                                                       \
+  I(constants, CONSTANTS, uint32_t)                                                                \
   N(window.reserved)                                                                               \
-  I(window.kernel, KERNEL, LK_MAX_SPATIAL, int64_t)                                                \
-  I(window.strides, STRIDES, LK_MAX_SPATIAL, int64_t)                                              \
-  I(window.dilations, DILATIONS, LK_MAX_SPATIAL, int64_t)                                          \
-  I(window.begin, PADS_BEGIN, LK_MAX_SPATIAL, int64_t)                                             \
-  I(window.out, POSITIONS, LK_MAX_SPATIAL, int64_t)                                                \
-  I(window.end, PADS_END, LK_MAX_SPATIAL, int64_t)                                                 \
-  I(groups, GROUPS, 1, int64_t)                                                                    \
-  I(lrn.size, SIZE, 1, int64_t)                                                                    \
+  V(window.kernel, KERNEL)                                                                         \
+  V(window.strides, STRIDES)                                                                       \
+  V(window.dilations, DILATIONS)                                                                   \
+  V(window.begin, PADS_BEGIN)                                                                      \
+  V(window.out, POSITIONS)                                                                         \
+  V(window.end, PADS_END)                                                                          \
+  I(groups, GROUPS, int64_t)                                                                       \
+  I(lrn.size, SIZE, int64_t)                                                                       \
   F(lrn.alpha, ALPHA)                                                                              \
   F(lrn.beta, BETA)                                                                                \
   F(lrn.bias, BIAS)                                                                                \
   N(lrn.reserved)                                                                                  \
-  I(axes, AXES, 1, uint32_t)                                                                       \
-  I(pooling, POOLING, 1, uint32_t)                                                                 \
-  I(column_major, COLUMN_MAJOR, 1, uint32_t)                                                       \
-  I(is_centered, CENTERED, 1, uint32_t)                                                            \
+  I(axes, AXES, uint32_t)                                                                          \
+  I(pooling, POOLING, uint32_t)                                                                    \
+  I(column_major, COLUMN_MAJOR, uint32_t)                                                          \
+  I(is_centered, CENTERED, uint32_t)                                                               \
   F(epsilon, EPSILON)                                                                              \
-  I(reducing, REDUCING, 1, uint32_t)                                                               \
-  I(orders, ORDERS, 4, uint16_t)                                                                   \
-  I(resize.interpolation, INTERPOLATION, 1, uint32_t)                                              \
-  I(resize.coordinates, COORDINATES, 1, uint32_t)                                                  \
-  I(resize.nearest, NEAREST, 1, uint32_t)                                                          \
-  I(resize.antialias, ANTIALIAS, 1, uint32_t)                                                      \
-  I(resize.exclude_outside, EXCLUDE_OUTSIDE, 1, uint32_t)                                          \
-  I(resize.rounded, ROUNDED, 1, uint32_t)                                                          \
+  I(reducing, REDUCING, uint32_t)                                                                  \
+  S(orders, ORDERS)                                                                                \
+  I(resize.interpolation, INTERPOLATION, uint32_t)                                                 \
+  I(resize.coordinates, COORDINATES, uint32_t)                                                     \
+  I(resize.nearest, NEAREST, uint32_t)                                                             \
+  I(resize.antialias, ANTIALIAS, uint32_t)                                                         \
+  I(resize.exclude_outside, EXCLUDE_OUTSIDE, uint32_t)                                             \
+  I(resize.rounded, ROUNDED, uint32_t)                                                             \
   F(resize.cubic, CUBIC)                                                                           \
   F(resize.extrapolation, EXTRAPOLATION)                                                           \
-  I(resize.up, UP, LK_MAX_RANK, double)                                                            \
-  I(resize.down, DOWN, LK_MAX_RANK, double)                                                        \
-  I(resize.start, START, LK_MAX_RANK, double)                                                      \
-  I(resize.end, END, LK_MAX_RANK, double)
+  D(resize.up, UP)                                                                                 \
+  D(resize.down, DOWN)                                                                             \
+  D(resize.start, START)                                                                           \
+  D(resize.end, END)
 
-#define SIZE_I(member, name, count, type) +(count) * sizeof(type)
+enum { LK_SHORTS = 4 };
+
+#define SIZE_I(member, name, type) +sizeof(type)
+#define SIZE_V(member, name) +LK_MAX_SPATIAL * sizeof(int64_t)
+#define SIZE_S(member, name) +LK_SHORTS * sizeof(uint16_t)
+#define SIZE_D(member, name) +LK_MAX_RANK * sizeof(double)
 #define SIZE_F(member, name) +sizeof(float)
 #define SIZE_N(member) +sizeof(uint32_t)
 #define SIZE_OF(member) sizeof(((lk_work *)0)->member)
 _Static_assert(SIZE_OF(kind) + SIZE_OF(roles) + SIZE_OF(n_post_ops) + SIZE_OF(tensors) +
-                       SIZE_OF(post_ops) LK_WORK_FIELD_LIST(SIZE_I, SIZE_F, SIZE_N) ==
+                       SIZE_OF(post_ops) +
+                       SIZE_OF(window.rank)
+                           LK_WORK_FIELD_LIST(SIZE_I, SIZE_V, SIZE_S, SIZE_D, SIZE_F, SIZE_N) ==
                    sizeof(lk_work),
                "each member of a work is in its key");
+
+typedef enum form { FORM_INTEGERS, FORM_SPATIAL, FORM_FLOAT } form;
 
 typedef struct field {
   uint32_t name;
   uint16_t offset, count;
   uint8_t size; /* of an element */
-  bool is_float;
-  bool is_spatial; /* elements from the window's rank on mean nothing */
+  form form;
 } field;
 
-#define ROW_I(member, name, count, type)                                                           \
-  {LK_WORD_##name, offsetof(lk_work, member), count, sizeof(type),                                 \
-   false,          (count) == LK_MAX_SPATIAL},
-#define ROW_F(member, name) {LK_WORD_##name, offsetof(lk_work, member), 1, 4, true, false},
+#define ROW_I(member, name, type)                                                                  \
+  {LK_WORD_##name, offsetof(lk_work, member), 1, sizeof(type), FORM_INTEGERS},
+#define ROW_V(member, name)                                                                        \
+  {LK_WORD_##name, offsetof(lk_work, member), LK_MAX_SPATIAL, sizeof(int64_t), FORM_SPATIAL},
+#define ROW_S(member, name)                                                                        \
+  {LK_WORD_##name, offsetof(lk_work, member), LK_SHORTS, sizeof(uint16_t), FORM_INTEGERS},
+#define ROW_D(member, name)                                                                        \
+  {LK_WORD_##name, offsetof(lk_work, member), LK_MAX_RANK, sizeof(double), FORM_INTEGERS},
+#define ROW_F(member, name)                                                                        \
+  {LK_WORD_##name, offsetof(lk_work, member), 1, sizeof(float), FORM_FLOAT},
 #define ROW_N(member)
-static const field fields[] = {LK_WORK_FIELD_LIST(ROW_I, ROW_F, ROW_N)};
-enum { N_FIELDS = sizeof fields / sizeof *fields, MOST_ELEMENTS = LK_MAX_RANK };
+static const field fields[] = {LK_WORK_FIELD_LIST(ROW_I, ROW_V, ROW_S, ROW_D, ROW_F, ROW_N)};
+enum { N_FIELDS = sizeof fields / sizeof *fields };
 
 /* ---- names of kinds and roles ---- */
 
@@ -110,35 +125,56 @@ static const uint32_t roles[LK_ROLE_OPERAND + 1] = {
 
 /* ---- making one ---- */
 
-static void add_field(lk_key_builder *builder, const field *of, const lk_work *work) {
-  const unsigned char *at = (const unsigned char *)work + of->offset;
-  const uint32_t count = of->is_spatial ? work->window.rank : of->count;
-  int64_t values[MOST_ELEMENTS] = {0};
-  bool any = false;
-  for (uint32_t i = 0; i < count && i < of->count; i++) {
-    memcpy(&values[i], at + (size_t)i * of->size, of->size);
-    any = any || values[i] != 0;
-  }
-  if (!any) return; /* reads as 0 */
-  if (of->is_float) {
-    lk_key_add_float(builder, of->name, (uint32_t)values[0]);
-  } else {
-    lk_key_add_attr(builder, of->name, values, count);
-  }
+/* What is 0 is left out, and reads as 0. All of this is in line, and no number goes through memory
+ * that is narrower or wider than it: a key is made before every look-up. */
+
+static inline void add_integer(lk_key_builder *builder, uint32_t name, int64_t value) {
+  if (value != 0) lk_key_add_attr(builder, name, &value, 1);
 }
 
-void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
-                        const lk_key_engine *engine, const lk_work *work) {
-  const lk_key_head head = {.kind = LK_KIND_VALUE, .op = kinds[work->kind], .precision = LK_F32};
-  lk_key_begin(builder, allocator, &head);
-  lk_key_add_engine(builder, engine);
-  for (uint32_t left = work->roles; left != 0; left &= left - 1) {
-    const uint32_t role = (uint32_t)__builtin_ctz(left);
-    const bool is_operand = role >= LK_ROLE_OPERAND;
-    lk_key_add_tensor(builder, roles[is_operand ? LK_ROLE_OPERAND : role],
-                      is_operand ? role - LK_ROLE_OPERAND : 0, &work->tensors[role]);
-  }
-  for (uint32_t i = 0; i < N_FIELDS; i++) add_field(builder, &fields[i], work);
+__attribute__((noinline)) static void add_some_shorts(lk_key_builder *builder, uint32_t name,
+                                                      const uint16_t from[LK_SHORTS]) {
+  int64_t values[LK_SHORTS];
+  for (uint32_t i = 0; i < LK_SHORTS; i++) values[i] = from[i];
+  lk_key_add_attr(builder, name, values, LK_SHORTS);
+}
+
+static inline void add_shorts(lk_key_builder *builder, uint32_t name, const void *from) {
+  uint64_t all;
+  _Static_assert(sizeof all == LK_SHORTS * sizeof(uint16_t), "looked at together");
+  memcpy(&all, from, sizeof all);
+  if (all != 0) add_some_shorts(builder, name, from);
+}
+
+__attribute__((noinline)) static void add_some_doubles(lk_key_builder *builder, uint32_t name,
+                                                       const int64_t bits[LK_MAX_RANK]) {
+  lk_key_add_attr(builder, name, bits, LK_MAX_RANK);
+}
+
+static inline void add_doubles(lk_key_builder *builder, uint32_t name,
+                               const double values[LK_MAX_RANK]) {
+  int64_t bits[LK_MAX_RANK], any = 0;
+  memcpy(bits, values, sizeof bits);
+  for (uint32_t i = 0; i < LK_MAX_RANK; i++) any |= bits[i];
+  if (any != 0) add_some_doubles(builder, name, bits);
+}
+
+static inline void add_spatial(lk_key_builder *builder, uint32_t name,
+                               const int64_t values[LK_MAX_SPATIAL], uint32_t rank) {
+  const uint64_t record = sizeof(lk_key_attr_record), all = LK_MAX_SPATIAL * sizeof *values;
+  uint8_t *to =
+      lk_key_reserve(builder, LK_RECORD_ATTR, record + all, record + rank * sizeof *values);
+  if (to == NULL) return;
+  lk_key_store(to, name, rank);
+  memcpy(to + record, values, all);
+}
+
+static inline void add_float(lk_key_builder *builder, uint32_t name, float value) {
+  const uint32_t bits = lk_key_float(value);
+  if (bits != 0) lk_key_add_float(builder, name, bits);
+}
+
+static void add_post_ops(lk_key_builder *builder, const lk_work *work) {
   for (uint32_t i = 0; i < work->n_post_ops; i++) {
     const lk_work_post_op *post_op = &work->post_ops[i];
     const lk_key_post_op record = {.kind = post_op->kind,
@@ -147,6 +183,42 @@ void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
                                    .beta = lk_key_float(post_op->beta)};
     lk_key_add_post_op(builder, &record);
   }
+}
+
+lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *engine,
+                           uint32_t kind, lk_key **out_fixed, lk_error *error) {
+  const lk_key_head head = {.kind = LK_KIND_VALUE, .op = kinds[kind], .precision = LK_F32};
+  lk_key_builder builder;
+  lk_key key;
+  *out_fixed = NULL;
+  lk_key_begin(&builder, allocator, &head);
+  lk_key_add_engine(&builder, engine);
+  lk_status status = lk_key_finish(&builder, &key, error);
+  if (status == LK_OK) status = lk_key_copy(allocator, &key, out_fixed, error);
+  lk_key_builder_destroy(&builder);
+  return status;
+}
+
+#define ADD_I(member, name, type) add_integer(builder, LK_WORD_##name, work->member);
+#define ADD_V(member, name)                                                                        \
+  if (rank != 0) add_spatial(builder, LK_WORD_##name, work->member, rank);
+#define ADD_S(member, name) add_shorts(builder, LK_WORD_##name, &work->member);
+#define ADD_D(member, name) add_doubles(builder, LK_WORD_##name, work->member);
+#define ADD_F(member, name) add_float(builder, LK_WORD_##name, work->member);
+#define ADD_N(member)
+
+void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
+                        lk_key *const fixed[LK_WORK_KINDS], const lk_work *work) {
+  const uint32_t rank = work->window.rank;
+  lk_key_begin_from(builder, allocator, fixed[work->kind]);
+  for (uint32_t left = work->roles; left != 0; left &= left - 1) {
+    const uint32_t role = (uint32_t)__builtin_ctz(left);
+    const bool is_operand = role >= LK_ROLE_OPERAND;
+    lk_key_add_tensor(builder, roles[is_operand ? LK_ROLE_OPERAND : role],
+                      is_operand ? role - LK_ROLE_OPERAND : 0, &work->tensors[role]);
+  }
+  LK_WORK_FIELD_LIST(ADD_I, ADD_V, ADD_S, ADD_D, ADD_F, ADD_N)
+  add_post_ops(builder, work);
 }
 
 /* ---- reading it ---- */
@@ -184,12 +256,16 @@ static lk_status read_numbers(uint32_t name, bool is_float, const int64_t *value
                               lk_work *work, lk_error *error) {
   for (uint32_t i = 0; i < N_FIELDS; i++) {
     const field *of = &fields[i];
-    if (of->name != name || of->is_float != is_float || count > of->count) continue;
+    if (of->name != name || (of->form == FORM_FLOAT) != is_float || count > of->count) continue;
     unsigned char *at = (unsigned char *)work + of->offset;
     for (uint32_t k = 0; k < count; k++) memcpy(at + (size_t)k * of->size, &values[k], of->size);
+    if (of->form == FORM_SPATIAL) {
+      if (work->window.rank != 0 && work->window.rank != count) break;
+      work->window.rank = count;
+    }
     return LK_OK;
   }
-  return fail_malformed("a number of an unknown name", error);
+  return fail_malformed("a number of an unknown name or count", error);
 }
 
 static lk_status read_post_op(const lk_key_post_op *record, lk_work *work, lk_error *error) {
@@ -237,9 +313,6 @@ lk_status lk_value_key_read(const lk_key *key, lk_work *out_work, lk_error *erro
   }
   for (lk_key_reader reader = lk_key_read(key); lk_key_next(&reader);) {
     LK_RETURN_NOT_OK(read_record(&reader, out_work, error));
-  }
-  if (out_work->window.rank > LK_MAX_SPATIAL) {
-    return fail_malformed("a window of many dimensions", error);
   }
   for (uint32_t i = 0; i < out_work->n_post_ops; i++) {
     const uint32_t operand = out_work->post_ops[i].operand;

@@ -6,9 +6,13 @@
 
 #include "keys/key_build.h"
 
-/* Begins a key and adds all of it; finish and destroy as ever. `engine` has numbers of names that
- * stay in use while the key does. */
+/* The fixed part of the keys of one kind of works: the kind and the engine, whose names stay in use
+ * while it does. Freed by lk_key_destroy. */
+lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *engine,
+                           uint32_t kind, lk_key **out_fixed, lk_error *error);
+/* Begins a key and adds all of it; finish and destroy as ever. `fixed`: of each kind, and stays
+ * while the key does. The window's rank is at most LK_MAX_SPATIAL. */
 void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
-                        const lk_key_engine *engine, const lk_work *work);
+                        lk_key *const fixed[LK_WORK_KINDS], const lk_work *work);
 /* The work of a key that this has made, or that was parsed. LK_MALFORMED: it is no such key. */
 lk_status lk_value_key_read(const lk_key *key, lk_work *out_work, lk_error *error);

@@ -15,19 +15,26 @@ protected:
     engine.name = word("test");
     engine.state = word("1.0 isa=3");
   }
+  ~ValueKey() override {
+    for (lk_key *key : fixed) lk_key_destroy(lk_allocator_default(), key);
+  }
   uint32_t word(const std::string &text) {
     uint32_t id = 0;
     LK_EXPECT_OK(lk_intern_get(intern, text.data(), text.size(), &id, LK_ERR));
     return id;
   }
-  OwnedKey key_of(const lk_work &work) const {
+  OwnedKey key_of(const lk_work &work) {
     lk_key_builder builder;
+    for (uint32_t kind = 0; kind < LK_WORK_KINDS && fixed[kind] == nullptr; kind++) {
+      LK_EXPECT_OK(lk_value_key_fix(lk_allocator_default(), &engine, kind, &fixed[kind], LK_ERR));
+    }
     memset(builder.inline_bytes, 0xa5, sizeof builder.inline_bytes);
-    lk_value_key_begin(&builder, lk_allocator_default(), &engine, &work);
+    lk_value_key_begin(&builder, lk_allocator_default(), fixed, &work);
     return lk::finish(&builder);
   }
   OwnedIntern intern;
   lk_key_engine engine = {};
+  lk_key *fixed[LK_WORK_KINDS] = {};
 };
 
 // As far as a work means anything: tensors that are there, post-ops up to their number.
@@ -64,14 +71,33 @@ TEST_F(ValueKey, DiffersWhereWorksDiffer) {
 }
 
 TEST_F(ValueKey, NamesTheEngine) {
-  const lk_work work = lk::RandomWorks(3).make();
-  const OwnedKey before = key_of(work);
+  const lk_allocator *allocator = lk_allocator_default();
+  OwnedKey before;
+  LK_ASSERT_OK(lk_value_key_fix(allocator, &engine, LK_WORK_CONV, before.out(), LK_ERR));
   for (uint32_t *member :
        {&engine.name, &engine.state, &engine.device_kind, &engine.device_index}) {
     const uint32_t kept = *member;
+    OwnedKey after;
     *member = word("another");
-    EXPECT_FALSE(lk_key_equal(before, key_of(work)));
+    LK_ASSERT_OK(lk_value_key_fix(allocator, &engine, LK_WORK_CONV, after.out(), LK_ERR));
+    EXPECT_FALSE(lk_key_equal(before, after));
     *member = kept;
+  }
+}
+
+// The way of a look-up, which compares a fixed part once, and the whole key are the same bytes.
+TEST_F(ValueKey, IsWholeWhereItIsCompleted) {
+  lk::RandomWorks works(5);
+  for (int i = 0; i < 500; i++) {
+    const lk_work work = works.make();
+    const OwnedKey whole = key_of(work);
+    lk_key_builder builder;
+    lk_key key;
+    lk_value_key_begin(&builder, lk_allocator_default(), fixed, &work);
+    LK_ASSERT_OK(lk_key_finish_partial(&builder, &key, LK_ERR));
+    lk_key_complete(&key);
+    ASSERT_TRUE(lk_key_equal(whole, &key));
+    lk_key_builder_destroy(&builder);
   }
 }
 
@@ -100,7 +126,7 @@ TEST_F(ValueKey, TextNamesWhatItHas) {
   work.axes = 2;
   work.epsilon = 0.5f;
   EXPECT_EQ(lk::key_text(intern, key_of(work)),
-            "value:op=layer_norm;precision=f32;engine=name:test,state:1.0 isa%3D3;"
+            "value:fixed=96;op=layer_norm;precision=f32;engine=name:test,state:1.0 isa%3D3;"
             "tensor.src=4x768:f32;attr.axes=[2];number.epsilon=value:0.5");
 }
 
@@ -138,7 +164,8 @@ TEST_F(ValueKey, RefusesWhatIsNoWork) {
       {"value:op=conv;post_op=kind:add,input:19", "an operand that is none"},
       {"value:op=conv;post_op=kind:add,input:3", "an operand that is none"},
       {"value:op=conv;post_op=kind:add,input:15", "a post-op without its operand"},
-      {"value:op=conv;attr.spatial=[9]", "a window of many dimensions"},
+      {"value:op=conv;attr.kernel=[3,3];attr.strides=[1]", "a number of an unknown name or count"},
+      {"value:op=conv;attr.kernel=[1,1,1,1]", "a number of an unknown name or count"},
   };
   for (const auto &each : bad) {
     SCOPED_TRACE(each.text);
