@@ -56,8 +56,8 @@ void lk_onednn_pool_destroy(lk_onednn_pool *pool) {
   delete pool;
 }
 
-void lk_onednn_set_threads(int threads) {
-  (void)dnnl_threadpool_interop_set_max_concurrency(threads);
+dnnl_status_t lk_onednn_set_threads(int threads) {
+  return dnnl_threadpool_interop_set_max_concurrency(threads);
 }
 
 dnnl_status_t lk_onednn_stream_create(dnnl_engine_t engine, lk_onednn_pool *pool,

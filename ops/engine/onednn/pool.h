@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* What this thread creates from now on is cut for so many threads, however many will run it. */
-void lk_onednn_set_threads(int threads);
+dnnl_status_t lk_onednn_set_threads(int threads);
 
 /* The team of the process, which lives as long as that does, and how many threads it is to show.
  * NULL: no memory. */

@@ -18,9 +18,10 @@ typedef struct onednn_value {
   lk_onednn_pool *pool; /* of as many threads as the work is cut for */
   dnnl_primitive_desc_t desc;
   dnnl_primitive_t primitive;
-  dnnl_memory_desc_t plain_weights; /* NULL: they are not packed */
-  dnnl_primitive_desc_t reorder;    /* of these into what the primitive wants */
-  unsigned char *layout;            /* of packed weights, see write_layout */
+  dnnl_memory_desc_t plain_weights;      /* NULL: they are not packed */
+  const_dnnl_memory_desc_t want_weights; /* of the primitive's descriptor */
+  dnnl_primitive_desc_t reorder;         /* of these into what the primitive wants */
+  unsigned char *layout;                 /* of packed weights, see write_layout */
   uint32_t n_args;
   argument args[MOST_ARGS];
 } onednn_value;
@@ -92,25 +93,39 @@ static int shares_of(const lk_onednn *engine, const lk_work *work) {
   return shares < MOST_SHARES ? (int)shares : MOST_SHARES;
 }
 
-static void find_args(onednn_value *self, const lk_work *work, lk_engine_value *out) {
+/* A tensor of the primitive; `*out_desc` lives as long as its descriptor. */
+static lk_status query(const onednn_value *self, dnnl_query_t what, int index,
+                       const_dnnl_memory_desc_t *out_desc, lk_error *error) {
+  *out_desc = dnnl_primitive_desc_query_md(self->desc, what, index);
+  if (*out_desc != NULL) return LK_OK;
+  return lk_onednn_fail(error, LK_INTERNAL,
+                        "failed to build a primitive: oneDNN does not say how tensor %d of query "
+                        "%d lies",
+                        index, (int)what);
+}
+
+static lk_status find_args(onednn_value *self, const lk_work *work, lk_engine_value *out,
+                           lk_error *error) {
+  const_dnnl_memory_desc_t desc = NULL;
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     if (!lk_onednn_has(work, role)) continue;
     const int arg = lk_onednn_arg(work, role);
-    self->args[self->n_args++] =
-        (argument){arg, dnnl_primitive_desc_query_md(self->desc, dnnl_query_exec_arg_md, arg)};
+    LK_ONEDNN_RETURN(query(self, dnnl_query_exec_arg_md, arg, &desc, error));
+    self->args[self->n_args++] = (argument){arg, desc};
   }
-  const_dnnl_memory_desc_t scratch =
-      dnnl_primitive_desc_query_md(self->desc, dnnl_query_scratchpad_md, 0);
-  out->scratch_bytes = scratch != NULL ? dnnl_memory_desc_get_size(scratch) : 0;
+  LK_ONEDNN_RETURN(query(self, dnnl_query_scratchpad_md, 0, &desc, error));
+  out->scratch_bytes = dnnl_memory_desc_get_size(desc);
   if (out->scratch_bytes > 0) {
-    self->args[self->n_args++] = (argument){DNNL_ARG_SCRATCHPAD, scratch};
+    self->args[self->n_args++] = (argument){DNNL_ARG_SCRATCHPAD, desc};
   }
+  return LK_OK;
 }
 
 /* oneDNN's bytes of the layout that is wanted, and behind them how plain weights are read: those of
  * two primitives that want the same may lie in other orders. */
-static lk_status write_layout(onednn_value *self, const_dnnl_memory_desc_t wanted,
-                              const lk_strided *plain, uint64_t *out_bytes, lk_error *error) {
+static lk_status write_layout(onednn_value *self, const lk_strided *plain, uint64_t *out_bytes,
+                              lk_error *error) {
+  const_dnnl_memory_desc_t wanted = self->want_weights;
   size_t bytes = 0;
   LK_ONEDNN_RETURN(
       lk_onednn_check(error, dnnl_memory_desc_get_blob(NULL, &bytes, wanted), "size a layout"));
@@ -129,20 +144,21 @@ static lk_status write_layout(onednn_value *self, const_dnnl_memory_desc_t wante
 static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const lk_work *work,
                              lk_engine_value *out, lk_error *error) {
   const lk_strided plain = lk_onednn_plain_weights(work);
-  const_dnnl_memory_desc_t wanted =
-      dnnl_primitive_desc_query_md(self->desc, dnnl_query_weights_md, 0);
   uint64_t bytes = 0;
+  LK_ONEDNN_RETURN(query(self, dnnl_query_weights_md, 0, &self->want_weights, error));
   LK_ONEDNN_RETURN(lk_onednn_check(error, lk_strided_describe(&plain, &self->plain_weights),
                                    "describe weights"));
-  if (dnnl_memory_desc_equal(self->plain_weights, wanted) != 0) return LK_OK;
+  if (dnnl_memory_desc_equal(self->plain_weights, self->want_weights) != 0) return LK_OK;
   LK_ONEDNN_RETURN(lk_onednn_check(
       error,
       dnnl_reorder_primitive_desc_create(&self->reorder, self->plain_weights, engine->engine,
-                                         wanted, engine->engine, NULL),
+                                         self->want_weights, engine->engine, NULL),
       "describe a reorder of weights"));
-  LK_ONEDNN_RETURN(write_layout(self, wanted, &plain, &bytes, error));
-  out->packed[LK_ROLE_WEIGHTS] = (lk_packed_layout){
-      .layout = self->layout, .layout_bytes = bytes, .bytes = dnnl_memory_desc_get_size(wanted)};
+  LK_ONEDNN_RETURN(write_layout(self, &plain, &bytes, error));
+  out->packed[LK_ROLE_WEIGHTS] =
+      (lk_packed_layout){.layout = self->layout,
+                         .layout_bytes = bytes,
+                         .bytes = dnnl_memory_desc_get_size(self->want_weights)};
   return LK_OK;
 }
 
@@ -162,14 +178,17 @@ static lk_status build(const lk_onednn *engine, const lk_work *work, onednn_valu
   if (self->pool == NULL) {
     return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "failed to make a pool: no memory for it");
   }
-  lk_onednn_set_threads(shares);
+  LK_ONEDNN_RETURN(
+      lk_onednn_check(error, lk_onednn_set_threads(shares), "set a number of threads"));
   LK_ONEDNN_RETURN(lk_onednn_describe(engine, work, &self->desc, error));
   LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_primitive_create(&self->primitive, self->desc),
                                    "create a primitive"));
-  find_args(self, work, out);
+  LK_ONEDNN_RETURN(find_args(self, work, out, error));
   if (has_weights) LK_ONEDNN_RETURN(find_layout(engine, self, work, out, error));
-  (void)dnnl_primitive_desc_query(self->desc, dnnl_query_impl_info_str, 0,
-                                  (void *)&out->implementation);
+  LK_ONEDNN_RETURN(lk_onednn_check(error,
+                                   dnnl_primitive_desc_query(self->desc, dnnl_query_impl_info_str,
+                                                             0, (void *)&out->implementation),
+                                   "name an implementation"));
   out->is_reference = is_reference(work, out->implementation);
   out->slot_bytes = sizeof(onednn_slot) + (uint64_t)self->n_args * SLOT_BYTES;
   return LK_OK;
@@ -185,8 +204,6 @@ lk_status lk_onednn_build(void *of, const lk_work *work, lk_engine_value *out, l
   } else {
     status = build(of, work, self, out, error);
   }
-  /* Sizes that oneDNN does not expect end in all kinds of failures: native takes them. */
-  if (status == LK_INTERNAL) status = LK_UNSUPPORTED;
   if (status != LK_OK) {
     destroy(self);
     self = NULL;
@@ -207,8 +224,6 @@ lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void 
                          void *packed, lk_error *error) {
   const lk_onednn *engine = of;
   const onednn_value *self = value;
-  const_dnnl_memory_desc_t wanted =
-      dnnl_primitive_desc_query_md(self->desc, dnnl_query_weights_md, 0);
   dnnl_primitive_t reorder = NULL;
   dnnl_memory_t from = NULL, to = NULL;
   dnnl_stream_t stream = NULL;
@@ -220,7 +235,8 @@ lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void 
       error,
       dnnl_memory_create(&from, self->plain_weights, engine->engine, (void *)(uintptr_t)plain),
       "make a handle of plain weights"));
-  LK_ONEDNN_TRY(lk_onednn_check(error, dnnl_memory_create(&to, wanted, engine->engine, packed),
+  LK_ONEDNN_TRY(lk_onednn_check(error,
+                                dnnl_memory_create(&to, self->want_weights, engine->engine, packed),
                                 "make a handle of packed weights"));
   LK_ONEDNN_TRY(lk_onednn_check(error, lk_onednn_stream_create(engine->engine, self->pool, &stream),
                                 "make a stream"));

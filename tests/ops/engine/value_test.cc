@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "tests/harness/wait.h"
 #include "tests/ops/engine/plain_engine.h"
 #include "tests/ops/reference.h"
 #include "tests/plugin/handles.h"
@@ -270,6 +271,85 @@ TEST_F(Engine, FailuresAreTheBindsAndLeaveNothing) {
   engine.run_status = LK_INTERNAL;
   LK_EXPECT_STATUS(LK_INTERNAL, lk::run(executor, plan, {from.data(), nullptr}, to.data(), LK_ERR));
   engine.run_status = LK_OK;
+  expect_run(plan, {x, w}, y);
+}
+
+TEST_F(Engine, EachFunctionFailsOnceWithEachStatus) {
+  static const lk_status statuses[] = {
+#define STATUS(symbol, value, text) symbol,
+      LK_STATUS_LIST(STATUS)
+#undef STATUS
+  };
+  const struct {
+    const char *name;
+    lk_status lk::PlainEngine::*status;
+  } functions[] = {{"build", &lk::PlainEngine::build_status},
+                   {"pack", &lk::PlainEngine::pack_status},
+                   {"open a slot", &lk::PlainEngine::open_status},
+                   {"run", &lk::PlainEngine::run_status}};
+  lk::Memory from = x.in(LK_LAYOUT_PLAIN), to(y.bytes.size());
+  for (const auto &function : functions) {
+    for (const lk_status status : statuses) {
+      if (status == LK_OK) continue;
+      SCOPED_TRACE(std::string(function.name) + " " + lk::status_name(status));
+      Plan plan;
+      create(node());
+      engine.*function.status = status;
+      const bool is_build = &(engine.*function.status) == &engine.build_status;
+      failed += is_build ? 1 : 0;
+      lk_status told = bind(&plan, {x.desc, w.desc});
+      if (told == LK_OK && is_build && status == LK_UNSUPPORTED) {
+        EXPECT_STREQ(host_plan_info(plan).implementation, "matmul"); // native's
+        expect_run(plan, {x, w}, y);
+        plan = Plan();
+      } else {
+        if (told == LK_OK) {
+          told = lk::run(executor, plan, {from.data(), nullptr}, to.data(), LK_ERR);
+        }
+        LK_EXPECT_STATUS(status, told);
+        EXPECT_THAT(LK_MESSAGE, HasSubstr(std::string("fails to ") + function.name));
+        engine.*function.status = LK_OK;
+        if (plan.get() == nullptr) {
+          LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+        }
+        expect_run(plan, {x, w}, y);
+      }
+      engine.*function.status = LK_OK;
+      plan = Plan();
+      op = Op();
+      LK_ASSERT_OK(api()->cache_clear(context, nullptr, LK_ERR));
+      EXPECT_EQ(engine.builds - failed, engine.destroyed);
+      EXPECT_EQ(engine.opened, engine.closed);
+      EXPECT_EQ(lk::stats(context).weights_entries, 0u);
+      EXPECT_EQ(lk::stats(context).unlinked_bytes, 0u);
+    }
+  }
+}
+
+TEST_F(Engine, WhoWaitsForABuildThatFailsIsToldToo) {
+  lk::TestNode other = node();
+  other.name = "z";
+  Op of_other;
+  create(node());
+  LK_ASSERT_OK(other.create(executor, &of_other, LK_ERR));
+  engine.build_status = LK_IO;
+  failed = 1;
+  engine.within_build = [&] {
+    lk::wait_until([&] { return lk::stats(context).kind[LK_KIND_VALUE].waits == 1; });
+  };
+  std::thread waiter([&] {
+    Plan plan;
+    LK_EXPECT_STATUS(LK_IO, lk::bind(of_other, {x.desc, w.desc}, &plan, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("the plain engine fails to build"));
+  });
+  Plan plan;
+  LK_EXPECT_STATUS(LK_IO, bind(&plan, {x.desc, w.desc}));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("the plain engine fails to build"));
+  waiter.join();
+  EXPECT_EQ(engine.builds, 1);
+  engine.build_status = LK_OK;
+  engine.within_build = [] {};
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
   expect_run(plan, {x, w}, y);
 }
 
