@@ -62,13 +62,26 @@ static void keep_post_ops(lk_work *work, uint32_t count) {
   work->n_post_ops = count;
 }
 
-/* A task sets what it has; engines may rely on it that the rest is 0. */
+/* A task sets what it has, and a host's descriptions may have anything behind their rank; engines
+ * may rely on it that the rest is 0. */
 static void clear_absent(lk_work *work) {
   for (uint32_t role = 0; role < LK_ROLES; role++) {
-    if (!lk_work_has(work, role)) work->tensors[role] = (lk_tensor_desc){0};
+    lk_tensor_desc *desc = &work->tensors[role];
+    if (!lk_work_has(work, role)) *desc = (lk_tensor_desc){0};
+    desc->reserved = 0;
+    for (uint32_t i = desc->rank; i < LK_MAX_RANK; i++) desc->dims[i] = 0;
   }
   memset(&work->post_ops[work->n_post_ops], 0,
          (LK_WORK_POST_OPS - work->n_post_ops) * sizeof work->post_ops[0]);
+}
+
+/* What is wished for an output; a wish for what it cannot have is none. */
+static lk_layout wished_layout(const lk_planner *planner, uint32_t output,
+                               const lk_tensor_desc *of) {
+  lk_tensor_desc desc = *of;
+  desc.layout = planner->arrays.wishes[output];
+  if (desc.layout == LK_LAYOUT_ANY || lk_layout_fits(&desc)) return desc.layout;
+  return LK_LAYOUT_PLAIN;
 }
 
 /* How tensors lie now, and which of them nobody can choose. */
@@ -80,7 +93,8 @@ static uint32_t find_layouts(const lk_planner *planner, lk_task *task, lk_offer 
     if (lk_task_is_placed(task, role)) {
       placed |= 1U << role;
     } else if (task->from[role].place == LK_PLACE_OUTPUT) {
-      offer->layouts[role] = planner->arrays.wishes[task->from[role].index];
+      offer->layouts[role] =
+          wished_layout(planner, task->from[role].index, &task->work.tensors[role]);
     } else if ((task->work.constants >> role & 1) != 0) {
       offer->layouts[role] = LK_LAYOUT_ANY;
     }

@@ -151,7 +151,7 @@ static lk_status begin_shape(const lk_window *window, uint32_t rank, const int64
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "attribute 'kernel_shape' is missing, it is required");
   }
-  out->rank = rank;
+  *out = (lk_window_shape){.rank = rank}; /* a part of a work, in which the rest is 0 */
   for (uint32_t i = 0; i < rank; i++) {
     const int64_t kernel = window->n_kernel > 0 ? window->kernel[i] : weights[i];
     LK_RETURN_NOT_OK(check_kernel(window, i, weights, kernel, error));

@@ -21,6 +21,7 @@ struct TestNode {
   std::vector<std::pair<std::string, std::string>> texts;
   std::vector<lk_post_op> post_ops;
   std::vector<Value> constants; // of the last inputs
+  std::vector<uint32_t> absent; // inputs that are not there
   uint32_t n_inputs = 1, n_outputs = 1;
 
   lk_status create(lk_executor *executor, Op *out_op, lk_error *error) const {
@@ -32,6 +33,7 @@ struct TestNode {
     for (size_t i = 0; i < tensors.size(); i++) {
       inputs[n_inputs - tensors.size() + i] = {&tensors[i], LK_INPUT_COPY, 0};
     }
+    for (const uint32_t input : absent) inputs[input].flags = LK_INPUT_ABSENT;
     std::vector<lk_attr> attrs;
     for (const auto &attr : ints) {
       attrs.push_back(

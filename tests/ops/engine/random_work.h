@@ -65,7 +65,7 @@ public:
     const uint32_t at = uint32_t(below(LK_MAX_SPATIAL));
     int64_t *const window[] = {work.window.kernel, work.window.strides, work.window.dilations,
                                work.window.begin,  work.window.out,     work.window.end};
-    switch (below(26)) {
+    switch (below(27)) {
     case 0:
       work.kind = (work.kind + 1) % LK_WORK_KINDS;
       break;
@@ -146,6 +146,9 @@ public:
     case 24:
       work.resize.extrapolation += 1;
       break;
+    case 25:
+      if (!move_tensor(&work, role, uint32_t(below(LK_ROLES)))) return change(from);
+      break;
     default: // a tensor that is gone
       work.roles &= ~(1u << role);
     }
@@ -178,6 +181,17 @@ private:
     } else {
       lists[below(4)][below(LK_MAX_RANK)] += 0.5;
     }
+  }
+  // It becomes another role's, which is not there, and no post-op's.
+  bool move_tensor(lk_work *work, uint32_t from, uint32_t to) {
+    if ((work->roles >> to & 1) != 0) return false;
+    for (uint32_t i = 0; i < work->n_post_ops; i++) {
+      if (work->post_ops[i].operand == from) return false;
+    }
+    work->tensors[to] = work->tensors[from];
+    work->tensors[from] = {};
+    work->roles ^= 1u << from | 1u << to;
+    return true;
   }
   void change_post_op(lk_work_post_op *post_op) {
     switch (below(4)) {

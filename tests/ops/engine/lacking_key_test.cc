@@ -1,0 +1,541 @@
+// Each field of a value key is needed: without it, works and nodes at random get values that were
+// built for others, and these tests would notice.
+#include <map>
+#include <memory>
+#include <set>
+
+#include "tests/keys/lacking_key.h"
+#include "tests/keys/random_key.h"
+#include "tests/ops/engine/random_work.h"
+#include "tests/plugin/handles.h"
+
+extern "C" {
+#include "keys/cache/cache.h"
+
+// The linker puts it in front of the cache's look-up.
+lk_status __real_lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *key,
+                              lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                              lk_error *error);
+lk_status __wrap_lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *key,
+                              lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                              lk_error *error);
+}
+
+namespace {
+
+using lk::api;
+using lk::Lack;
+
+const Lack *lack = nullptr; // of all value keys; NULL: they are whole
+
+struct Built {
+  lk_build_fn build;
+  void *arg;
+  const lk_key *whole;
+};
+// A value is built from the whole key.
+lk_status build_from_whole(void *of, const lk_key *, lk_built *out, lk_error *error) {
+  const auto *self = static_cast<Built *>(of);
+  return self->build(self->arg, self->whole, out, error);
+}
+
+Lack fields_of(uint32_t record, const std::vector<std::string> &fields) {
+  return {record, fields, false};
+}
+Lack all_of(uint32_t record, uint32_t label) {
+  return {record, {}, false, label, true};
+}
+
+// What a value key has, by the names that its text has.
+std::map<std::string, Lack> all_lacks() {
+  std::map<std::string, Lack> all = {{"op", fields_of(LK_RECORD_HEAD, {"op"})},
+                                     {"dims", {LK_RECORD_TENSOR, {}, true}},
+                                     {"post_op", all_of(LK_RECORD_POST_OP, 0)}};
+  for (const char *field : {"name", "state", "device_kind", "device_index"}) {
+    all["engine." + std::string(field)] = fields_of(LK_RECORD_ENGINE, {field});
+  }
+  for (const char *field : {"role", "index", "dtype", "layout"}) {
+    all["tensor." + std::string(field)] = fields_of(LK_RECORD_TENSOR, {field});
+  }
+  for (const char *field : {"kind", "input", "alpha", "beta"}) {
+    all["post_op." + std::string(field)] = fields_of(LK_RECORD_POST_OP, {field});
+  }
+#define ROLE(word) all["tensor " #word] = all_of(LK_RECORD_TENSOR, LK_WORD_##word)
+  ROLE(SRC), ROLE(WEIGHTS), ROLE(BIAS), ROLE(DST), ROLE(INDICES), ROLE(SCALE), ROLE(SHIFT);
+  ROLE(MEAN), ROLE(DEVIATION), ROLE(SRC_ZERO), ROLE(WEIGHTS_ZERO), ROLE(DST_ZERO);
+  ROLE(SRC_SCALE), ROLE(WEIGHTS_SCALE), ROLE(DST_SCALE), ROLE(OPERAND);
+#undef ROLE
+#define ATTR(word) all["attr " #word] = all_of(LK_RECORD_ATTR, LK_WORD_##word)
+  ATTR(CONSTANTS), ATTR(KERNEL), ATTR(STRIDES), ATTR(DILATIONS), ATTR(PADS_BEGIN);
+  ATTR(POSITIONS), ATTR(PADS_END), ATTR(GROUPS), ATTR(SIZE), ATTR(AXES), ATTR(POOLING);
+  ATTR(COLUMN_MAJOR), ATTR(CENTERED), ATTR(ORDERS);
+#undef ATTR
+#define NUMBER(word) all["number " #word] = all_of(LK_RECORD_FLOAT, LK_WORD_##word)
+  NUMBER(ALPHA), NUMBER(BETA), NUMBER(BIAS), NUMBER(EPSILON);
+#undef NUMBER
+  return all;
+}
+
+// As far as a work means anything.
+lk_work meaning_of(lk_work work) {
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if ((work.roles >> role & 1) == 0) work.tensors[role] = {};
+  }
+  for (uint32_t i = work.n_post_ops; i < LK_WORK_POST_OPS; i++) work.post_ops[i] = {};
+  return work;
+}
+std::string bytes_of(const lk_work &work) {
+  const lk_work meant = meaning_of(work);
+  return std::string(reinterpret_cast<const char *>(&meant), sizeof meant);
+}
+
+// ---- works that differ in one member ----
+
+// Values that remember their work and their engine.
+class Works {
+public:
+  Works() {
+    LK_EXPECT_OK(lk_cache_create(lk_allocator_default(), LK_CACHE_SHARED, 1000, LK_UNLIMITED,
+                                 &cache_, LK_ERR));
+    for (uint32_t i = 0; i < 5; i++) {
+      const lk_key_engine engine = {i == 1 ? 8u : 7u, i == 2 ? 10u : 9u, i == 3, i == 4};
+      for (uint32_t kind = 0; kind < LK_WORK_KINDS; kind++) {
+        LK_EXPECT_OK(
+            lk_value_key_fix(lk_allocator_default(), &engine, kind, &engines_[i][kind], LK_ERR));
+      }
+    }
+  }
+  ~Works() {
+    lk_cache_destroy(cache_);
+    for (auto &engine : engines_) {
+      for (lk_key *key : engine) lk_key_destroy(lk_allocator_default(), key);
+    }
+  }
+  // Whether a value was found that was built for something else.
+  bool notices(int pairs) {
+    lk::RandomWorks random(1);
+    for (int i = 0; i < pairs; i++) {
+      const lk_work work = random.make();
+      const uint32_t engine = uint32_t(random.below(5));
+      if (!is_right(work, 0) || !is_right(random.change(work), 0)) return true;
+      if (!is_right(work, engine)) return true;
+    }
+    return false;
+  }
+
+private:
+  static lk_status build(void *arg, const lk_key *, lk_built *out, lk_error *) {
+    *out = {new std::string(*static_cast<const std::string *>(arg)), 2000,
+            [](void *value, void *) { delete static_cast<std::string *>(value); }, nullptr};
+    return LK_OK;
+  }
+  bool is_right(const lk_work &work, uint32_t engine) {
+    std::string wanted = bytes_of(work) + std::to_string(engine);
+    lk_key_builder builder;
+    lk_key key;
+    lk_ref *ref = nullptr;
+    lk_value_key_begin(&builder, lk_allocator_default(), engines_[engine], &work);
+    LK_EXPECT_OK(lk_key_finish_partial(&builder, &key, LK_ERR));
+    LK_EXPECT_OK(lk_cache_get(cache_, nullptr, &key, build, &wanted, &ref, nullptr, LK_ERR));
+    const bool is_same = *static_cast<std::string *>(lk_ref_value(ref)) == wanted;
+    lk_ref_release(ref);
+    lk_key_builder_destroy(&builder);
+    return is_same;
+  }
+  lk_cache *cache_ = nullptr;
+  lk_key *engines_[5][LK_WORK_KINDS] = {};
+};
+
+// ---- nodes, whose works go through the whole library ----
+
+// An engine that takes everything, and whose values tell by their names what they were built for.
+class Mirror {
+public:
+  static std::string asked; // the work of the last offer, as it was taken
+
+  static lk_engine table() {
+    lk_engine made = {};
+    made.struct_size = sizeof made;
+    made.version = LK_ENGINE_VERSION;
+    made.name = "mirror";
+    made.state = "1";
+    made.offer = offer;
+    made.build = build;
+    made.destroy = [](void *, void *value) { delete static_cast<std::string *>(value); };
+    made.pack = [](void *, const void *, uint32_t, const void *, void *, lk_error *) {
+      return LK_OK;
+    };
+    made.slot_open = [](void *, const void *, void **, lk_error *) { return LK_OK; };
+    made.slot_close = [](void *, const void *, void *) {};
+    made.run = [](void *, const void *, void *, void *const *, lk_error *) { return LK_OK; };
+    return made;
+  }
+
+private:
+  static std::string text_of(const lk_work &work) {
+    std::string text;
+    for (const char byte : bytes_of(work)) {
+      text += char('a' + (byte & 15));
+      text += char('a' + (byte >> 4 & 15));
+    }
+    return text;
+  }
+  static int offer(void *, const lk_work *work, uint32_t placed, lk_offer *inout) {
+    lk_work taken = *work;
+    for (uint32_t role = 0; role < LK_ROLES; role++) {
+      if ((work->roles >> role & 1) == 0) continue;
+      const bool is_constant = (work->constants >> role & 1) != 0;
+      const bool is_open = inout->layouts[role] == LK_LAYOUT_ANY && !is_constant;
+      if ((placed >> role & 1) == 0 && is_open) inout->layouts[role] = LK_LAYOUT_PLAIN;
+      // Plain, and so that nothing but the bit says that it is constant.
+      if (is_constant) inout->layouts[role] = LK_LAYOUT_PLAIN;
+      taken.tensors[role].layout = inout->layouts[role];
+    }
+    asked = text_of(taken);
+    return 1;
+  }
+  static lk_status build(void *, const lk_work *work, lk_engine_value *out, lk_error *) {
+    auto *value = new std::string(text_of(*work));
+    out->value = value;
+    out->implementation = value->c_str();
+    out->bytes = 2000;
+    return LK_OK;
+  }
+};
+std::string Mirror::asked;
+
+// Nodes of few sizes, so that many differ in one thing alone.
+class SmallNodes {
+public:
+  explicit SmallNodes(unsigned seed) : random_(seed) {}
+  struct Node {
+    lk::TestNode node;
+    std::vector<lk_tensor_desc> inputs;
+    lk_layout wish;
+  };
+
+  Node make() {
+    Node made;
+    switch (below(10)) {
+    case 0:
+      made = conv();
+      break;
+    case 1:
+      made = product();
+      break;
+    case 2:
+      made = softmax();
+      break;
+    case 3:
+      made = pool();
+      break;
+    case 4:
+      made = lrn();
+      break;
+    case 5:
+      made = layer_norm();
+      break;
+    case 6:
+      made = group_norm();
+      break;
+    case 7:
+      made = integer_conv();
+      break;
+    case 8:
+      made = quantized_conv();
+      break;
+    default:
+      made = fused_product();
+    }
+    made.node.n_inputs = uint32_t(made.inputs.size());
+    made.node.name = "y" + std::to_string(count_++);
+    made.wish = coin() ? LK_LAYOUT_PLAIN : LK_LAYOUT_CHANNELS_LAST;
+    return made;
+  }
+
+private:
+  int64_t below(int64_t n) { return int64_t(random_() % uint64_t(n)); }
+  int64_t one_or_two() { return 1 + below(2); }
+  bool coin() { return below(2) == 0; }
+  static lk_tensor_desc f32(const lk::Dims &dims) {
+    return lk_tensor_desc_make(LK_F32, uint32_t(dims.size()), dims.data());
+  }
+  void lay(Node *made) {
+    if (coin()) made->inputs[0].layout = LK_LAYOUT_CHANNELS_LAST;
+  }
+  // Of an output of so many elements in each dimension.
+  void add_post_ops(Node *made, const lk::Dims &dims) {
+    const int64_t count = below(3);
+    for (int64_t i = 0; i < count; i++) {
+      if (coin()) {
+        made->node.post_ops.push_back({uint32_t(coin() ? LK_POST_CLIP : LK_POST_HARDSIGMOID), -1,
+                                       0.25f * float(below(2)), 1 + float(below(2))});
+      } else {
+        made->node.post_ops.push_back(
+            {uint32_t(coin() ? LK_POST_ADD : LK_POST_MUL), int32_t(made->inputs.size()), 0, 0});
+        made->inputs.push_back(f32(coin() ? dims : lk::Dims(dims.size(), 1)));
+      }
+    }
+  }
+  Node conv() {
+    Node made;
+    const int64_t rank = one_or_two(), groups = coin() ? 1 : 2;
+    const bool is_transposed = below(4) == 0;
+    lk::Dims x = {1, 4}, w = {4, 4 / groups}, y = {1, is_transposed ? 4 / groups * groups : 4};
+    std::vector<int64_t> strides, dilations, pads;
+    for (int64_t i = 0; i < rank; i++) {
+      x.push_back(3 + below(2)), w.push_back(one_or_two());
+      strides.push_back(one_or_two()), dilations.push_back(one_or_two());
+    }
+    for (int64_t i = 0; i < 2 * rank; i++) pads.push_back(below(2));
+    for (size_t i = 0; i < size_t(rank); i++) {
+      const int64_t reach = (w[2 + i] - 1) * dilations[i] + 1,
+                    pad = pads[i] + pads[size_t(rank) + i];
+      y.push_back(is_transposed ? (x[2 + i] - 1) * strides[i] + reach - pad
+                                : (x[2 + i] + pad - reach) / strides[i] + 1);
+    }
+    made.node.op = is_transposed ? "ConvTranspose" : "Conv";
+    made.node.ints = {
+        {"group", {groups}}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}};
+    made.inputs = {f32(x), f32(w)};
+    const bool has_bias = coin();
+    if (has_bias) made.inputs.push_back(f32({4}));
+    if (coin()) {
+      made.node.constants = {lk::random(w, 1)};
+      if (has_bias) made.node.constants.push_back(lk::random({4}, 1));
+    } else {
+      add_post_ops(&made, y);
+    }
+    lay(&made);
+    return made;
+  }
+  Node product() {
+    Node made;
+    const int64_t m = 2, k = 2, n = one_or_two();
+    made.node.op = "MatMul";
+    if (coin()) {
+      made.inputs = {f32({m, k}), f32({k, n})};
+    } else {
+      made.inputs = {f32({2, m, k}), f32({2, k, n})};
+    }
+    if (coin()) {
+      made.node.constants = {lk::random({k, n}, 1)};
+      made.inputs[1] = f32({k, n});
+    } else {
+      add_post_ops(&made, made.inputs[0].rank == 2 ? lk::Dims{m, n} : lk::Dims{2, m, n});
+      if (below(4) == 0 && made.node.post_ops.empty()) {
+        for (lk_tensor_desc &input : made.inputs) input.dtype = LK_F64;
+      }
+    }
+    return made;
+  }
+  Node fused_product() {
+    Node made;
+    made.node.op = "FusedMatMul";
+    made.node.domain = "com.microsoft";
+    made.node.opset = 1;
+    for (const char *name : {"transA", "transB", "transBatchA", "transBatchB"}) {
+      made.node.ints.push_back({name, {below(2)}});
+    }
+    made.inputs = {f32({2, 2, 2}), f32({2, 2, 2})};
+    return made;
+  }
+  Node softmax() {
+    static const char *const ops[] = {"Softmax", "LogSoftmax", "Hardmax"};
+    Node made;
+    made.node.op = ops[below(3)];
+    made.node.ints = {{"axis", {below(3)}}};
+    if (coin()) made.node.opset = 11;
+    made.inputs = {f32({2, one_or_two(), 2})};
+    lay(&made);
+    return made;
+  }
+  Node pool() {
+    Node made;
+    const int64_t kernel = one_or_two();
+    made.node.op = coin() ? "MaxPool" : "AveragePool";
+    made.node.opset = 19;
+    made.node.ints = {{"kernel_shape", {kernel, 2}},
+                      {"strides", {one_or_two(), 1}},
+                      {"dilations", {one_or_two(), 1}},
+                      {"pads", {kernel == 2 ? below(2) : 0, 0, kernel == 2 ? below(2) : 0, 0}},
+                      {"ceil_mode", {below(2)}}};
+    if (made.node.op == "AveragePool") {
+      made.node.ints.push_back({"count_include_pad", {below(2)}});
+    } else {
+      made.node.n_outputs = uint32_t(one_or_two());
+      made.node.ints.push_back({"storage_order", {below(2)}});
+    }
+    made.inputs = {f32({1, 2, 3 + below(2), 3})};
+    lay(&made);
+    return made;
+  }
+  Node lrn() {
+    Node made;
+    made.node.op = "LRN";
+    made.node.ints = {{"size", {1 + 2 * below(2)}}};
+    made.node.floats = {{"alpha", {0.5f + 0.5f * float(below(2))}},
+                        {"beta", {0.5f + 0.5f * float(below(2))}},
+                        {"bias", {1 + float(below(2))}}};
+    made.inputs = {f32({1, 4, 2, 2})};
+    lay(&made);
+    return made;
+  }
+  Node layer_norm() {
+    Node made;
+    const bool is_centered = coin();
+    const int64_t axis = one_or_two();
+    made.node.op = is_centered ? "LayerNormalization" : "RMSNormalization";
+    made.node.opset = is_centered ? 17 : 23;
+    made.node.ints = {{"axis", {axis}}};
+    made.node.floats = {{"epsilon", {0.25f + 0.25f * float(below(2))}}};
+    made.inputs = {f32({2, 2, 2}), axis == 1 && coin() ? f32({2, 2}) : f32({2})};
+    if (is_centered && coin()) made.inputs.push_back(made.inputs[1]);
+    if (is_centered) made.node.n_outputs = uint32_t(1 + below(3));
+    return made;
+  }
+  Node group_norm() {
+    Node made;
+    const int64_t groups = one_or_two();
+    made.node.op = "GroupNormalization";
+    made.node.opset = coin() ? 18 : 21; // a scale for each group, or each channel
+    const int64_t scales = made.node.opset == 18 ? groups : 4;
+    made.node.ints = {{"num_groups", {groups}}};
+    made.node.floats = {{"epsilon", {0.25f + 0.25f * float(below(2))}}};
+    made.inputs = {f32({1, 4, 2, 2}), f32({scales}), f32({scales})};
+    lay(&made);
+    return made;
+  }
+  lk_tensor_desc bytes(const lk::Dims &dims) {
+    return lk_tensor_desc_make(coin() ? LK_U8 : LK_I8, uint32_t(dims.size()), dims.data());
+  }
+  static lk_tensor_desc scalar_like(lk_tensor_desc desc) {
+    desc.rank = 0;
+    return desc;
+  }
+  // Of bytes, with and without zero points.
+  Node integer_conv() {
+    Node made;
+    made.node.op = "ConvInteger";
+    made.node.opset = 10;
+    made.inputs = {bytes({1, 2, 3}), bytes({2, 2, 1})};
+    made.inputs.push_back(scalar_like(made.inputs[0]));
+    made.inputs.push_back(coin() ? scalar_like(made.inputs[1]) : made.inputs[1]);
+    made.inputs.back().rank = made.inputs.back().rank != 0 ? 1 : 0;
+    for (const uint32_t zero : {2, 3}) {
+      if (coin()) made.node.absent.push_back(zero);
+    }
+    return made;
+  }
+  // And scales.
+  Node quantized_conv() {
+    Node made;
+    made.node.op = "QLinearConv";
+    made.node.opset = 10;
+    const lk_tensor_desc x = bytes({1, 2, 3}), w = bytes({2, 2, 1}), y = bytes({1, 2, 3});
+    lk_tensor_desc w_zero = scalar_like(w);
+    if (coin()) w_zero.rank = 1;
+    made.inputs = {x,      f32({}), scalar_like(x), w, coin() ? f32({2}) : f32({}),
+                   w_zero, f32({}), scalar_like(y)};
+    return made;
+  }
+  std::mt19937 random_;
+  int count_ = 0;
+};
+
+class Nodes {
+public:
+  Nodes() : context(lk::open()) {
+    const lk_engine table = Mirror::table();
+    LK_EXPECT_OK(api()->engine_register(context, &table, LK_ENGINE_CHOOSE, LK_ERR));
+    executor = lk::executor_in(context);
+    LK_EXPECT_OK(api()->cache_set_capacity(context, nullptr, 3000, LK_UNSET, LK_ERR));
+  }
+  bool notices(int count) {
+    SmallNodes random(2);
+    for (int i = 0; i < count; i++) {
+      const SmallNodes::Node made = random.make();
+      lk::Op op;
+      lk::Plan plan;
+      Mirror::asked.clear();
+      if (made.node.create(executor, &op, LK_ERR) != LK_OK || bind(op, made, &plan) != LK_OK) {
+        refused.insert(LK_MESSAGE);
+        continue;
+      }
+      const std::string implementation = host_plan_info(plan).implementation;
+      if (implementation != Mirror::asked) return true;
+      works.insert(made.node.op);
+    }
+    return false;
+  }
+  std::set<std::string> refused; // sentences: none is expected
+  std::set<std::string> works;   // the operators that have had some
+
+private:
+  static lk_status bind(lk_op *op, const SmallNodes::Node &made, lk::Plan *plan) {
+    const std::vector<lk_layout> wishes(made.node.n_outputs, made.wish);
+    std::vector<lk_tensor> inputs;
+    for (const lk_tensor_desc &desc : made.inputs) inputs.push_back({desc, nullptr});
+    lk_bind_desc desc = host_bind(inputs.data(), uint32_t(inputs.size()));
+    desc.n_outputs = made.node.n_outputs;
+    desc.wishes = wishes.data();
+    return lk::bind(op, desc, plan, LK_ERR);
+  }
+  lk::Context context;
+  lk::Executor executor;
+};
+
+constexpr int kPairs = 20000, kNodes = 20000;
+
+TEST(LackingKey, NothingIsNoticedWhereNothingLacks) {
+  lack = nullptr;
+  EXPECT_FALSE(Works().notices(kPairs));
+  Nodes nodes;
+  EXPECT_FALSE(nodes.notices(kNodes));
+  EXPECT_THAT(nodes.refused, ::testing::IsEmpty());
+  EXPECT_GE(nodes.works.size(), 15u) << "operators";
+}
+
+TEST(LackingKey, EachFieldIsMissedByWorks) {
+  for (const auto &each : all_lacks()) {
+    lack = &each.second;
+    EXPECT_TRUE(Works().notices(kPairs)) << each.first;
+  }
+  lack = nullptr;
+}
+
+// What nodes cannot differ in alone, so that works have to show it.
+bool is_implied(const std::string &name) {
+  static const std::set<std::string> implied = {
+      "attr POSITIONS",                       // dst's dimensions
+      "post_op.input",    "tensor.index",     // operands are numbered in order
+      "tensor SRC_SCALE", "tensor DST_SCALE", // one number each, if dst is bytes
+      "tensor DST_ZERO",                      // of dst's type
+  };
+  return implied.count(name) != 0 || name.rfind("engine.", 0) == 0; // a context asks one
+}
+
+TEST(LackingKey, EachFieldIsMissedByNodes) {
+  for (const auto &each : all_lacks()) {
+    if (is_implied(each.first)) continue;
+    lack = &each.second;
+    EXPECT_TRUE(Nodes().notices(kNodes)) << each.first;
+  }
+  lack = nullptr;
+}
+
+} // namespace
+
+lk_status __wrap_lk_cache_get(lk_cache *cache, lk_quota *quota, const lk_key *key,
+                              lk_build_fn build, void *arg, lk_ref **out_ref, int *out_hit,
+                              lk_error *error) {
+  lk_key whole = *key;
+  lk_key_complete(&whole);
+  if (lack == nullptr || lk_key_get_head(&whole)->kind != LK_KIND_VALUE) {
+    return __real_lk_cache_get(cache, quota, key, build, arg, out_ref, out_hit, error);
+  }
+  const lk::LackingKey lacking(whole, *lack);
+  Built built = {build, arg, &whole};
+  return __real_lk_cache_get(cache, quota, lacking.get(), build_from_whole, &built, out_ref,
+                             out_hit, error);
+}
