@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/engine/onednn/elements.h"
+#include "ops/engine/onednn/exceptions.h"
 #include "ops/engine/onednn/functions.h"
 #include "ops/engine/onednn/status.h"
 
@@ -13,6 +14,7 @@ typedef struct description {
   dnnl_engine_t engine;
   dnnl_memory_desc_t of[LK_ROLES];
   dnnl_primitive_attr_t attr;
+  dnnl_post_ops_t post_ops;
 } description;
 
 /* The first function of an element-wise work is the primitive itself. */
@@ -95,7 +97,6 @@ static dnnl_status_t append(description *self, const lk_work_post_op *post_op, d
  * environment wants. */
 static dnnl_status_t make_attr(description *self) {
   const uint32_t first = first_post_op(self->work);
-  dnnl_post_ops_t post_ops = NULL;
   dnnl_status_t status = dnnl_primitive_attr_create(&self->attr);
   if (status == dnnl_success) {
     status = dnnl_primitive_attr_set_scratchpad_mode(self->attr, dnnl_scratchpad_mode_user);
@@ -104,13 +105,12 @@ static dnnl_status_t make_attr(description *self) {
     status = dnnl_primitive_attr_set_fpmath_mode(self->attr, dnnl_fpmath_mode_strict);
   }
   if (status != dnnl_success || self->work->n_post_ops <= first) return status;
-  status = dnnl_post_ops_create(&post_ops);
+  status = dnnl_post_ops_create(&self->post_ops);
   for (uint32_t i = first; status == dnnl_success && i < self->work->n_post_ops; i++) {
-    status = append(self, &self->work->post_ops[i], post_ops);
+    status = append(self, &self->work->post_ops[i], self->post_ops);
   }
-  if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(self->attr, post_ops);
-  if (post_ops != NULL) (void)dnnl_post_ops_destroy(post_ops);
-  return status;
+  if (status != dnnl_success) return status;
+  return dnnl_primitive_attr_set_post_ops(self->attr, self->post_ops);
 }
 
 /* ---- tensors ---- */
@@ -376,19 +376,34 @@ static const struct {
     [LK_WORK_RESIZE] = {describe_resize, "describe a resampling"},
 };
 
+typedef struct describe_call {
+  description *of;
+  dnnl_primitive_desc_t *out;
+  lk_error *error;
+} describe_call;
+
+static lk_status describe_work(void *arg) {
+  const describe_call *call = arg;
+  const uint32_t kind = call->of->work->kind;
+  dnnl_status_t status = make_attr(call->of);
+  if (status == dnnl_success) status = kinds[kind].describe(call->of, call->out);
+  return lk_onednn_check(call->error, status, kinds[kind].what);
+}
+
 lk_status lk_onednn_describe(const lk_onednn *self, const lk_work *work,
                              dnnl_primitive_desc_t *out_desc, lk_error *error) {
   description of = {.work = work, .engine = self->engine};
+  describe_call call = {&of, out_desc, error};
   *out_desc = NULL;
   if (work->kind >= LK_WORK_KINDS || kinds[work->kind].describe == NULL) {
     return lk_onednn_fail(error, LK_UNSUPPORTED, "oneDNN has no primitive for works of kind %u",
                           work->kind);
   }
-  dnnl_status_t status = make_attr(&of);
-  if (status == dnnl_success) status = kinds[work->kind].describe(&of, out_desc);
+  const lk_status status = lk_onednn_try(describe_work, &call, kinds[work->kind].what, error);
   for (uint32_t i = 0; i < LK_ROLES; i++) {
     if (of.of[i] != NULL) (void)dnnl_memory_desc_destroy(of.of[i]);
   }
+  if (of.post_ops != NULL) (void)dnnl_post_ops_destroy(of.post_ops);
   if (of.attr != NULL) (void)dnnl_primitive_attr_destroy(of.attr);
-  return lk_onednn_check(error, status, kinds[work->kind].what);
+  return status;
 }

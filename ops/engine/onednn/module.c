@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/engine/onednn/exceptions.h"
 #include "ops/engine/onednn/status.h"
 
 LK_EXPORT lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threads,
@@ -24,6 +25,17 @@ static void limit_isa(void) {
   for (size_t i = 0; text != NULL && i < sizeof limits / sizeof *limits; i++) {
     if (strcmp(text, limits[i].name) == 0) (void)dnnl_set_max_cpu_isa(limits[i].isa);
   }
+}
+
+/* Errors are told by statuses, and not on standard output, unless the user asks for that. */
+static lk_status switch_off_printing(lk_error *error) {
+#ifdef LATCHKEY_ONEDNN_IS_PRIVATE
+  if (getenv("ONEDNN_VERBOSE") != NULL || getenv("DNNL_VERBOSE") != NULL) return LK_OK;
+  return lk_onednn_check(error, dnnl_set_verbose(0), "switch off its printing");
+#else
+  (void)error;
+  return LK_OK;
+#endif
 }
 
 /* What the library's cache evicts is to be gone. A oneDNN that others may use too keeps its cache,
@@ -46,6 +58,19 @@ static void close_engine(void *of) {
   if (self == NULL) return;
   if (self->engine != NULL) (void)dnnl_engine_destroy(self->engine);
   free(self);
+}
+
+typedef struct open_call {
+  lk_onednn *self;
+  lk_error *error;
+} open_call;
+
+static lk_status make_engine(void *arg) {
+  const open_call *call = arg;
+  LK_ONEDNN_RETURN(switch_off_printing(call->error));
+  LK_ONEDNN_RETURN(lk_onednn_check(
+      call->error, dnnl_engine_create(&call->self->engine, dnnl_cpu, 0), "make an engine"));
+  return switch_off_cache(call->error);
 }
 
 /* Everything that a primitive depends on besides its work. */
@@ -75,9 +100,8 @@ lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threa
   limit_isa();
   self->threads = threads;
   self->team = team;
-  LK_ONEDNN_TRY(
-      lk_onednn_check(error, dnnl_engine_create(&self->engine, dnnl_cpu, 0), "make an engine"));
-  LK_ONEDNN_TRY(switch_off_cache(error));
+  open_call call = {self, error};
+  LK_ONEDNN_TRY(lk_onednn_try(make_engine, &call, "make an engine", error));
   write_state(self);
   *out_engine = (lk_engine){.struct_size = sizeof *out_engine,
                             .version = LK_ENGINE_VERSION,

@@ -73,9 +73,20 @@ static bool has_small_window(const lk_work *work) {
   return true;
 }
 
+/* oneDNN writes code for each element of the window of a transposed convolution: a thousand take
+ * hundreds of megabytes. */
+enum { MOST_OF_TRANSPOSED = 256 };
+
+static bool has_small_kernel(const lk_work *work) {
+  int64_t elements = 1;
+  for (uint32_t i = 0; i < work->window.rank; i++) elements *= work->window.kernel[i];
+  return work->kind != LK_WORK_CONV_TRANSPOSED || elements <= MOST_OF_TRANSPOSED;
+}
+
 /* Weights of a run would have to be brought into the primitive's layout in each: those are left. */
 static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
-  if ((work->constants >> LK_ROLE_WEIGHTS & 1) == 0 || !has_small_window(work)) return false;
+  if ((work->constants >> LK_ROLE_WEIGHTS & 1) == 0) return false;
+  if (!has_small_window(work) || !has_small_kernel(work)) return false;
   offer->layouts[LK_ROLE_WEIGHTS] = LK_LAYOUT_ANY;
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST) &&
          want_plain(work, offer, placed, LK_ROLE_BIAS);
@@ -184,10 +195,15 @@ static bool has_channels(const lk_work *work, uint32_t role) {
                                         lk_onednn_elements(&work->tensors[role]) == channels);
 }
 
+/* oneDNN writes code for each channel of an instance norm: minutes and gigabytes, where there are
+ * millions. */
+enum { MOST_CHANNELS = 1 << 14 };
+
 /* Beyond rank 5, oneDNN 3.14.1 reads and writes other memory. */
 static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const uint32_t rank = work->tensors[LK_ROLE_SRC].rank;
-  return work->is_centered != 0 && rank >= 3 && rank <= 5 && line_of(work) <= MOST_OF_LINE &&
+  return work->is_centered != 0 && rank >= 3 && rank <= 5 &&
+         work->tensors[LK_ROLE_SRC].dims[1] <= MOST_CHANNELS && line_of(work) <= MOST_OF_LINE &&
          has_channels(work, LK_ROLE_SCALE) && has_channels(work, LK_ROLE_SHIFT) &&
          keep_layout(offer, placed) && want_plain(work, offer, placed, LK_ROLE_SCALE) &&
          want_plain(work, offer, placed, LK_ROLE_SHIFT);

@@ -1,9 +1,12 @@
-// The one file in C++: oneDNN takes threads as an object of a class with virtual functions.
+// In C++, since oneDNN takes threads as an object of a class with virtual functions.
 #include "ops/engine/onednn/pool.h"
 
 #include <oneapi/dnnl/dnnl_threadpool.h>
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <oneapi/dnnl/dnnl_threadpool_iface.hpp>
 
@@ -13,16 +16,24 @@ struct Turns {
   const lk_engine_team *team;
   int count;
   const std::function<void(int, int)> *turn;
+  std::atomic<bool> has_thrown;
 };
 
 // Every thread takes each size-th turn, so that all are taken where the team has fewer threads than
-// the primitive was cut for. A run that is to end leaves the rest.
+// the primitive was cut for. A run that is to end leaves the rest. Nothing is thrown into the team,
+// which is the library's.
 void take_turns(void *arg) {
-  const auto *self = static_cast<const Turns *>(arg);
+  auto *self = static_cast<Turns *>(arg);
   const int step = self->team->size();
-  for (int i = self->team->rank(); i < self->count; i += step) {
-    if (self->team->is_stopped() != 0) return;
-    (*self->turn)(i, self->count);
+  try {
+    for (int i = self->team->rank(); i < self->count; i += step) {
+      if (self->team->is_stopped() != 0) return;
+      (*self->turn)(i, self->count);
+    }
+  } catch (const abi::__forced_unwind &) {
+    throw; // the thread is being cancelled, which nobody may stop
+  } catch (...) {
+    self->has_thrown = true;
   }
 }
 
@@ -34,11 +45,12 @@ struct lk_onednn_pool final : public dnnl::threadpool_interop::threadpool_iface 
   // Inside a region too: this thread alone takes all turns then, of which there are as many.
   bool get_in_parallel() const override { return false; }
   void parallel_for(int count, const std::function<void(int, int)> &turn) override {
-    Turns turns = {team, count, &turn};
+    Turns turns = {team, count, &turn, {false}};
     if (count == 1) {
       turn(0, 1);
     } else {
       team->run(take_turns, &turns, std::min(count, team->threads()));
+      if (turns.has_thrown) throw std::bad_alloc();
     }
   }
   uint64_t get_flags() const override { return 0; } // parallel_for returns when all is done

@@ -4,6 +4,7 @@
 
 #include "ops/engine/onednn/counted.h"
 #include "ops/engine/onednn/describe.h"
+#include "ops/engine/onednn/exceptions.h"
 #include "ops/engine/onednn/status.h"
 
 enum { MOST_ARGS = LK_ROLES + 1, SLOT_BYTES = 256 /* of each argument, about */ };
@@ -169,8 +170,34 @@ static bool is_reference(const lk_work *work, const char *implementation) {
          (work->kind == LK_WORK_RESIZE && strstr(implementation, "simple:") != NULL);
 }
 
-static lk_status build(const lk_onednn *engine, const lk_work *work, onednn_value *self,
-                       lk_engine_value *out, lk_error *error) {
+/* Where a primitive is described and created, any failure but one of memory is oneDNN's word on the
+ * work: of some sizes it finds out late that it cannot count them, and says that something is wrong
+ * (dnnl_runtime_error: a softmax whose elements lie 2^30 apart). */
+static lk_status create(const lk_onednn *engine, const lk_work *work, onednn_value *self,
+                        lk_error *error) {
+  lk_status status = lk_onednn_describe(engine, work, &self->desc, error);
+  if (status == LK_OK) {
+    status = lk_onednn_check(error, dnnl_primitive_create(&self->primitive, self->desc),
+                             "create a primitive");
+  }
+  return status == LK_INTERNAL ? LK_UNSUPPORTED : status;
+}
+
+typedef struct build_call {
+  const lk_onednn *engine;
+  const lk_work *work;
+  onednn_value *self;
+  lk_engine_value *out;
+  lk_error *error;
+} build_call;
+
+static lk_status build(void *arg) {
+  const build_call *call = arg;
+  const lk_onednn *engine = call->engine;
+  const lk_work *work = call->work;
+  onednn_value *self = call->self;
+  lk_engine_value *out = call->out;
+  lk_error *error = call->error;
   const bool has_weights = lk_onednn_has(work, LK_ROLE_WEIGHTS) &&
                            work->tensors[LK_ROLE_WEIGHTS].layout == LK_LAYOUT_ANY;
   const int shares = shares_of(engine, work);
@@ -180,9 +207,7 @@ static lk_status build(const lk_onednn *engine, const lk_work *work, onednn_valu
   }
   LK_ONEDNN_RETURN(
       lk_onednn_check(error, lk_onednn_set_threads(shares), "set a number of threads"));
-  LK_ONEDNN_RETURN(lk_onednn_describe(engine, work, &self->desc, error));
-  LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_primitive_create(&self->primitive, self->desc),
-                                   "create a primitive"));
+  LK_ONEDNN_RETURN(create(engine, work, self, error));
   LK_ONEDNN_RETURN(find_args(self, work, out, error));
   if (has_weights) LK_ONEDNN_RETURN(find_layout(engine, self, work, out, error));
   LK_ONEDNN_RETURN(lk_onednn_check(error,
@@ -202,7 +227,8 @@ lk_status lk_onednn_build(void *of, const lk_work *work, lk_engine_value *out, l
     status =
         lk_onednn_fail(error, LK_OUT_OF_MEMORY, "failed to build a primitive: no memory for it");
   } else {
-    status = build(of, work, self, out, error);
+    build_call call = {of, work, self, out, error};
+    status = lk_onednn_try(build, &call, "build a primitive", error);
   }
   if (status != LK_OK) {
     destroy(self);
@@ -220,34 +246,49 @@ void lk_onednn_destroy(void *of, void *value) {
 
 /* ---- packing ---- */
 
+typedef struct pack_call {
+  const lk_onednn *engine;
+  const onednn_value *value;
+  void *plain, *packed;
+  lk_error *error;
+  dnnl_primitive_t reorder;
+  dnnl_memory_t from, to;
+  dnnl_stream_t stream;
+} pack_call;
+
+static lk_status pack(void *arg) {
+  pack_call *call = arg;
+  const onednn_value *value = call->value;
+  dnnl_engine_t engine = call->engine->engine;
+  lk_error *error = call->error;
+  LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_primitive_create(&call->reorder, value->reorder),
+                                   "create a reorder of weights"));
+  LK_ONEDNN_RETURN(lk_onednn_check(
+      error, dnnl_memory_create(&call->from, value->plain_weights, engine, call->plain),
+      "make a handle of plain weights"));
+  LK_ONEDNN_RETURN(lk_onednn_check(
+      error, dnnl_memory_create(&call->to, value->want_weights, engine, call->packed),
+      "make a handle of packed weights"));
+  LK_ONEDNN_RETURN(lk_onednn_check(
+      error, lk_onednn_stream_create(engine, value->pool, &call->stream), "make a stream"));
+  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, call->from}, {DNNL_ARG_TO, call->to}};
+  return lk_onednn_check(error, dnnl_primitive_execute(call->reorder, call->stream, 2, args),
+                         "reorder weights");
+}
+
 lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void *plain,
                          void *packed, lk_error *error) {
-  const lk_onednn *engine = of;
-  const onednn_value *self = value;
-  dnnl_primitive_t reorder = NULL;
-  dnnl_memory_t from = NULL, to = NULL;
-  dnnl_stream_t stream = NULL;
-  lk_status status = LK_OK;
+  pack_call call = {.engine = of,
+                    .value = value,
+                    .plain = (void *)(uintptr_t)plain,
+                    .packed = packed,
+                    .error = error};
   (void)role; /* weights are all that is packed */
-  LK_ONEDNN_TRY(lk_onednn_check(error, dnnl_primitive_create(&reorder, self->reorder),
-                                "create a reorder of weights"));
-  LK_ONEDNN_TRY(lk_onednn_check(
-      error,
-      dnnl_memory_create(&from, self->plain_weights, engine->engine, (void *)(uintptr_t)plain),
-      "make a handle of plain weights"));
-  LK_ONEDNN_TRY(lk_onednn_check(error,
-                                dnnl_memory_create(&to, self->want_weights, engine->engine, packed),
-                                "make a handle of packed weights"));
-  LK_ONEDNN_TRY(lk_onednn_check(error, lk_onednn_stream_create(engine->engine, self->pool, &stream),
-                                "make a stream"));
-  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-  LK_ONEDNN_TRY(
-      lk_onednn_check(error, dnnl_primitive_execute(reorder, stream, 2, args), "reorder weights"));
-cleanup:
-  if (stream != NULL) (void)dnnl_stream_destroy(stream);
-  if (from != NULL) (void)dnnl_memory_destroy(from);
-  if (to != NULL) (void)dnnl_memory_destroy(to);
-  if (reorder != NULL) (void)dnnl_primitive_destroy(reorder);
+  const lk_status status = lk_onednn_try(pack, &call, "pack weights", error);
+  if (call.stream != NULL) (void)dnnl_stream_destroy(call.stream);
+  if (call.from != NULL) (void)dnnl_memory_destroy(call.from);
+  if (call.to != NULL) (void)dnnl_memory_destroy(call.to);
+  if (call.reorder != NULL) (void)dnnl_primitive_destroy(call.reorder);
   return status;
 }
 
@@ -263,44 +304,73 @@ void lk_onednn_slot_close(void *of, const void *value, void *slot) {
   free(self);
 }
 
+typedef struct slot_call {
+  const lk_onednn *engine;
+  const onednn_value *value;
+  onednn_slot *slot;
+  lk_error *error;
+} slot_call;
+
+static lk_status open_slot(void *arg) {
+  const slot_call *call = arg;
+  dnnl_engine_t engine = call->engine->engine;
+  const onednn_value *from = call->value;
+  onednn_slot *slot = call->slot;
+  LK_ONEDNN_RETURN(lk_onednn_check(
+      call->error, lk_onednn_stream_create(engine, from->pool, &slot->stream), "make a stream"));
+  for (uint32_t i = 0; i < from->n_args; i++) {
+    dnnl_exec_arg_t *made = &slot->args[i];
+    made->arg = from->args[i].arg;
+    LK_ONEDNN_RETURN(lk_onednn_check(
+        call->error,
+        dnnl_memory_create(&made->memory, from->args[i].desc, engine, DNNL_MEMORY_NONE),
+        "make a handle of an argument"));
+    slot->n_args++;
+  }
+  return LK_OK;
+}
+
 lk_status lk_onednn_slot_open(void *of, const void *value, void **out_slot, lk_error *error) {
-  const lk_onednn *engine = of;
-  const onednn_value *from = value;
-  lk_status status = LK_OK;
   *out_slot = NULL;
   onednn_slot *self = calloc(1, sizeof *self);
   if (self == NULL) {
     return lk_onednn_fail(error, LK_OUT_OF_MEMORY,
                           "failed to open a slot of a primitive: no memory for its arguments");
   }
-  LK_ONEDNN_TRY(lk_onednn_check(
-      error, lk_onednn_stream_create(engine->engine, from->pool, &self->stream), "make a stream"));
-  for (uint32_t i = 0; i < from->n_args; i++) {
-    dnnl_exec_arg_t *arg = &self->args[i];
-    arg->arg = from->args[i].arg;
-    LK_ONEDNN_TRY(lk_onednn_check(
-        error,
-        dnnl_memory_create(&arg->memory, from->args[i].desc, engine->engine, DNNL_MEMORY_NONE),
-        "make a handle of an argument"));
-    self->n_args++;
+  slot_call call = {of, value, self, error};
+  const lk_status status = lk_onednn_try(open_slot, &call, "open a slot of a primitive", error);
+  if (status != LK_OK) {
+    lk_onednn_slot_close(of, value, self);
+    return status;
   }
   *out_slot = self;
-  self = NULL;
-cleanup:
-  lk_onednn_slot_close(of, value, self);
-  return status;
+  return LK_OK;
+}
+
+typedef struct run_call {
+  const onednn_value *value;
+  const onednn_slot *slot;
+  void *const *pointers;
+  lk_error *error;
+} run_call;
+
+static lk_status run(void *arg) {
+  const run_call *call = arg;
+  const onednn_slot *slot = call->slot;
+  for (int i = 0; i < slot->n_args; i++) {
+    const dnnl_status_t set = dnnl_memory_set_data_handle(slot->args[i].memory, call->pointers[i]);
+    if (set != dnnl_success) {
+      return lk_onednn_check(call->error, set, "set the memory of an argument");
+    }
+  }
+  const dnnl_status_t done =
+      dnnl_primitive_execute(call->value->primitive, slot->stream, slot->n_args, slot->args);
+  return lk_onednn_check(call->error, done, "execute a primitive");
 }
 
 lk_status lk_onednn_run(void *of, const void *value, void *slot, void *const *pointers,
                         lk_error *error) {
-  const onednn_value *from = value;
-  const onednn_slot *self = slot;
+  run_call call = {value, slot, pointers, error};
   (void)of;
-  for (int i = 0; i < self->n_args; i++) {
-    const dnnl_status_t set = dnnl_memory_set_data_handle(self->args[i].memory, pointers[i]);
-    if (set != dnnl_success) return lk_onednn_check(error, set, "set the memory of an argument");
-  }
-  const dnnl_status_t done =
-      dnnl_primitive_execute(from->primitive, self->stream, self->n_args, self->args);
-  return lk_onednn_check(error, done, "execute a primitive");
+  return lk_onednn_try(run, &call, "execute a primitive", error);
 }

@@ -11,9 +11,12 @@
 extern "C" {
 #endif
 
+enum { FAILING_THROWS = -1 };
+
 /* What a test has of the module, by its symbol "failing". Any thread. */
 typedef struct failing_calls {
-  /* The nth call fails from now on (1: the next one; 0: none). `status`: a dnnl_status_t. */
+  /* The nth call fails from now on (1: the next one; 0: none). `status`: a dnnl_status_t, or
+   * FAILING_THROWS: by std::bad_alloc. */
   void (*arm)(unsigned nth, int status);
   /* Of the call that has failed since then; NULL: none has. */
   const char *(*failed)(void);
@@ -39,6 +42,7 @@ dnnl_status_t failing_ended(dnnl_status_t status);
 
 // clang-format off
 #define dnnl_engine_create(...) FAILING_MAKES(dnnl_engine_create, __VA_ARGS__)
+#define dnnl_set_verbose(...) FAILING(dnnl_set_verbose, __VA_ARGS__)
 #define dnnl_set_primitive_cache_capacity(...) FAILING(dnnl_set_primitive_cache_capacity, __VA_ARGS__)
 #define dnnl_threadpool_interop_set_max_concurrency(...) FAILING(dnnl_threadpool_interop_set_max_concurrency, __VA_ARGS__)
 #define dnnl_threadpool_interop_stream_create(...) FAILING_MAKES(dnnl_threadpool_interop_stream_create, __VA_ARGS__)

@@ -1,0 +1,17 @@
+/* oneDNN throws where it has no memory, also out of its functions for C. */
+#pragma once
+
+#include <latchkey/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Calls `fn`, and gives what it returns. What is thrown in it ends it, in between too, so what is
+ * to be freed belongs into `arg`: LK_OUT_OF_MEMORY, or LK_INTERNAL for what nobody expects, with
+ * the sentence "failed to <what>: oneDNN ...". */
+lk_status lk_onednn_try(lk_status (*fn)(void *arg), void *arg, const char *what, lk_error *error);
+
+#ifdef __cplusplus
+}
+#endif
