@@ -3,8 +3,8 @@
 // library with the engine `onednn`, beside the primitives alone?
 //
 // Layers run one after the other as in the model, each with weights of its own, from one buffer to
-// another: what a layer finds in the caches is about what it finds in the model. Passes of the three
-// run by turns, on one thread and on two; the sums are of each layer's best times. Nodes of the
+// another: what a layer finds in the caches is about what it finds in the model. Passes of all run
+// by turns, on one thread and on two; the sums are of each layer's best times. Nodes of the
 // engine that add read another tensor, where the primitive alone adds to what is in its output.
 // LATCHKEY_MAX_ISA=avx2 measures AVX2.
 //

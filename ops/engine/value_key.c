@@ -258,7 +258,12 @@ static lk_status read_numbers(uint32_t name, bool is_float, const int64_t *value
     const field *of = &fields[i];
     if (of->name != name || (of->form == FORM_FLOAT) != is_float || count > of->count) continue;
     unsigned char *at = (unsigned char *)work + of->offset;
-    for (uint32_t k = 0; k < count; k++) memcpy(at + (size_t)k * of->size, &values[k], of->size);
+    for (uint32_t k = 0; k < count; k++) {
+      if (of->size < sizeof *values && (uint64_t)values[k] >> (8 * of->size) != 0) {
+        return fail_malformed("a number out of its range", error);
+      }
+      memcpy(at + (size_t)k * of->size, &values[k], of->size);
+    }
     if (of->form == FORM_SPATIAL) {
       if (work->window.rank != 0 && work->window.rank != count) break;
       work->window.rank = count;

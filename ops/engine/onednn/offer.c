@@ -37,7 +37,9 @@ static bool takes_function(const lk_work_post_op *post_op) {
          lk_onednn_function_of(post_op).kind != dnnl_alg_kind_undef;
 }
 
+/* Of transposed convolutions, oneDNN 3.14.1 reads operands beyond their ends. */
 static bool takes_operand(const lk_work *work, uint32_t placed, uint32_t role, lk_offer *offer) {
+  if (work->kind == LK_WORK_CONV_TRANSPOSED) return false;
   const lk_repeats repeats = lk_repeats_of(work, role);
   if (work->tensors[role].dtype != LK_F32 || repeats == LK_REPEATS_OTHERWISE) return false;
   const lk_layout layout =
@@ -58,15 +60,16 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
 
 /* ---- kinds ---- */
 
-/* oneDNN keeps what a window has in 32 bits, and multiplies it. */
-enum { MOST_OF_WINDOW = 1 << 14 };
+/* oneDNN keeps what a window has in 32 bits, and multiplies it. Some primitives look at each
+ * position of it along a dimension while they are built. */
+enum { MOST_OF_WINDOW = 1 << 14, MOST_POSITIONS = 1 << 20 };
 
 static bool has_small_window(const lk_work *work) {
   const lk_window_shape *window = &work->window;
   for (uint32_t i = 0; i < window->rank; i++) {
     if (window->kernel[i] > MOST_OF_WINDOW || window->strides[i] > MOST_OF_WINDOW ||
         window->dilations[i] > MOST_OF_WINDOW || window->begin[i] > MOST_OF_WINDOW ||
-        window->end[i] > MOST_OF_WINDOW) {
+        window->end[i] > MOST_OF_WINDOW || window->out[i] > MOST_POSITIONS) {
       return false;
     }
   }

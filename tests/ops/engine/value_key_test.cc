@@ -165,6 +165,8 @@ TEST_F(ValueKey, RefusesWhatIsNoWork) {
       {"value:op=conv;post_op=kind:add,input:3", "an operand that is none"},
       {"value:op=conv;post_op=kind:add,input:15", "a post-op without its operand"},
       {"value:op=conv;attr.kernel=[3,3];attr.strides=[1]", "a number of an unknown name or count"},
+      {"value:op=conv;attr.axes=[-1]", "a number out of its range"},
+      {"value:op=conv;attr.orders=[0,65536]", "a number out of its range"},
       {"value:op=conv;attr.kernel=[1,1,1,1]", "a number of an unknown name or count"},
   };
   for (const auto &each : bad) {

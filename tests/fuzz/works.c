@@ -1,0 +1,362 @@
+/* Works out of bytes. */
+#include "tests/fuzz/works.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+uint64_t fuzz_take(fuzz_bytes *from, size_t bytes) {
+  uint64_t value = 0;
+  const size_t taken = bytes < from->size ? bytes : from->size;
+  if (taken > 0) memcpy(&value, from->data, taken);
+  from->data += taken;
+  from->size -= taken;
+  return value;
+}
+
+uint32_t fuzz_take_up_to(fuzz_bytes *from, uint32_t most) {
+  return (uint32_t)fuzz_take(from, most > UINT8_MAX ? 4 : 1) % (most + 1);
+}
+
+static float take_float(fuzz_bytes *from) {
+  const uint32_t bits = (uint32_t)fuzz_take(from, 4);
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* ---- with any numbers ---- */
+
+static void add_any_tensor(fuzz_bytes *from, lk_work *work, uint32_t role) {
+  lk_tensor_desc *desc = &work->tensors[role];
+  work->roles |= 1U << role;
+  desc->dtype = (uint32_t)fuzz_take(from, 1);
+  desc->layout = (uint32_t)fuzz_take(from, 1) == 0 ? LK_LAYOUT_ANY : (uint32_t)fuzz_take(from, 4);
+  desc->rank = fuzz_take_up_to(from, LK_MAX_RANK);
+  for (uint32_t i = 0; i < desc->rank; i++) desc->dims[i] = (int64_t)fuzz_take(from, 8);
+}
+
+static void take_spatial(fuzz_bytes *from, const lk_work *work, int64_t values[LK_MAX_SPATIAL]) {
+  for (uint32_t i = 0; i < work->window.rank; i++) values[i] = (int64_t)fuzz_take(from, 8);
+}
+
+lk_work fuzz_any_work(fuzz_bytes *from) {
+  lk_work work;
+  memset(&work, 0, sizeof work);
+  work.kind = fuzz_take_up_to(from, LK_WORK_KINDS - 1);
+  const uint32_t roles = (uint32_t)fuzz_take(from, 4);
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if ((roles >> role & 1) != 0) add_any_tensor(from, &work, role);
+  }
+  work.constants = (uint32_t)fuzz_take(from, 4);
+  work.n_post_ops = fuzz_take_up_to(from, LK_WORK_POST_OPS);
+  for (uint32_t i = 0; i < work.n_post_ops; i++) {
+    lk_work_post_op *post_op = &work.post_ops[i];
+    const uint32_t operand = LK_ROLE_OPERAND + fuzz_take_up_to(from, LK_WORK_OPERANDS - 1);
+    post_op->kind = (uint32_t)fuzz_take(from, 1);
+    post_op->operand = (work.roles >> operand & 1) != 0 ? operand : 0;
+    post_op->alpha = take_float(from);
+    post_op->beta = take_float(from);
+  }
+  work.window.rank = fuzz_take_up_to(from, LK_MAX_SPATIAL);
+  take_spatial(from, &work, work.window.kernel);
+  take_spatial(from, &work, work.window.strides);
+  take_spatial(from, &work, work.window.dilations);
+  take_spatial(from, &work, work.window.begin);
+  take_spatial(from, &work, work.window.out);
+  take_spatial(from, &work, work.window.end);
+  work.groups = (int64_t)fuzz_take(from, 8);
+  work.lrn.size = (int64_t)fuzz_take(from, 8);
+  work.lrn.alpha = take_float(from);
+  work.lrn.beta = take_float(from);
+  work.lrn.bias = take_float(from);
+  work.axes = (uint32_t)fuzz_take(from, 4);
+  work.pooling = (uint32_t)fuzz_take(from, 4);
+  work.column_major = (uint32_t)fuzz_take(from, 4);
+  work.is_centered = (uint32_t)fuzz_take(from, 4);
+  work.epsilon = take_float(from);
+  for (size_t i = 0; i < 2; i++) {
+    work.orders[i].swaps = (uint16_t)fuzz_take(from, 2);
+    work.orders[i].batch_inside = (uint16_t)fuzz_take(from, 2);
+  }
+  return work;
+}
+
+/* ---- that fit ---- */
+
+/* Mostly small, seldom as large as sizes may be. */
+static int64_t take_size(fuzz_bytes *from) {
+  const uint32_t how = fuzz_take_up_to(from, 255);
+  if (how < 200) return 1 + how % 20;
+  if (how < 240) return 1 + (int64_t)fuzz_take_up_to(from, 1000);
+  return (int64_t)1 << (how - 240) * 2 | (int64_t)fuzz_take_up_to(from, 7);
+}
+
+/* Most are of f32. */
+static lk_tensor_desc take_desc(fuzz_bytes *from, uint32_t rank, const int64_t *dims) {
+  static const lk_dtype others[] = {LK_F16, LK_BF16, LK_F64, LK_U8, LK_I8, LK_I32, LK_I64};
+  const uint32_t how = fuzz_take_up_to(from, 255);
+  lk_tensor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.dtype = how < 240 ? LK_F32 : others[how % (sizeof others / sizeof *others)];
+  desc.rank = rank;
+  desc.layout = how % 3 == 1 && rank >= 3   ? LK_LAYOUT_CHANNELS_LAST
+                : how % 7 == 2 && rank == 4 ? LK_LAYOUT_HEADS_INSIDE
+                                            : LK_LAYOUT_PLAIN;
+  memcpy(desc.dims, dims, rank * sizeof *dims);
+  return desc;
+}
+
+static void add(lk_work *work, uint32_t role, const lk_tensor_desc *desc) {
+  work->roles |= 1U << role;
+  work->tensors[role] = *desc;
+}
+
+static void add_dims(fuzz_bytes *from, lk_work *work, uint32_t role, uint32_t rank,
+                     const int64_t *dims) {
+  const lk_tensor_desc desc = take_desc(from, rank, dims);
+  add(work, role, &desc);
+}
+
+static bool take_bool(fuzz_bytes *from) {
+  return fuzz_take_up_to(from, 1) != 0;
+}
+
+/* Of so many spatial dimensions of src; gives those of dst. */
+static void take_window(fuzz_bytes *from, lk_work *work, uint32_t rank, const int64_t *in,
+                        int64_t *out) {
+  const bool is_transposed = work->kind == LK_WORK_CONV_TRANSPOSED;
+  lk_window_shape *window = &work->window;
+  window->rank = rank;
+  for (uint32_t i = 0; i < rank; i++) {
+    window->kernel[i] = take_size(from) % INT32_MAX + 1;
+    window->strides[i] = take_bool(from) ? 1 : take_size(from) % INT32_MAX + 1;
+    window->dilations[i] =
+        take_bool(from) ? 1 : take_size(from) % (INT32_MAX / window->kernel[i]) + 1;
+    window->begin[i] = take_bool(from) ? 0 : take_size(from) % INT32_MAX;
+    window->end[i] = take_bool(from) ? 0 : take_size(from) % INT32_MAX;
+    const int64_t reach = (window->kernel[i] - 1) * window->dilations[i] + 1;
+    const int64_t room = in[i] + window->begin[i] + window->end[i] - reach;
+    const int64_t full = (in[i] - 1) * window->strides[i] + reach;
+    window->out[i] = is_transposed ? full - window->begin[i] - window->end[i]
+                     : room >= 0   ? room / window->strides[i] + 1
+                                   : 1;
+    /* too small, which an operator refuses: as large as it has to be */
+    if (!is_transposed && room < 0) window->end[i] += -room;
+    if (window->out[i] < 1) {
+      window->begin[i] = window->end[i] = 0;
+      window->out[i] = full;
+    }
+    if (work->kind == LK_WORK_POOL && room >= 0 && room % window->strides[i] != 0 &&
+        take_bool(from)) {
+      window->out[i]++; /* the last one lies partly beyond the padding */
+    }
+    out[i] = window->out[i];
+  }
+}
+
+static void make_conv(fuzz_bytes *from, lk_work *work) {
+  const uint32_t rank = 1 + fuzz_take_up_to(from, LK_MAX_SPATIAL - 1);
+  const int64_t groups = take_bool(from) ? 1 : take_size(from);
+  const int64_t in = groups * take_size(from), of_group = take_size(from), out = groups * of_group;
+  int64_t x[LK_MAX_RANK] = {take_size(from), in}, y[LK_MAX_RANK] = {x[0], out};
+  int64_t w[LK_MAX_RANK] = {out, in / groups};
+  work->groups = groups;
+  if (work->kind == LK_WORK_CONV_TRANSPOSED) {
+    w[0] = in;
+    w[1] = of_group;
+  }
+  for (uint32_t i = 0; i < rank; i++) x[2 + i] = take_size(from);
+  take_window(from, work, rank, x + 2, y + 2);
+  memcpy(w + 2, work->window.kernel, rank * sizeof *w);
+  add_dims(from, work, LK_ROLE_SRC, rank + 2, x);
+  add_dims(from, work, LK_ROLE_WEIGHTS, rank + 2, w);
+  work->tensors[LK_ROLE_WEIGHTS].layout = LK_LAYOUT_PLAIN;
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_BIAS, 1, &out);
+  add_dims(from, work, LK_ROLE_DST, rank + 2, y);
+}
+
+/* From the order of numpy.matmul to that of memory. */
+static void put_in_memory(int64_t *dims, uint32_t rank, lk_matmul_order order) {
+  if (order.swaps != 0) {
+    const int64_t kept = dims[rank - 1];
+    dims[rank - 1] = dims[rank - 2];
+    dims[rank - 2] = kept;
+  }
+  if (order.batch_inside != 0) {
+    const int64_t rows = dims[rank - 2];
+    memmove(dims + 1, dims, (rank - 2) * sizeof *dims);
+    dims[0] = rows;
+  }
+}
+
+static void take_order(fuzz_bytes *from, uint32_t rank, lk_matmul_order *out) {
+  if (rank >= 2) out->swaps = (uint16_t)take_bool(from);
+  if (rank >= 3) out->batch_inside = (uint16_t)take_bool(from);
+}
+
+static void make_product(fuzz_bytes *from, lk_work *work) {
+  const uint32_t a_rank = 1 + fuzz_take_up_to(from, 5), b_rank = 1 + fuzz_take_up_to(from, 5);
+  const uint32_t rank = a_rank > b_rank ? a_rank : b_rank;
+  const int64_t m = take_size(from), k = take_size(from), n = take_size(from);
+  int64_t a[LK_MAX_RANK], b[LK_MAX_RANK], y[LK_MAX_RANK];
+  uint32_t n_y = 0;
+  for (uint32_t i = 0; i + 2 < rank; i++) {
+    const int64_t size = take_size(from);
+    const bool a_has = a_rank > 2 && i + a_rank >= rank, b_has = b_rank > 2 && i + b_rank >= rank;
+    const bool a_is_1 = a_has && take_bool(from), b_is_1 = b_has && take_bool(from);
+    if (a_has) a[i + a_rank - rank] = a_is_1 ? 1 : size;
+    if (b_has) b[i + b_rank - rank] = b_is_1 ? 1 : size;
+    y[n_y++] = (a_has && !a_is_1) || (b_has && !b_is_1) ? size : 1;
+  }
+  a[a_rank - 1] = k;
+  if (a_rank > 1) a[a_rank - 2] = y[n_y++] = m;
+  b[b_rank > 1 ? b_rank - 2 : 0] = k;
+  if (b_rank > 1) b[b_rank - 1] = y[n_y++] = n;
+  take_order(from, a_rank, &work->orders[0]);
+  take_order(from, b_rank, &work->orders[1]);
+  if (a_rank > 1) put_in_memory(a, a_rank, work->orders[0]);
+  if (b_rank > 1) put_in_memory(b, b_rank, work->orders[1]);
+  add_dims(from, work, LK_ROLE_SRC, a_rank, a);
+  add_dims(from, work, LK_ROLE_WEIGHTS, b_rank, b);
+  add_dims(from, work, LK_ROLE_DST, n_y, y);
+  work->tensors[LK_ROLE_DST].layout = LK_LAYOUT_PLAIN;
+  for (uint32_t role = LK_ROLE_SRC; role <= LK_ROLE_WEIGHTS; role++) {
+    lk_tensor_desc *desc = &work->tensors[role];
+    const lk_matmul_order order = work->orders[role];
+    const bool is_ordered = order.swaps != 0 || order.batch_inside != 0;
+    if (desc->layout == LK_LAYOUT_CHANNELS_LAST || is_ordered) desc->layout = LK_LAYOUT_PLAIN;
+  }
+}
+
+static uint32_t take_dims(fuzz_bytes *from, uint32_t least, int64_t dims[LK_MAX_RANK]) {
+  const uint32_t rank = least + fuzz_take_up_to(from, LK_MAX_RANK - least);
+  for (uint32_t i = 0; i < rank; i++) dims[i] = take_size(from);
+  return rank;
+}
+
+/* The same size. */
+static uint32_t make_both(fuzz_bytes *from, lk_work *work, uint32_t least) {
+  int64_t dims[LK_MAX_RANK];
+  const uint32_t rank = take_dims(from, least, dims);
+  add_dims(from, work, LK_ROLE_SRC, rank, dims);
+  add_dims(from, work, LK_ROLE_DST, rank, dims);
+  return rank;
+}
+
+static void make_softmax(fuzz_bytes *from, lk_work *work) {
+  const uint32_t rank = make_both(from, work, 1), first = fuzz_take_up_to(from, rank - 1);
+  const uint32_t count = 1 + fuzz_take_up_to(from, rank - 1 - first);
+  work->axes = ((1U << count) - 1) << first;
+}
+
+static void make_pool(fuzz_bytes *from, lk_work *work) {
+  const uint32_t rank = 1 + fuzz_take_up_to(from, LK_MAX_SPATIAL - 1);
+  int64_t x[LK_MAX_RANK] = {take_size(from), take_size(from)}, y[LK_MAX_RANK] = {x[0], x[1]};
+  for (uint32_t i = 0; i < rank; i++) x[2 + i] = take_size(from);
+  work->pooling = fuzz_take_up_to(from, LK_POOLING_TOTAL);
+  take_window(from, work, rank, x + 2, y + 2);
+  add_dims(from, work, LK_ROLE_SRC, rank + 2, x);
+  add_dims(from, work, LK_ROLE_DST, rank + 2, y);
+  if (work->pooling == LK_POOLING_MAX && take_bool(from)) {
+    add_dims(from, work, LK_ROLE_INDICES, rank + 2, y);
+    work->tensors[LK_ROLE_INDICES].dtype = LK_I64;
+    work->column_major = (uint32_t)take_bool(from);
+  }
+}
+
+static void make_lrn(fuzz_bytes *from, lk_work *work) {
+  (void)make_both(from, work, 3);
+  work->lrn.size = take_size(from);
+  work->lrn.alpha = take_float(from);
+  work->lrn.beta = take_float(from);
+  work->lrn.bias = take_float(from);
+}
+
+/* That broadcasts to the dimensions [rank]. */
+static void add_broadcast(fuzz_bytes *from, lk_work *work, uint32_t role, uint32_t rank,
+                          const int64_t *dims) {
+  int64_t of[LK_MAX_RANK];
+  const uint32_t left = fuzz_take_up_to(from, rank);
+  for (uint32_t i = left; i < rank; i++) of[i - left] = take_bool(from) ? dims[i] : 1;
+  add_dims(from, work, role, rank - left, of);
+  work->tensors[role].layout = LK_LAYOUT_PLAIN;
+}
+
+static void make_layer_norm(fuzz_bytes *from, lk_work *work) {
+  const uint32_t rank = make_both(from, work, 1), first = fuzz_take_up_to(from, rank - 1);
+  const int64_t *dims = work->tensors[LK_ROLE_SRC].dims;
+  work->axes = ((1U << (rank - first)) - 1) << first;
+  work->is_centered = (uint32_t)take_bool(from);
+  work->epsilon = take_float(from);
+  if (take_bool(from)) {
+    add_dims(from, work, LK_ROLE_SCALE, rank - first, dims + first);
+    if (take_bool(from)) add_dims(from, work, LK_ROLE_SHIFT, rank - first, dims + first);
+  } else {
+    if (take_bool(from)) add_broadcast(from, work, LK_ROLE_SCALE, rank, dims);
+    if (take_bool(from)) add_broadcast(from, work, LK_ROLE_SHIFT, rank, dims);
+  }
+  int64_t lines[LK_MAX_RANK];
+  for (uint32_t i = 0; i < rank; i++) lines[i] = i < first ? dims[i] : 1;
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_MEAN, rank, lines);
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_DEVIATION, rank, lines);
+}
+
+static void make_group_norm(fuzz_bytes *from, lk_work *work) {
+  int64_t dims[LK_MAX_RANK];
+  const uint32_t rank = take_dims(from, 3, dims);
+  work->groups = take_bool(from) ? 1 : take_size(from);
+  dims[1] *= work->groups;
+  const int64_t scales = take_bool(from) ? dims[1] : work->groups;
+  add_dims(from, work, LK_ROLE_SRC, rank, dims);
+  add_dims(from, work, LK_ROLE_DST, rank, dims);
+  work->is_centered = (uint32_t)take_bool(from);
+  work->epsilon = take_float(from);
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_SCALE, 1, &scales);
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_SHIFT, 1, &scales);
+}
+
+static void add_post_ops(fuzz_bytes *from, lk_work *work) {
+  const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
+  uint32_t n_operands = 0;
+  work->n_post_ops = fuzz_take_up_to(from, LK_WORK_POST_OPS);
+  for (uint32_t i = 0; i < work->n_post_ops; i++) {
+    lk_work_post_op *post_op = &work->post_ops[i];
+    post_op->kind = fuzz_take_up_to(from, 24);
+    if (LK_POST_OP_IS_BINARY(post_op->kind) && n_operands == LK_WORK_OPERANDS) post_op->kind = 1;
+    if (LK_POST_OP_IS_BINARY(post_op->kind)) {
+      const uint32_t role = post_op->operand = LK_ROLE_OPERAND + n_operands++;
+      if (take_bool(from)) {
+        const lk_tensor_desc same = *dst;
+        add(work, role, &same);
+      } else {
+        add_broadcast(from, work, role, dst->rank, dst->dims);
+      }
+    }
+    post_op->alpha = take_float(from);
+    post_op->beta = take_float(from);
+  }
+}
+
+lk_work fuzz_fitting_work(fuzz_bytes *from) {
+  static void (*const makers[LK_WORK_KINDS])(fuzz_bytes *, lk_work *) = {
+      [LK_WORK_CONV] = make_conv,
+      [LK_WORK_CONV_TRANSPOSED] = make_conv,
+      [LK_WORK_PRODUCT] = make_product,
+      [LK_WORK_SOFTMAX] = make_softmax,
+      [LK_WORK_LOG_SOFTMAX] = make_softmax,
+      [LK_WORK_HARDMAX] = make_softmax,
+      [LK_WORK_POOL] = make_pool,
+      [LK_WORK_LRN] = make_lrn,
+      [LK_WORK_LAYER_NORM] = make_layer_norm,
+      [LK_WORK_GROUP_NORM] = make_group_norm,
+  };
+  lk_work work;
+  memset(&work, 0, sizeof work);
+  work.kind = fuzz_take_up_to(from, LK_WORK_KINDS - 1);
+  makers[work.kind](from, &work);
+  if (take_bool(from) && (work.roles >> LK_ROLE_WEIGHTS & 1) != 0) {
+    work.constants = 1U << LK_ROLE_WEIGHTS;
+  }
+  if (take_bool(from)) add_post_ops(from, &work);
+  return work;
+}
