@@ -306,8 +306,10 @@ void print_json(const Result &result) {
               result.all.engines * 1e3);
   const char *separator = "";
   for (const auto &[name, each] : result.layers) {
-    std::printf("%s{\"layer\": \"%s\", \"times\": %d, \"us\": %.3f, \"primitives_us\": %.3f}",
-                separator, name.c_str(), each.count, each.ours * 1e6, each.theirs * 1e6);
+    std::printf("%s{\"layer\": \"%s\", \"times\": %d, \"us\": %.3f, \"primitives_us\": %.3f, "
+                "\"engine_us\": %.3f}",
+                separator, name.c_str(), each.count, each.ours * 1e6, each.theirs * 1e6,
+                each.engines * 1e6);
     separator = ", ";
   }
   std::printf("]}");
