@@ -258,7 +258,8 @@ typedef struct lk_work {
   lk_window_shape window; /* of convolutions and poolings */
   int64_t groups;         /* of convolutions and group norms */
   lk_work_lrn lrn;        /* of LRN */
-  /* of what goes along dimensions: bit i is dimension i; they follow each other */
+  /* of what goes along dimensions: bit i is dimension i. They follow each other, but those of a
+   * reduction are any, and maybe none */
   uint32_t axes;
   uint32_t pooling;          /* lk_pooling */
   uint32_t column_major;     /* of a pooling with indices: 0 or 1 */

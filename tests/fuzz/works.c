@@ -39,6 +39,28 @@ static void take_spatial(fuzz_bytes *from, const lk_work *work, int64_t values[L
   for (uint32_t i = 0; i < work->window.rank; i++) values[i] = (int64_t)fuzz_take(from, 8);
 }
 
+static void take_doubles(fuzz_bytes *from, double values[LK_MAX_RANK]) {
+  for (uint32_t i = 0; i < LK_MAX_RANK; i++) {
+    const uint64_t bits = fuzz_take(from, 8);
+    memcpy(&values[i], &bits, sizeof bits);
+  }
+}
+
+static void take_any_resize(fuzz_bytes *from, lk_work_resize *out) {
+  out->interpolation = (uint32_t)fuzz_take(from, 4);
+  out->coordinates = (uint32_t)fuzz_take(from, 4);
+  out->nearest = (uint32_t)fuzz_take(from, 4);
+  out->antialias = (uint32_t)fuzz_take(from, 4);
+  out->exclude_outside = (uint32_t)fuzz_take(from, 4);
+  out->rounded = (uint32_t)fuzz_take(from, 4);
+  out->cubic = take_float(from);
+  out->extrapolation = take_float(from);
+  take_doubles(from, out->up);
+  take_doubles(from, out->down);
+  take_doubles(from, out->start);
+  take_doubles(from, out->end);
+}
+
 lk_work fuzz_any_work(fuzz_bytes *from) {
   lk_work work;
   memset(&work, 0, sizeof work);
@@ -78,6 +100,8 @@ lk_work fuzz_any_work(fuzz_bytes *from) {
     work.orders[i].swaps = (uint16_t)fuzz_take(from, 2);
     work.orders[i].batch_inside = (uint16_t)fuzz_take(from, 2);
   }
+  work.reducing = (uint32_t)fuzz_take(from, 4);
+  take_any_resize(from, &work.resize);
   return work;
 }
 
@@ -315,13 +339,72 @@ static void make_group_norm(fuzz_bytes *from, lk_work *work) {
   if (take_bool(from)) add_dims(from, work, LK_ROLE_SHIFT, 1, &scales);
 }
 
+static void make_element(fuzz_bytes *from, lk_work *work) {
+  int64_t dims[LK_MAX_RANK];
+  const uint32_t rank = take_dims(from, 0, dims);
+  add_dims(from, work, LK_ROLE_DST, rank, dims);
+  if (take_bool(from)) {
+    add_dims(from, work, LK_ROLE_SRC, rank, dims);
+  } else {
+    add_broadcast(from, work, LK_ROLE_SRC, rank, dims);
+  }
+}
+
+static void make_reduce(fuzz_bytes *from, lk_work *work) {
+  int64_t dims[LK_MAX_RANK], left[LK_MAX_RANK];
+  const uint32_t rank = take_dims(from, 1, dims);
+  const bool keeps = take_bool(from);
+  uint32_t n_left = 0;
+  work->axes = fuzz_take_up_to(from, (1U << rank) - 1);
+  work->reducing = fuzz_take_up_to(from, LK_REDUCING_LOG_SUM_EXP);
+  for (uint32_t i = 0; i < rank; i++) {
+    const bool is_reduced = (work->axes >> i & 1) != 0;
+    if (!is_reduced || keeps) left[n_left++] = is_reduced ? 1 : dims[i];
+  }
+  add_dims(from, work, LK_ROLE_SRC, rank, dims);
+  add_dims(from, work, LK_ROLE_DST, n_left, left);
+}
+
+static void make_resize(fuzz_bytes *from, lk_work *work) {
+  int64_t in[LK_MAX_RANK], out[LK_MAX_RANK];
+  lk_work_resize *resize = &work->resize;
+  const uint32_t rank = take_dims(from, 1, in);
+  resize->interpolation = fuzz_take_up_to(from, LK_INTERPOLATION_CUBIC);
+  resize->coordinates = fuzz_take_up_to(from, LK_COORDINATES_TF_HALF_PIXEL_FOR_NN);
+  resize->nearest = fuzz_take_up_to(from, LK_NEAREST_FLOOR_UP_CEIL_DOWN);
+  resize->antialias = (uint32_t)take_bool(from);
+  resize->exclude_outside = (uint32_t)take_bool(from);
+  resize->cubic = take_float(from);
+  resize->extrapolation = take_float(from);
+  for (uint32_t i = 0; i < rank; i++) {
+    const uint32_t factor = fuzz_take_up_to(from, 5);
+    out[i] = factor == 0 ? take_size(from) : in[i] * factor;
+    resize->up[i] = (double)out[i];
+    resize->down[i] = (double)in[i];
+    resize->end[i] = 1;
+    if (take_bool(from)) continue;
+    resize->up[i] += 0.25; /* a scale that gives this size, too */
+    resize->rounded |= 1U << i;
+  }
+  add_dims(from, work, LK_ROLE_SRC, rank, in);
+  add_dims(from, work, LK_ROLE_DST, rank, out);
+}
+
+/* Of element-wise works, also functions that others do not have. */
+static uint32_t take_function(fuzz_bytes *from, const lk_work *work) {
+  if (work->kind == LK_WORK_ELEMENT && take_bool(from)) {
+    return LK_FUNCTION_ABS + fuzz_take_up_to(from, LK_FUNCTION_SHIFT_RIGHT - LK_FUNCTION_ABS);
+  }
+  return fuzz_take_up_to(from, 24);
+}
+
 static void add_post_ops(fuzz_bytes *from, lk_work *work) {
   const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
   uint32_t n_operands = 0;
   work->n_post_ops = fuzz_take_up_to(from, LK_WORK_POST_OPS);
   for (uint32_t i = 0; i < work->n_post_ops; i++) {
     lk_work_post_op *post_op = &work->post_ops[i];
-    post_op->kind = fuzz_take_up_to(from, 24);
+    post_op->kind = take_function(from, work);
     if (LK_POST_OP_IS_BINARY(post_op->kind) && n_operands == LK_WORK_OPERANDS) post_op->kind = 1;
     if (LK_POST_OP_IS_BINARY(post_op->kind)) {
       const uint32_t role = post_op->operand = LK_ROLE_OPERAND + n_operands++;
@@ -349,6 +432,9 @@ lk_work fuzz_fitting_work(fuzz_bytes *from) {
       [LK_WORK_LRN] = make_lrn,
       [LK_WORK_LAYER_NORM] = make_layer_norm,
       [LK_WORK_GROUP_NORM] = make_group_norm,
+      [LK_WORK_ELEMENT] = make_element,
+      [LK_WORK_REDUCE] = make_reduce,
+      [LK_WORK_RESIZE] = make_resize,
   };
   lk_work work;
   memset(&work, 0, sizeof work);

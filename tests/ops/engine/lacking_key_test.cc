@@ -68,10 +68,13 @@ std::map<std::string, Lack> all_lacks() {
 #define ATTR(word) all["attr " #word] = all_of(LK_RECORD_ATTR, LK_WORD_##word)
   ATTR(CONSTANTS), ATTR(KERNEL), ATTR(STRIDES), ATTR(DILATIONS), ATTR(PADS_BEGIN);
   ATTR(POSITIONS), ATTR(PADS_END), ATTR(GROUPS), ATTR(SIZE), ATTR(AXES), ATTR(POOLING);
-  ATTR(COLUMN_MAJOR), ATTR(CENTERED), ATTR(ORDERS);
+  ATTR(COLUMN_MAJOR), ATTR(CENTERED), ATTR(ORDERS), ATTR(REDUCING), ATTR(INTERPOLATION);
+  ATTR(COORDINATES), ATTR(NEAREST), ATTR(ANTIALIAS), ATTR(EXCLUDE_OUTSIDE), ATTR(ROUNDED);
+  ATTR(UP), ATTR(DOWN), ATTR(START), ATTR(END);
 #undef ATTR
 #define NUMBER(word) all["number " #word] = all_of(LK_RECORD_FLOAT, LK_WORD_##word)
-  NUMBER(ALPHA), NUMBER(BETA), NUMBER(BIAS), NUMBER(EPSILON);
+  NUMBER(ALPHA), NUMBER(BETA), NUMBER(BIAS), NUMBER(EPSILON), NUMBER(CUBIC);
+  NUMBER(EXTRAPOLATION);
 #undef NUMBER
   return all;
 }
@@ -216,7 +219,7 @@ public:
 
   Node make() {
     Node made;
-    switch (below(10)) {
+    switch (below(13)) {
     case 0:
       made = conv();
       break;
@@ -243,6 +246,15 @@ public:
       break;
     case 8:
       made = quantized_conv();
+      break;
+    case 9:
+      made = element();
+      break;
+    case 10:
+      made = reduce();
+      break;
+    case 11:
+      made = resize();
       break;
     default:
       made = fused_product();
@@ -406,6 +418,55 @@ private:
     lay(&made);
     return made;
   }
+  // Of one tensor, or of two that may repeat.
+  Node element() {
+    Node made;
+    const lk::Dims dims = {2, one_or_two(), 2};
+    if (coin()) {
+      static const char *const ops[] = {"Relu", "Tanh", "Sqrt", "LeakyRelu", "Elu"};
+      const int64_t op = below(5);
+      made.node.op = ops[op];
+      if (op >= 3) made.node.floats = {{"alpha", {0.25f + 0.25f * float(below(2))}}};
+      made.inputs = {f32(dims)};
+    } else {
+      made.node.op = coin() ? "Add" : "Mul";
+      made.inputs = {f32(dims), f32(coin() ? dims : lk::Dims{2})};
+    }
+    lay(&made);
+    return made;
+  }
+  Node reduce() {
+    static const char *const ops[] = {"ReduceSum", "ReduceMean", "ReduceMax"};
+    Node made;
+    made.node.op = ops[below(3)];
+    made.node.opset = 11;
+    made.node.ints = {{"axes", {below(3)}}, {"keepdims", {below(2)}}};
+    made.inputs = {f32({2, 2, 2})};
+    return made;
+  }
+  // By scales that give the same sizes, too, or of a part of the input.
+  Node resize() {
+    static const char *const modes[] = {"nearest", "linear", "cubic"};
+    static const char *const coordinates[] = {"half_pixel", "asymmetric", "tf_crop_and_resize"};
+    static const char *const nearest[] = {"round_prefer_floor", "ceil"};
+    Node made;
+    const int64_t mode = below(3), way = below(3);
+    const float from = coin() ? 0.0f : 0.25f, to = coin() ? 0.75f : 1.0f;
+    made.node.op = "Resize";
+    made.node.opset = 18;
+    made.node.texts = {{"mode", modes[mode]}, {"coordinate_transformation_mode", coordinates[way]}};
+    if (mode == 0) made.node.texts.push_back({"nearest_mode", nearest[below(2)]});
+    if (mode == 2) {
+      made.node.floats = {{"cubic_coeff_a", {coin() ? -0.75f : -0.5f}}};
+      made.node.ints = {{"exclude_outside", {below(2)}}};
+    }
+    if (mode != 0 && way != 2) made.node.ints.push_back({"antialias", {below(2)}});
+    if (way == 2) made.node.floats.push_back({"extrapolation_value", {float(below(2))}});
+    made.node.constants = {lk::tensor<float>({6}, {0, 0, from, 1, 1, to}),
+                           lk::tensor<float>({3}, {1, 1, 1.5f + 0.125f * float(below(3))})};
+    made.inputs = {f32({1, 1, 4}), made.node.constants[0].desc, made.node.constants[1].desc};
+    return made;
+  }
   lk_tensor_desc bytes(const lk::Dims &dims) {
     return lk_tensor_desc_make(coin() ? LK_U8 : LK_I8, uint32_t(dims.size()), dims.data());
   }
@@ -508,6 +569,7 @@ TEST(LackingKey, EachFieldIsMissedByWorks) {
 bool is_implied(const std::string &name) {
   static const std::set<std::string> implied = {
       "attr POSITIONS",                       // dst's dimensions
+      "attr DOWN",        "attr ROUNDED",     // with a scale that is given, 1, and what that gives
       "post_op.input",    "tensor.index",     // operands are numbered in order
       "tensor SRC_SCALE", "tensor DST_SCALE", // one number each, if dst is bytes
       "tensor DST_ZERO",                      // of dst's type

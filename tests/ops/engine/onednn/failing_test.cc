@@ -43,7 +43,7 @@ struct Node {
 std::vector<Node> nodes() {
   const auto value = [](const lk::Dims &dims) { return lk::random(dims, 7); };
   const Value image = value({1, 16, 8, 8});
-  std::vector<Node> made(9);
+  std::vector<Node> made(13);
   made[0].node.op = "Conv";
   made[0].inputs = {image, value({8, 16, 3, 3}), value({8}), value({1, 8, 6, 6})};
   made[0].node.constants = {made[0].inputs[1], made[0].inputs[2], made[0].inputs[3]};
@@ -69,6 +69,18 @@ std::vector<Node> nodes() {
   made[7].inputs = {value({4, 32}), value({32}), value({32})};
   made[8].node.op = "InstanceNormalization";
   made[8].inputs = {image, value({16}), value({16})};
+  made[9].node.op = "Tanh";
+  made[9].inputs = {value({5, 64})};
+  made[10].node.op = "Add";
+  made[10].inputs = {image, image};
+  made[11].node.op = "ReduceMean";
+  made[11].node.ints = {{"axes", {2, 3}}};
+  made[11].inputs = {image};
+  made[12].node.op = "Upsample";
+  made[12].node.opset = 7;
+  made[12].node.texts = {{"mode", "nearest"}};
+  made[12].node.floats = {{"scales", {1, 1, 2, 2}}};
+  made[12].inputs = {image};
   for (Node &each : made) each.node.n_inputs = uint32_t(each.inputs.size());
   return made;
 }
