@@ -8,19 +8,12 @@
 /* ---- the fields of a work ---- */
 
 /* What a work has besides kind, tensors and post-ops, which have records of their own.
- * I(member, name, type): a whole number; V(member, name): as many as the window's rank, which their
- * count tells; S(member, name): LK_SHORTS numbers of 16 bits; D(member, name): LK_MAX_RANK doubles,
- * by their bits; F(member, name): a float; N(member): always 0. A member that is missing here does
- * not compile. */
-#define LK_WORK_FIELD_LIST(I, V, S, D, F, N)                                                       \
+ * I(member, name, type): a whole number; S(member, name): LK_SHORTS numbers of 16 bits;
+ * D(member, name): LK_MAX_RANK doubles, by their bits; F(member, name): a float; N(member): always
+ * 0. A member that is missing here does not compile. */
+#define LK_WORK_FIELD_LIST(I, S, D, F, N)                                                          \
   I(constants, CONSTANTS, uint32_t)                                                                \
   N(window.reserved)                                                                               \
-  V(window.kernel, KERNEL)                                                                         \
-  V(window.strides, STRIDES)                                                                       \
-  V(window.dilations, DILATIONS)                                                                   \
-  V(window.begin, PADS_BEGIN)                                                                      \
-  V(window.out, POSITIONS)                                                                         \
-  V(window.end, PADS_END)                                                                          \
   I(groups, GROUPS, int64_t)                                                                       \
   I(lrn.size, SIZE, int64_t)                                                                       \
   F(lrn.alpha, ALPHA)                                                                              \
@@ -47,6 +40,15 @@
   D(resize.start, START)                                                                           \
   D(resize.end, END)
 
+/* V(member, name): as many numbers as the window's rank, which their count tells. */
+#define LK_WINDOW_FIELD_LIST(V)                                                                    \
+  V(kernel, KERNEL)                                                                                \
+  V(strides, STRIDES)                                                                              \
+  V(dilations, DILATIONS)                                                                          \
+  V(begin, PADS_BEGIN)                                                                             \
+  V(out, POSITIONS)                                                                                \
+  V(end, PADS_END)
+
 enum { LK_SHORTS = 4 };
 
 #define SIZE_I(member, name, type) +sizeof(type)
@@ -58,8 +60,8 @@ enum { LK_SHORTS = 4 };
 #define SIZE_OF(member) sizeof(((lk_work *)0)->member)
 _Static_assert(SIZE_OF(kind) + SIZE_OF(roles) + SIZE_OF(n_post_ops) + SIZE_OF(tensors) +
                        SIZE_OF(post_ops) +
-                       SIZE_OF(window.rank)
-                           LK_WORK_FIELD_LIST(SIZE_I, SIZE_V, SIZE_S, SIZE_D, SIZE_F, SIZE_N) ==
+                       SIZE_OF(window.rank) LK_WINDOW_FIELD_LIST(SIZE_V)
+                           LK_WORK_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_F, SIZE_N) ==
                    sizeof(lk_work),
                "each member of a work is in its key");
 
@@ -75,7 +77,7 @@ typedef struct field {
 #define ROW_I(member, name, type)                                                                  \
   {LK_WORD_##name, offsetof(lk_work, member), 1, sizeof(type), FORM_INTEGERS},
 #define ROW_V(member, name)                                                                        \
-  {LK_WORD_##name, offsetof(lk_work, member), LK_MAX_SPATIAL, sizeof(int64_t), FORM_SPATIAL},
+  {LK_WORD_##name, offsetof(lk_work, window.member), LK_MAX_SPATIAL, sizeof(int64_t), FORM_SPATIAL},
 #define ROW_S(member, name)                                                                        \
   {LK_WORD_##name, offsetof(lk_work, member), LK_SHORTS, sizeof(uint16_t), FORM_INTEGERS},
 #define ROW_D(member, name)                                                                        \
@@ -83,7 +85,8 @@ typedef struct field {
 #define ROW_F(member, name)                                                                        \
   {LK_WORD_##name, offsetof(lk_work, member), 1, sizeof(float), FORM_FLOAT},
 #define ROW_N(member)
-static const field fields[] = {LK_WORK_FIELD_LIST(ROW_I, ROW_V, ROW_S, ROW_D, ROW_F, ROW_N)};
+static const field fields[] = {LK_WORK_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_F, ROW_N)
+                                   LK_WINDOW_FIELD_LIST(ROW_V)};
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
 /* ---- names of kinds and roles ---- */
@@ -159,14 +162,25 @@ static inline void add_doubles(lk_key_builder *builder, uint32_t name,
   if (any != 0) add_some_doubles(builder, name, bits);
 }
 
-static inline void add_spatial(lk_key_builder *builder, uint32_t name,
-                               const int64_t values[LK_MAX_SPATIAL], uint32_t rank) {
-  const uint64_t record = sizeof(lk_key_attr_record), all = LK_MAX_SPATIAL * sizeof *values;
-  uint8_t *to =
-      lk_key_reserve(builder, LK_RECORD_ATTR, record + all, record + rank * sizeof *values);
-  if (to == NULL) return;
-  lk_key_store(to, name, rank);
-  memcpy(to + record, values, all);
+#define COUNT_V(member, name) +1
+#define PUT_V(member, name)                                                                        \
+  lk_key_store(to, LK_RECORD_ATTR, used);                                                          \
+  lk_key_store(to + sizeof(lk_record_prefix), LK_WORD_##name, rank);                               \
+  memcpy(to + sizeof(lk_record_prefix) + sizeof(lk_key_attr_record), work->window.member,          \
+         sizeof work->window.member);                                                              \
+  to += used;
+enum { N_SPATIAL = LK_WINDOW_FIELD_LIST(COUNT_V) };
+
+/* All numbers of a window, with one look for room. */
+static inline void add_window(lk_key_builder *builder, const lk_work *work) {
+  const uint32_t rank = work->window.rank;
+  const uint32_t record = sizeof(lk_record_prefix) + sizeof(lk_key_attr_record);
+  const uint32_t used = record + rank * (uint32_t)sizeof(int64_t);
+  const uint32_t room = N_SPATIAL * (record + LK_MAX_SPATIAL * (uint32_t)sizeof(int64_t));
+  if (room > builder->capacity - builder->size && !lk_key_grow(builder, room)) return;
+  uint8_t *to = builder->bytes + builder->size;
+  LK_WINDOW_FIELD_LIST(PUT_V)
+  builder->size += N_SPATIAL * used;
 }
 
 static inline void add_float(lk_key_builder *builder, uint32_t name, float value) {
@@ -200,8 +214,6 @@ lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *e
 }
 
 #define ADD_I(member, name, type) add_integer(builder, LK_WORD_##name, work->member);
-#define ADD_V(member, name)                                                                        \
-  if (rank != 0) add_spatial(builder, LK_WORD_##name, work->member, rank);
 #define ADD_S(member, name) add_shorts(builder, LK_WORD_##name, &work->member);
 #define ADD_D(member, name) add_doubles(builder, LK_WORD_##name, work->member);
 #define ADD_F(member, name) add_float(builder, LK_WORD_##name, work->member);
@@ -209,7 +221,6 @@ lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *e
 
 void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
                         lk_key *const fixed[LK_WORK_KINDS], const lk_work *work) {
-  const uint32_t rank = work->window.rank;
   lk_key_begin_from(builder, allocator, fixed[work->kind]);
   for (uint32_t left = work->roles; left != 0; left &= left - 1) {
     const uint32_t role = (uint32_t)__builtin_ctz(left);
@@ -217,7 +228,8 @@ void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
     lk_key_add_tensor(builder, roles[is_operand ? LK_ROLE_OPERAND : role],
                       is_operand ? role - LK_ROLE_OPERAND : 0, &work->tensors[role]);
   }
-  LK_WORK_FIELD_LIST(ADD_I, ADD_V, ADD_S, ADD_D, ADD_F, ADD_N)
+  if (work->window.rank != 0) add_window(builder, work);
+  LK_WORK_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_F, ADD_N)
   add_post_ops(builder, work);
 }
 
