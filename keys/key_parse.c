@@ -2,6 +2,7 @@
  * meant: names come in the order of the lists, each at most once, and nothing unknown is
  * skipped. */
 #include <inttypes.h>
+#include <latchkey/engine.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -152,6 +153,8 @@ static lk_status read_dtype(lk_parser *parser, uint64_t *out) {
 }
 
 enum { MOST_OF_ENUM = 128 }; /* values of an enumeration that have names are below it */
+#define IS_BELOW(symbol, value, name) &&(value) < MOST_OF_ENUM
+_Static_assert(true LK_FUNCTION_LIST(IS_BELOW), "each function's name is found");
 
 /* One of the names that `name_of` knows, or a number. */
 static lk_status read_enum(lk_parser *parser, const char *(*name_of)(uint64_t), uint64_t *out,

@@ -52,8 +52,8 @@ typedef enum lk_work_kind {
    * rule). Without a function, dst is src. Integers keep their low bits; where one is divided by 0,
    * the run fails */
   LK_WORK_ELEMENT = 10,
-  /* dst = src reduced over `axes`, by `reducing`. Dst has the other dimensions, and maybe 1 for each
-   * of these */
+  /* dst = src reduced over `axes`, by `reducing`. Dst has the dimensions that are not reduced; the
+   * reduced ones are left out, or of size 1 */
   LK_WORK_REDUCE = 11,
   LK_WORK_RESIZE = 12, /* dst = src interpolated between its elements (ONNX Resize), by `resize` */
   LK_WORK_KINDS = 13
@@ -163,19 +163,20 @@ typedef struct lk_work_lrn {
   X(LK_FUNCTION_ERF,          87, "erf")                                                           \
   X(LK_FUNCTION_SOFTPLUS,     88, "softplus")     /* log(1 + e^x) */                               \
   X(LK_FUNCTION_SOFTSIGN,     89, "softsign")     /* x / (1 + |x|) */                              \
-  X(LK_FUNCTION_LEAKY_RELU,   90, "leaky_relu")   /* x < 0 ? alpha x : x; so of -inf and 0 NaN */  \
+  X(LK_FUNCTION_LEAKY_RELU,   90, "leaky_relu")   /* x < 0 ? alpha x : x; with an alpha of 0,      \
+                                                     -inf gives NaN */                             \
   X(LK_FUNCTION_ELU,          91, "elu")          /* x < 0 ? alpha (e^(beta x) - 1) : x */         \
   X(LK_FUNCTION_CELU,         92, "celu")         /* x < 0 ? alpha (e^(x / alpha) - 1) : x */      \
-  X(LK_FUNCTION_THRESHOLD,    93, "threshold")    /* x > alpha ? x : 0, and so of NaN */           \
+  X(LK_FUNCTION_THRESHOLD,    93, "threshold")    /* x > alpha ? x : 0; NaN gives 0 */             \
   X(LK_FUNCTION_SHRINK,       94, "shrink")       /* x < -alpha ? x + beta : x > alpha ?           \
-                                                     x - beta : 0; of NaN 0 */                     \
+                                                     x - beta : 0; NaN gives 0 */                  \
   X(LK_FUNCTION_NOT,          95, "not")          /* of bool */                                    \
   X(LK_FUNCTION_BIT_NOT,      96, "bit_not")      /* of integers */                                \
   X(LK_FUNCTION_IS_NAN,       97, "is_nan")       /* bool */                                       \
   X(LK_FUNCTION_IS_INF,       98, "is_inf")       /* bool; alpha, beta not 0: finds negative,      \
                                                      positive infinity */                          \
-  X(LK_FUNCTION_MIN,          99, "min")          /* an alpha is held to the finite numbers of     \
-                                                     x's type */                                   \
+  X(LK_FUNCTION_MIN,          99, "min")          /* of this and the next one, an alpha is held    \
+                                                     to the finite numbers of x's type */          \
   X(LK_FUNCTION_MAX,         100, "max")                                                           \
   X(LK_FUNCTION_POW,         101, "pow")          /* x^y in the type of x, whatever that of y;     \
                                                      1^NaN and NaN^0 are 1 */                      \
@@ -258,8 +259,8 @@ typedef struct lk_work {
   lk_window_shape window; /* of convolutions and poolings */
   int64_t groups;         /* of convolutions and group norms */
   lk_work_lrn lrn;        /* of LRN */
-  /* of what goes along dimensions: bit i is dimension i. They follow each other, but those of a
-   * reduction are any, and maybe none */
+  /* of what goes along dimensions: bit i is dimension i. The dimensions are neighbours. Those of a
+   * reduction may be any; there is none only where it is the logarithm of each element */
   uint32_t axes;
   uint32_t pooling;          /* lk_pooling */
   uint32_t column_major;     /* of a pooling with indices: 0 or 1 */
@@ -281,8 +282,8 @@ typedef struct lk_offer {
   /* How each tensor must lie; of a constant LK_LAYOUT_ANY: as the engine packs it. They come as the
    * tensors lie now, LK_LAYOUT_ANY where that is open. */
   lk_layout layouts[LK_ROLES];
-  /* How many of the first ones it takes; comes as the number of all. Fewer than an operator is made
-   * of, which element-wise works have, are no offer. */
+  /* How many of the first ones it takes; comes as the number of all. An element-wise work begins
+   * with the functions that are the operator itself: an offer that takes fewer counts as none. */
   uint32_t n_post_ops;
   uint32_t reserved;
 } lk_offer;

@@ -7,9 +7,9 @@
 extern "C" {
 #endif
 
-/* Calls `fn`, and gives what it returns. What is thrown in it ends it, in between too, so what is
- * to be freed belongs into `arg`: LK_OUT_OF_MEMORY, or LK_INTERNAL for what nobody expects, with
- * the sentence "failed to <what>: oneDNN ...". */
+/* Calls `fn`, and gives what it returns. An exception may end `fn` at any call of oneDNN, so `fn`
+ * keeps in `arg` what must be freed. LK_OUT_OF_MEMORY; LK_INTERNAL for what nobody expects; both
+ * with the sentence "failed to <what>: oneDNN ...". */
 lk_status lk_onednn_try(lk_status (*fn)(void *arg), void *arg, const char *what, lk_error *error);
 
 #ifdef __cplusplus

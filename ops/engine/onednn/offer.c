@@ -338,6 +338,8 @@ static bool takes_elements(const lk_work *work) {
   }
   if (!repeats_well(&of, swaps ? (uint32_t)LK_ROLE_SRC : second)) return false;
   for (uint32_t i = 1; i < work->n_post_ops; i++) {
+    /* BiasGelu's own function, which is NaN of infinity to oneDNN */
+    if (work->post_ops[i].kind == LK_POST_GELU) return false;
     if (!takes_post_op(work, &of, &work->post_ops[i])) return false;
   }
   return of.rank == 1 || element_line(&of) <= MOST_OF_LINE;

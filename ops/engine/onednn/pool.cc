@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <stdexcept>
 #include <oneapi/dnnl/dnnl_threadpool_iface.hpp>
 
 namespace {
@@ -16,7 +17,7 @@ struct Turns {
   const lk_engine_team *team;
   int count;
   const std::function<void(int, int)> *turn;
-  std::atomic<bool> has_thrown;
+  std::atomic<bool> has_thrown, lacks_memory; // the latter: and for that reason
 };
 
 // Every thread takes each size-th turn, so that all are taken where the team has fewer threads than
@@ -32,6 +33,9 @@ void take_turns(void *arg) {
     }
   } catch (const abi::__forced_unwind &) {
     throw; // the thread is being cancelled, which nobody may stop
+  } catch (const std::bad_alloc &) {
+    self->lacks_memory = true;
+    self->has_thrown = true;
   } catch (...) {
     self->has_thrown = true;
   }
@@ -45,12 +49,13 @@ struct lk_onednn_pool final : public dnnl::threadpool_interop::threadpool_iface 
   // Inside a region too: this thread alone takes all turns then, of which there are as many.
   bool get_in_parallel() const override { return false; }
   void parallel_for(int count, const std::function<void(int, int)> &turn) override {
-    Turns turns = {team, count, &turn, {false}};
+    Turns turns = {team, count, &turn, {false}, {false}};
     if (count == 1) {
       turn(0, 1);
     } else {
       team->run(take_turns, &turns, std::min(count, team->threads()));
-      if (turns.has_thrown) throw std::bad_alloc();
+      if (turns.lacks_memory) throw std::bad_alloc();
+      if (turns.has_thrown) throw std::runtime_error("oneDNN has thrown on another thread");
     }
   }
   uint64_t get_flags() const override { return 0; } // parallel_for returns when all is done

@@ -118,6 +118,27 @@ TEST(Elements, FunctionsAreTakenThatAreAsOnnxSaysForSpecialNumbers) {
   }
 }
 
+// Gelu is part of the operator here, and no post-op of another one.
+TEST(Elements, BiasGeluOfSpecialNumbersIsThatOfNative) {
+  const int64_t count = int64_t(std::size(SPECIAL));
+  Host onednn("onednn"), native("native");
+  Case each;
+  each.node.op = "BiasGelu";
+  each.node.opset = 1;
+  each.node.domain = "com.microsoft";
+  std::vector<float> twice(std::begin(SPECIAL), std::end(SPECIAL));
+  twice.insert(twice.end(), std::begin(SPECIAL), std::end(SPECIAL));
+  each.inputs = {lk::tensor<float>({2, count}, twice), lk::random({count}, 3)};
+  Value computed, expected;
+  onednn.run(each, &computed);
+  native.run(each, &expected);
+  if (HasFatalFailure()) return;
+  for (size_t i = 0; i < twice.size(); i++) {
+    EXPECT_TRUE(is_like(expected.as<float>()[i], computed.as<float>()[i]))
+        << twice[i] << ": " << computed.as<float>()[i] << ", not " << expected.as<float>()[i];
+  }
+}
+
 TEST(Elements, ArithmeticOfSpecialNumbersHasTheBitsOfNative) {
   Host onednn("onednn"), native("native");
   std::vector<float> a, b;
