@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
-#include <stdexcept>
 #include <oneapi/dnnl/dnnl_threadpool_iface.hpp>
+#include <stdexcept>
 
 namespace {
 
