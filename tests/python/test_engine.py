@@ -55,7 +55,7 @@ def test_the_command_prints_its_keys(convnet, tmp_path):
     said = subprocess.run(
         [sys.executable, "-m", "latchkey", "cache", model, "--shape", "x=1x3x8x8", "--engine",
          "onednn"], capture_output=True, text=True, check=True).stdout
-    assert "value:op=conv;" in said and "engine=name:onednn,state:" in said
+    assert "value:fixed=" in said and ";op=conv;" in said and "engine=name:onednn,state:" in said
     assert "name:fixed=" in said
 
 

@@ -463,7 +463,7 @@ private:
     if (mode != 0 && way != 2) made.node.ints.push_back({"antialias", {below(2)}});
     if (way == 2) made.node.floats.push_back({"extrapolation_value", {float(below(2))}});
     made.node.constants = {lk::tensor<float>({6}, {0, 0, from, 1, 1, to}),
-                           lk::tensor<float>({3}, {1, 1, 1.5f + 0.125f * float(below(3))})};
+                           lk::tensor<float>({3}, {1, 1, 1.5f + 0.0625f * float(below(4))})};
     made.inputs = {f32({1, 1, 4}), made.node.constants[0].desc, made.node.constants[1].desc};
     return made;
   }

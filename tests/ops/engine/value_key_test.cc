@@ -142,7 +142,7 @@ TEST_F(ValueKey, TextNamesFunctions) {
   work.post_ops[1] = {LK_FUNCTION_ELU, 0, 0.5f, 1};
   work.post_ops[2] = {LK_POST_RELU, 0, 0, 0};
   EXPECT_EQ(lk::key_text(intern, key_of(work)),
-            "value:op=element;precision=f32;engine=name:test,state:1.0 isa%3D3;"
+            "value:fixed=96;op=element;precision=f32;engine=name:test,state:1.0 isa%3D3;"
             "tensor.src=4x768:f32;tensor.operand=4x768:f32;post_op=kind:shift_right,input:15;"
             "post_op=kind:elu,input:-1,alpha:0.5,beta:1;post_op=kind:relu,input:-1");
 }
