@@ -140,6 +140,16 @@ static void set_layouts(lk_work *work, const lk_offer *offer) {
   }
 }
 
+/* An engine is not told that dst lies over an input. It may where both lie alike: then each element
+ * is read before it is written, as lk_bind_desc says of the operators that can. */
+static bool mixes_in_place(const lk_planner *planner, const lk_task *task) {
+  const int32_t over = planner->body->in_place_input;
+  const bool is_turned = lk_task_has_channels_last(task, LK_ROLE_DST);
+  const lk_layout layout = is_turned ? LK_LAYOUT_PLAIN : task->work.tensors[LK_ROLE_DST].layout;
+  return over >= 0 && is_node_output(task) &&
+         lk_lies_elsewhere_over(planner, (uint32_t)over, layout);
+}
+
 /* ---- operands ---- */
 
 typedef struct pack_params {
@@ -248,6 +258,7 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
   if (offer.n_post_ops < given->work.n_post_ops) return LK_OK;
   keep_post_ops(&task.work, offer.n_post_ops);
   set_layouts(&task.work, &offer);
+  if (mixes_in_place(planner, &task)) return LK_OK;
   LK_TRY(lk_value_get(planner->env, entry, &task.work, &ref, &is_built, error));
   const lk_value *value = lk_ref_value(ref);
   if (value->is_refused) {

@@ -11,9 +11,7 @@
 
 /* ---- layouts ---- */
 
-/* Output 0 lies over an input that has its size, but maybe other strides: then nothing may be
- * written before all is read. */
-static bool lies_elsewhere_over(const lk_planner *planner, uint32_t index, lk_layout layout) {
+bool lk_lies_elsewhere_over(const lk_planner *planner, uint32_t index, lk_layout layout) {
   const lk_tensor_desc *desc = &planner->inputs[index].desc;
   lk_tensor_desc to = planner->outputs[0];
   int64_t of_input[LK_MAX_RANK], of_output[LK_MAX_RANK];
@@ -37,8 +35,8 @@ static lk_layout choose_layout(lk_planner *planner) {
   const lk_layout layout = lk_strided_output_layout(planner, natural);
   const int32_t over = planner->body->in_place_input;
   const bool is_lower = over >= 0 && planner->inputs[over].desc.rank != to->rank;
-  return is_lower && lies_elsewhere_over(planner, (uint32_t)over, layout) ? LK_LAYOUT_PLAIN
-                                                                          : layout;
+  return is_lower && lk_lies_elsewhere_over(planner, (uint32_t)over, layout) ? LK_LAYOUT_PLAIN
+                                                                             : layout;
 }
 
 /* How input `index` is read: as it lies; but in the output's layout where the output is written
@@ -47,7 +45,7 @@ static lk_layout layout_of_input(lk_planner *planner, uint32_t index, const lk_t
   const lk_tensor_desc *desc = &planner->inputs[index].desc;
   const bool is_constant = planner->node->constants[index].content != NULL;
   const bool follows = is_constant ? desc->dtype == LK_F32 && desc->rank == to->rank
-                                   : lies_elsewhere_over(planner, index, to->layout);
+                                   : lk_lies_elsewhere_over(planner, index, to->layout);
   return follows ? to->layout : desc->layout;
 }
 

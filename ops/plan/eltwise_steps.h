@@ -51,6 +51,10 @@ bool lk_chain_resize(const lk_resizing *self);
  * LK_FUNCTION_MIN, or their mean by LK_POST_DIV: of more inputs than a work has operands. */
 lk_status lk_plan_fold(lk_planner *planner, uint32_t function, lk_error *error);
 
+/* Whether output 0, in `layout`, is written over input `index`, which has its size, but maybe other
+ * strides: then nothing may be written before all is read. */
+bool lk_lies_elsewhere_over(const lk_planner *planner, uint32_t index, lk_layout layout);
+
 /* The node's post-ops from `first` on, as one step on `to`: output 0, which lies plain or
  * channels-last. None, where there are no more. */
 lk_status lk_plan_post_ops(lk_planner *planner, uint32_t first, const lk_operand *to,

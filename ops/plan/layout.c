@@ -30,6 +30,7 @@ lk_status lk_layout_bytes(const lk_tensor_desc *desc, uint64_t *out_bytes, lk_er
 bool lk_layout_same_bytes(const lk_tensor_desc *desc, lk_layout a, lk_layout b) {
   if (a == b || desc->rank < 3) return true;
   if (a == LK_LAYOUT_HEADS_INSIDE || b == LK_LAYOUT_HEADS_INSIDE) {
+    if (desc->rank != 4) return false; /* no other tensor can lie so */
     /* dimension 1 stands at another place among those behind it */
     const bool other_is_last = a == LK_LAYOUT_CHANNELS_LAST || b == LK_LAYOUT_CHANNELS_LAST;
     return desc->dims[1] == 1 || desc->dims[other_is_last ? 3 : 2] == 1;

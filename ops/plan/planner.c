@@ -92,8 +92,10 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body *
 }
 
 lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural) {
-  const lk_layout wish = planner->arrays.wishes[index];
-  return wish != LK_LAYOUT_ANY ? wish : natural;
+  lk_tensor_desc to = {.rank = planner->outputs[index].rank};
+  to.layout = planner->arrays.wishes[index];
+  if (to.layout == LK_LAYOUT_ANY) return natural;
+  return lk_layout_fits(&to) ? to.layout : LK_LAYOUT_PLAIN; /* what it cannot have is no wish */
 }
 
 /* ---- operands ---- */

@@ -1,6 +1,7 @@
 // Operators that move elements, on tensors of every type in each layout, to each layout.
 #include "tests/ops/numbers.h"
 #include "tests/ops/reference.h"
+#include "tests/plugin/handles.h"
 
 namespace {
 
@@ -210,6 +211,24 @@ TEST(Layouts, AttentionOfHeadsInside) {
       .expect_layout(LK_LAYOUT_HEADS_INSIDE)
       .expect_reorders(0)
       .run();
+}
+
+// One that has a dimension of size 1 where heads would lie: nothing would have to move.
+TEST(Layouts, NoOtherRankHasHeadsInside) {
+  lk::Context context = lk::open();
+  lk::Executor executor = lk::executor_in(context);
+  for (const char *name : {"Relu", "GlobalAveragePool"}) {
+    const lk_node_input input = {};
+    const lk_node_desc node = host_node(name, &input, 1);
+    lk::Op op;
+    lk::Plan plan;
+    LK_ASSERT_OK(lk::api()->op_create(executor, &node, op.out(), LK_ERR));
+    LK_ASSERT_OK(lk::bind(op, {lk::desc_of(LK_F32, {1, 2, 3, 1, 4})}, &plan, LK_ERR, -1,
+                          LK_LAYOUT_HEADS_INSIDE));
+    lk_tensor_desc desc;
+    LK_ASSERT_OK(lk::api()->plan_output(plan, 0, &desc, LK_ERR));
+    EXPECT_EQ(desc.layout, LK_LAYOUT_PLAIN) << name;
+  }
 }
 
 } // namespace

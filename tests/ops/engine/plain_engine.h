@@ -31,6 +31,7 @@ struct PlainEngine {
   bool gives_nothing = false, gives_no_name = false, is_reference = false, has_slots = true,
        is_silent = false;
   uint32_t functions = 0; // that it takes at most
+  bool turns = false;     // and wants dst channels-last, while src lies plain
   int bad_offer = 0; // 1: too many post-ops, 2: a layout that src cannot have, 3: one for a placed
   std::function<void()> within_build = [] {};
   uint64_t bytes = 1000, scratch_bytes = 0;
@@ -84,7 +85,8 @@ private:
       return 1;
     }
     if (work->kind == LK_WORK_ELEMENT && of(self).functions > 0) {
-      inout->layouts[LK_ROLE_SRC] = inout->layouts[LK_ROLE_DST] = LK_LAYOUT_PLAIN;
+      inout->layouts[LK_ROLE_SRC] = LK_LAYOUT_PLAIN;
+      inout->layouts[LK_ROLE_DST] = of(self).turns ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
       if (inout->n_post_ops > of(self).functions) inout->n_post_ops = of(self).functions;
       return 1;
     }

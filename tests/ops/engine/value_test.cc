@@ -191,6 +191,27 @@ TEST_F(Engine, TakesNoLessOfAnElementWiseWorkThanTheOperatorIs) {
   EXPECT_EQ(lk::stats(context).engine_left, 1u);
 }
 
+// It would write over elements that it has not read yet.
+TEST_F(Engine, DoesNotTurnWhatTheOutputLiesOver) {
+  const Value image = lk::random({1, 3, 2, 2}, 6);
+  lk::TestNode n;
+  n.op = "Relu";
+  create(n);
+  engine.functions = 1;
+  engine.turns = true;
+  Plan apart, over;
+  LK_ASSERT_OK(lk::bind(op, {image.desc}, &apart, LK_ERR, -1, LK_LAYOUT_ANY));
+  EXPECT_EQ(lk::stats(context).engine_works, 1u);
+  LK_ASSERT_OK(lk::bind(op, {image.desc}, &over, LK_ERR, 0, LK_LAYOUT_ANY));
+  EXPECT_EQ(lk::stats(context).engine_left, 1u);
+  lk_tensor_desc desc;
+  LK_ASSERT_OK(api()->plan_output(over, 0, &desc, LK_ERR));
+  lk::Memory memory = image.in(LK_LAYOUT_PLAIN);
+  LK_ASSERT_OK(lk::run(executor, over, {memory.data()}, memory.data(), LK_ERR));
+  const Value expected = lk::ref::map(image, [](double value) { return std::fmax(value, 0.0); });
+  EXPECT_TRUE(lk::all_close(expected, Value::from(desc, memory.data())));
+}
+
 TEST_F(Engine, GetsTensorsInTheLayoutsThatItWants) {
   const Value image = lk::random({2, 5, 3, 4}, 5);
   lk::TestNode n;

@@ -142,18 +142,18 @@ TEST(Reductions, AreTakenThatAreAsOnnxSaysForSpecialNumbers) {
   }
 }
 
-// The line that one piece of work is stays as short as a run may wait for it.
+// oneDNN adds one element after the other, and so loses digits of long ones.
 TEST(Reductions, OfLongLinesAreLeft) {
   Host onednn("onednn");
-  for (const int64_t length : {int64_t(1) << 20, (int64_t(1) << 20) + 1}) {
+  for (const int64_t length : {4096, 4097, 1 << 20}) {
     const uint64_t before = onednn.stats().engine_works;
-    const Value x = lk::tensor<float>({2, length}, std::vector<float>(size_t(2 * length), 0.5F));
+    const Value x = lk::tensor<float>({2, length}, std::vector<float>(size_t(2 * length), 0.1F));
     Value computed;
     onednn.run(case_of(REDUCTIONS[0], x, 2, false), &computed);
     if (HasFatalFailure()) return;
-    const bool is_taken = length == int64_t(1) << 20 && kHasPrimitives;
+    const bool is_taken = length == 4096 && kHasPrimitives;
     EXPECT_EQ(onednn.stats().engine_works - before, is_taken ? 1u : 0u);
-    EXPECT_NEAR(computed.as<float>()[1], 0.5 * double(length), 1);
+    EXPECT_NEAR(double(computed.as<float>()[1]) / double(length), double(0.1F), 3e-7);
   }
 }
 
