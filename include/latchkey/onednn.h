@@ -15,8 +15,9 @@
  *
  * Threads: an lk_dnnl is used by any number of threads at once, a spec and a lease by one. An
  * lk_dnnl outlives its leases.
- * Lifetime: the engine lives until the context was destroyed, or its cache cleared and all
- * references released, since primitives are of it.
+ * Lifetime: lk_dnnl_close comes before the context is destroyed, and the executor that lk_dnnl_open
+ * was given lives as long as lk_dnnl_get is used. The engine lives until the context was destroyed,
+ * or its cache cleared and all references released, since primitives are of it.
  */
 #ifndef LATCHKEY_ONEDNN_H
 #define LATCHKEY_ONEDNN_H
@@ -141,8 +142,9 @@ static inline lk_status lk_dnnl_open(const lk_api *api, lk_context *context, lk_
   return api->key_create(context, executor, &desc, &out->like, error);
 }
 
-/* Ends what open began. Primitives stay in the cache for those who open the same oneDNN again,
- * until the limits, cache_clear or the end of the executor or context ends them. */
+/* Ends what open began, before the context is destroyed: `self` has a key of it. `self->executor`
+ * lives as long as lk_dnnl_get is used. Primitives stay in the cache for those who open the same
+ * oneDNN again, until the limits, cache_clear or the end of the executor or context ends them. */
 static inline void lk_dnnl_close(lk_dnnl *self) {
   if (self->api != NULL) self->api->key_destroy(self->context, self->like);
   self->like = NULL;
