@@ -20,17 +20,31 @@ void executor_close(executor *self) {
   weights_close(&self->cache, &self->w2);
 }
 
-/* The tensor of that name, which is made when it is asked for first. */
-static matrix tensor_of(scope *self, const char *name, int64_t rows, int64_t columns) {
+/* The tensor of that name, which is made when it is asked for first. LK_OUT_OF_RANGE: the scope has
+ * no room for another one; LK_OUT_OF_MEMORY. */
+static lk_status tensor_of(scope *self, const char *name, int64_t rows, int64_t columns,
+                           matrix *out, lk_error *error) {
   int i = 0;
   while (i < self->count && strcmp(self->tensors[i].name, name) != 0) i++;
+  if (i == MOST_TENSORS) {
+    return lk_dnnl_fail(error, LK_OUT_OF_RANGE,
+                        "failed to make tensor \"%s\": the scope has %d tensors, which is the most",
+                        name, MOST_TENSORS);
+  }
   if (i == self->count) {
+    float *data = calloc((size_t)(MOST_ROWS * columns), sizeof(float));
+    if (data == NULL) {
+      return lk_dnnl_fail(error, LK_OUT_OF_MEMORY,
+                          "failed to make tensor \"%s\": no memory for %d rows of %d numbers", name,
+                          MOST_ROWS, (int)columns);
+    }
     (void)strncpy(self->tensors[i].name, name, NAME - 1);
     self->tensors[i].columns = columns;
-    self->tensors[i].data = calloc((size_t)(MOST_ROWS * columns), sizeof(float));
+    self->tensors[i].data = data;
     self->count++;
   }
-  return (matrix){rows, columns, self->tensors[i].data};
+  *out = (matrix){rows, columns, self->tensors[i].data};
+  return LK_OK;
 }
 
 void scope_close(scope *self) {
@@ -41,16 +55,19 @@ void scope_close(scope *self) {
 lk_status executor_run(const executor *self, scope *names, dnnl_stream_t stream, matrix x,
                        matrix gate, matrix *out_p, lk_error *error) {
   const lk_dnnl *cache = &self->cache;
-  const matrix h = tensor_of(names, "h", x.rows, HIDDEN);
-  const matrix s = tensor_of(names, "s", x.rows, HIDDEN);
-  const matrix y = tensor_of(names, "y", x.rows, CLASSES);
-  const matrix p = self->softmax_in_place ? y : tensor_of(names, "p", x.rows, CLASSES);
-  lk_status status = run_matmul(cache, stream, x, &self->w1, h, error);
+  matrix h = {0}, s = {0}, y = {0}, p = {0};
+  lk_status status = tensor_of(names, "h", x.rows, HIDDEN, &h, error);
+  if (status == LK_OK) status = tensor_of(names, "s", x.rows, HIDDEN, &s, error);
+  if (status == LK_OK) status = tensor_of(names, "y", x.rows, CLASSES, &y, error);
+  if (status == LK_OK) {
+    status = tensor_of(names, self->softmax_in_place ? "y" : "p", x.rows, CLASSES, &p, error);
+  }
+  if (status == LK_OK) status = run_matmul(cache, stream, x, &self->w1, h, error);
   if (status == LK_OK) status = run_activation(cache, stream, self->kind, h, h, error);
   if (status == LK_OK) status = run_multiply(cache, stream, h, gate, s, error);
   if (status == LK_OK) status = run_matmul(cache, stream, s, &self->w2, y, error);
   if (status == LK_OK) status = run_softmax(cache, stream, y, p, error);
-  *out_p = p;
+  if (status == LK_OK) *out_p = p;
   return status;
 }
 

@@ -3,7 +3,7 @@
 
 #include "operators.h"
 
-enum { WIDTH = 48, HIDDEN = 96, CLASSES = 32, MOST_ROWS = 64, NAME = 8 };
+enum { WIDTH = 48, HIDDEN = 96, CLASSES = 32, MOST_ROWS = 64, MOST_TENSORS = 4, NAME = 8 };
 
 /* A graph with weights:
  *
@@ -23,7 +23,7 @@ typedef struct scope {
     char name[NAME];
     int64_t columns;
     float *data; /* [MOST_ROWS][columns] */
-  } tensors[4];
+  } tensors[MOST_TENSORS];
   int count;
 } scope;
 
@@ -31,7 +31,7 @@ lk_status executor_open(const lk_dnnl *cache, activation kind, int softmax_in_pl
                         float *w2, executor *out, lk_error *error);
 void executor_close(executor *self);
 /* Runs the graph for `x` and `gate`; any number of threads, each with a scope and a stream.
- * `*out_p` is the scope's. */
+ * `*out_p` is the scope's. Of more rows than MOST_ROWS there is no tensor. */
 lk_status executor_run(const executor *self, scope *names, dnnl_stream_t stream, matrix x,
                        matrix gate, matrix *out_p, lk_error *error);
 /* The largest difference of `p` to what plain loops compute. */
