@@ -825,8 +825,8 @@ static inline lk_status lk_dnnl_pack(const lk_dnnl *self, lk_constant *weights,
   *out_packed = NULL;
   if (plain != NULL && wanted != NULL && dnnl_memory_desc_equal(plain, wanted) != 0) return LK_OK;
   lk_dnnl_begin(self, &layout, dnnl_reorder, 0);
-  layout.numbers[LK_DNNL_PRIMITIVE_COUNT - 1] = 0;    /* packed bytes do not depend on threads, */
-  lk_dnnl_set_math(&layout, dnnl_fpmath_mode_strict); /* nor on the math mode of the moment */
+  layout.numbers[LK_DNNL_PRIMITIVE_COUNT - 1] = 0; /* packed bytes do not depend on threads, */
+  lk_dnnl_set_fpmath_mode(&layout, dnnl_fpmath_mode_strict); /* nor on the mode of the moment */
   lk_dnnl_put(&layout, version->major);
   lk_dnnl_put(&layout, version->minor);
   lk_dnnl_put(&layout, version->patch);

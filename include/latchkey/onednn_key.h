@@ -42,7 +42,7 @@ enum {
 
 typedef enum lk_dnnl_record_kind {
   LK_DNNL_PRIMITIVE = 0, /* kind, recipe, engine's kind and index, threads */
-  LK_DNNL_MODES = 1,     /* scratchpad, math, math of integers, accumulation, deterministic */
+  LK_DNNL_MODES = 1,     /* scratchpad, fpmath mode, apply to int, accumulation, deterministic */
   LK_DNNL_DESC = 2,      /* argument, descriptor */
   LK_DNNL_SCALES = 3,    /* argument, mask, type, dimensions of groups */
   LK_DNNL_ZERO_POINTS = 4,
@@ -309,23 +309,29 @@ static inline void lk_dnnl_set_mode(lk_dnnl_spec *spec, int which, int64_t mode)
   if (spec->status == LK_OK) spec->numbers[LK_DNNL_MODES_AT + which] = mode;
 }
 
-/* User is what a spec begins with: leases have the scratchpads. With library, a primitive may
- * run on the thread that has built it only, or, of a oneDNN with ONEDNN_ENABLE_CONCURRENT_EXEC, on
- * one thread at a time: that is for contexts whose cache is per thread (LK_CACHE_THREAD). */
+/* A spec begins with `dnnl_scratchpad_mode_user`: leases have the scratchpads. With
+ * `dnnl_scratchpad_mode_library`, a primitive may run on the thread that has built it only, or, of
+ * a oneDNN with ONEDNN_ENABLE_CONCURRENT_EXEC, on one thread at a time: that is for contexts whose
+ * cache is per thread (LK_CACHE_THREAD). */
 static inline void lk_dnnl_set_scratchpad(lk_dnnl_spec *spec, dnnl_scratchpad_mode_t mode) {
   lk_dnnl_set_mode(spec, 0, (int64_t)mode);
 }
-/* A spec begins with oneDNN's default mode of this moment (dnnl_set_default_fpmath_mode). */
-static inline void lk_dnnl_set_math(lk_dnnl_spec *spec, dnnl_fpmath_mode_t mode) {
+/* Which types f32 may be rounded to. A spec begins with oneDNN's default mode of this moment
+ * (dnnl_set_default_fpmath_mode). */
+static inline void lk_dnnl_set_fpmath_mode(lk_dnnl_spec *spec, dnnl_fpmath_mode_t mode) {
   lk_dnnl_set_mode(spec, 1, (int64_t)mode);
 }
 #if DNNL_VERSION_MINOR >= 4
-static inline void lk_dnnl_set_math_of_integers(lk_dnnl_spec *spec, bool is_applied) {
+/* Whether the fpmath mode is for primitives of integers, too, as weights of integers beside a
+ * source of f32 need it. A spec begins with false. */
+static inline void lk_dnnl_set_fpmath_apply_to_int(lk_dnnl_spec *spec, bool is_applied) {
   lk_dnnl_set_mode(spec, 2, is_applied ? 1 : 0);
 }
+/* In which type sums are kept. A spec begins with `dnnl_accumulation_mode_strict`. */
 static inline void lk_dnnl_set_accumulation(lk_dnnl_spec *spec, dnnl_accumulation_mode_t mode) {
   lk_dnnl_set_mode(spec, 3, (int64_t)mode);
 }
+/* Whether runs must give equal bits for equal data. A spec begins with false. */
 static inline void lk_dnnl_set_deterministic(lk_dnnl_spec *spec, bool is_deterministic) {
   lk_dnnl_set_mode(spec, 4, is_deterministic ? 1 : 0);
 }

@@ -113,9 +113,9 @@ std::vector<Change> changes() {
       [](R *r) { lk_dnnl_add_float(r, "epsilon", 1e-5F); },
       // modes
       [](R *r) { lk_dnnl_set_scratchpad(r, dnnl_scratchpad_mode_library); },
-      [](R *r) { lk_dnnl_set_math(r, dnnl_fpmath_mode_bf16); },
-      [](R *r) { lk_dnnl_set_math(r, dnnl_fpmath_mode_any); },
-      [](R *r) { lk_dnnl_set_math_of_integers(r, true); },
+      [](R *r) { lk_dnnl_set_fpmath_mode(r, dnnl_fpmath_mode_bf16); },
+      [](R *r) { lk_dnnl_set_fpmath_mode(r, dnnl_fpmath_mode_any); },
+      [](R *r) { lk_dnnl_set_fpmath_apply_to_int(r, true); },
       [](R *r) { lk_dnnl_set_accumulation(r, dnnl_accumulation_mode_relaxed); },
       [](R *r) { lk_dnnl_set_deterministic(r, true); },
       // scales, zero points, rounding
@@ -291,13 +291,14 @@ TEST_F(OnednnKey, ReadsPostOpsOfObjects) {
             }));
 }
 
-TEST_F(OnednnKey, HasTheDefaultMathModeOfItsTime) {
+TEST_F(OnednnKey, HasTheDefaultFpmathModeOfItsTime) {
   const std::string strict = text_of(changes()[0]);
   LK_ASSERT_DNNL(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_bf16));
   const std::string rounded = text_of(changes()[0]);
   LK_ASSERT_DNNL(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict));
   EXPECT_NE(strict, rounded);
-  EXPECT_EQ(rounded, text_of([](lk_dnnl_spec *r) { lk_dnnl_set_math(r, dnnl_fpmath_mode_bf16); }));
+  EXPECT_EQ(rounded,
+            text_of([](lk_dnnl_spec *r) { lk_dnnl_set_fpmath_mode(r, dnnl_fpmath_mode_bf16); }));
 }
 
 TEST_F(OnednnKey, RefusesWhatDoesNotFit) {

@@ -427,7 +427,7 @@ TEST_F(OnednnPrimitive, RunsScalesOfGroups) {
   add_tensor(&spec, DNNL_ARG_SRC, {ROWS, INNER});
   add_tensor(&spec, DNNL_ARG_WEIGHTS, {INNER, COLUMNS}, dnnl_s8);
   add_tensor(&spec, DNNL_ARG_DST, {ROWS, COLUMNS});
-  lk_dnnl_set_math_of_integers(&spec, true);
+  lk_dnnl_set_fpmath_apply_to_int(&spec, true);
   lk_dnnl_add_scales_of(&spec, DNNL_ARG_WEIGHTS, 3, dnnl_f32, 2, groups);
   LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
   LK_ASSERT_OK(run(cache, ref, stream,
@@ -528,8 +528,8 @@ TEST_F(OnednnPrimitive, IsMadeWithTheAttributesOfItsSpec) {
   p.ask(cache, &spec);
   cache.threads = 5; // too late for the spec
   lk_dnnl_set_scratchpad(&spec, dnnl_scratchpad_mode_library);
-  lk_dnnl_set_math(&spec, dnnl_fpmath_mode_tf32);
-  lk_dnnl_set_math_of_integers(&spec, true);
+  lk_dnnl_set_fpmath_mode(&spec, dnnl_fpmath_mode_tf32);
+  lk_dnnl_set_fpmath_apply_to_int(&spec, true);
   lk_dnnl_set_accumulation(&spec, dnnl_accumulation_mode_any);
   lk_dnnl_set_deterministic(&spec, true);
   lk_dnnl_add_post_eltwise(&spec, dnnl_eltwise_relu, 0, 0);
