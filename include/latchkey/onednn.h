@@ -738,9 +738,11 @@ static inline lk_status lk_dnnl_fail_ended(lk_error *error) {
 }
 
 /* Where the data of an argument is, for this run. LK_NOT_FOUND: the primitive has no such argument;
- * LK_INVALID_ARGUMENT: the lease has not begun. */
+ * LK_INVALID_ARGUMENT: the lease has not begun; LK_INVALID_ARGUMENT, LK_UNSUPPORTED, LK_INTERNAL
+ * and LK_OUT_OF_MEMORY: oneDNN refuses the address, and the argument is not set. */
 static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, void *data, lk_error *error) {
   lk_dnnl_slot *slot = lease->slot;
+  lk_status status = LK_OK;
   int i = 0;
   if (slot == NULL) return lk_dnnl_fail_ended(error);
   while (i < slot->n_args && slot->args[i].arg != arg) i++;
@@ -748,9 +750,11 @@ static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, void *data, l
     return lk_dnnl_fail(error, LK_NOT_FOUND,
                         "failed to set an argument: the primitive has none of number %d", arg);
   }
-  slot->is_set |= 1u << i;
-  return lk_dnnl_check(error, dnnl_memory_set_data_handle(slot->args[i].memory, data),
-                       "set the memory of an argument");
+  slot->is_set &= ~(1u << i);
+  status = lk_dnnl_check(error, dnnl_memory_set_data_handle(slot->args[i].memory, data),
+                         "set the memory of an argument");
+  if (status == LK_OK) slot->is_set |= 1u << i;
+  return status;
 }
 
 /* Runs the primitive with the arguments of the lease, all of which have been set since it began.

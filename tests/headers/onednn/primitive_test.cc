@@ -157,6 +157,26 @@ TEST_F(OnednnPrimitive, ArgumentsOfAnEarlierRunAreNotTaken) {
   EXPECT_THAT(LK_MESSAGE, HasSubstr("the primitive has none of number 41"));
 }
 
+TEST_F(OnednnPrimitive, AnArgumentThatOnednnRefusesIsNotSet) {
+  const Ref ref = get_linear(cache, 4, 3);
+  std::vector<float> x(4, 1), y(4, -1);
+  lk_dnnl_lease lease;
+  LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &lease, LK_ERR));
+  for (const Argument &end : ends(x, y))
+    LK_ASSERT_OK(lk_dnnl_set(&lease, end.arg, end.data, LK_ERR));
+  dnnl_exec_arg_t *src = lease.slot->args;
+  while (src->arg != DNNL_ARG_SRC) src++;
+  const dnnl_memory_t memory = src->memory;
+  src->memory = nullptr; // which oneDNN refuses
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_dnnl_set(&lease, DNNL_ARG_SRC, y.data(), LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to set the memory of an argument"));
+  src->memory = memory;
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_dnnl_run(&lease, stream, LK_ERR));
+  EXPECT_EQ(LK_MESSAGE, "failed to run a primitive: its argument 1 was not set");
+  EXPECT_THAT(y, Each(-1));
+  lk_dnnl_lease_end(&lease);
+}
+
 TEST_F(OnednnPrimitive, IsChargedForItsArguments) {
   const Ref ref = get_linear(cache, 4, 3);
   const uint64_t before = counts().bytes;
