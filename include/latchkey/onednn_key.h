@@ -56,7 +56,7 @@ typedef enum lk_dnnl_record_kind {
 } lk_dnnl_record_kind;
 
 /* The first two records, which every spec begins with. */
-enum { LK_DNNL_PRIMITIVE_COUNT = 5, LK_DNNL_MODES_AT = 5, LK_DNNL_MODES_COUNT = 5 };
+enum { LK_DNNL_PRIMITIVE_COUNT = 5, LK_DNNL_MODES_AT = 5 };
 
 /* What the numbers of a record do not say. */
 typedef struct lk_dnnl_note {

@@ -62,6 +62,18 @@ TEST_F(OnednnPrimitive, IsBuiltOnce) {
   EXPECT_EQ(counts().builds, 2u);
 }
 
+TEST_F(OnednnPrimitive, TellsItsDescriptor) {
+  const Ref ref = get_linear(cache, 10, 3);
+  const_dnnl_primitive_desc_t of_primitive = nullptr;
+  float alpha = 0;
+  LK_ASSERT_DNNL(dnnl_primitive_get_primitive_desc(lk_dnnl_primitive(&cache, ref), &of_primitive));
+  for (const const_dnnl_primitive_desc_t desc :
+       {lk_dnnl_primitive_desc(&cache, ref), of_primitive}) {
+    LK_ASSERT_DNNL(dnnl_primitive_desc_query(desc, dnnl_query_alpha_f32, 0, &alpha));
+    EXPECT_EQ(alpha, 3);
+  }
+}
+
 TEST_F(OnednnPrimitive, IsSharedByWhoOpensTheSame) {
   lk_dnnl again = {};
   LK_ASSERT_OK(lk_dnnl_open(api(), context, nullptr, test_engine(), 0, 1, &again, LK_ERR));
