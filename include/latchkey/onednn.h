@@ -161,7 +161,7 @@ static inline void lk_dnnl_begin(const lk_dnnl *self, lk_dnnl_spec *spec,
   (void)dnnl_get_default_fpmath_mode(&math);
   (void)dnnl_engine_get_kind(self->engine, &engine_kind);
   spec->status = LK_OK;
-  spec->why = NULL;
+  spec->why[0] = '\0';
   spec->n_records = 0;
   spec->n_numbers = 0;
   lk_dnnl_open_record(spec, LK_DNNL_PRIMITIVE, "dnnl.primitive");

@@ -24,7 +24,9 @@
 
 #include <latchkey/key.h>
 #include <oneapi/dnnl/dnnl.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #ifdef __cplusplus
@@ -37,7 +39,8 @@ extern "C" {
 
 enum {
   LK_DNNL_NUMBERS = 768, /* of all records of a spec */
-  LK_DNNL_RECORDS = 48
+  LK_DNNL_RECORDS = 48,
+  LK_DNNL_WHY = 160 /* of a sentence */
 };
 
 typedef enum lk_dnnl_record_kind {
@@ -70,7 +73,7 @@ typedef struct lk_dnnl_note {
 typedef struct lk_dnnl_spec {
   lk_status status; /* of the first failure, and its reason */
   uint32_t n_records, n_numbers;
-  const char *why;
+  char why[LK_DNNL_WHY];
   lk_key_attr records[LK_DNNL_RECORDS];
   lk_dnnl_note notes[LK_DNNL_RECORDS];
   int64_t numbers[LK_DNNL_NUMBERS];
@@ -78,10 +81,17 @@ typedef struct lk_dnnl_spec {
 
 /* ---- writing records ---- */
 
-static inline void lk_dnnl_reject(lk_dnnl_spec *spec, lk_status status, const char *why) {
+#ifdef __GNUC__
+__attribute__((format(printf, 3, 4)))
+#endif
+static inline void
+lk_dnnl_reject(lk_dnnl_spec *spec, lk_status status, const char *format, ...) {
+  va_list arguments;
   if (spec->status != LK_OK) return;
   spec->status = status;
-  spec->why = why;
+  va_start(arguments, format);
+  (void)vsnprintf(spec->why, sizeof spec->why, format, arguments);
+  va_end(arguments);
 }
 
 /* Begins a record; what is put next belongs to it. */
@@ -118,7 +128,22 @@ static inline void lk_dnnl_put(lk_dnnl_spec *spec, int64_t number) {
 
 static inline void lk_dnnl_put_all(lk_dnnl_spec *spec, const int64_t *numbers, int count) {
   int i = 0;
-  for (i = 0; i < count; i++) lk_dnnl_put(spec, numbers[i]);
+  for (i = 0; i < count && spec->status == LK_OK; i++) lk_dnnl_put(spec, numbers[i]);
+}
+
+/* Begins a record of an argument, of which a primitive has one of each kind: of two, a run could
+ * give one only. */
+static inline void lk_dnnl_open_argument(lk_dnnl_spec *spec, lk_dnnl_record_kind kind,
+                                         const char *name, int arg) {
+  uint32_t i = 0;
+  for (i = 0; i < spec->n_records && spec->status == LK_OK; i++) {
+    if (spec->notes[i].kind == kind && spec->records[i].values[0] == arg) {
+      lk_dnnl_reject(spec, LK_INVALID_ARGUMENT, "argument %d has two records \"%s\": add one", arg,
+                     name);
+    }
+  }
+  lk_dnnl_open_record(spec, kind, name);
+  lk_dnnl_put(spec, arg);
 }
 
 /* A float as its bits: 0.0 and -0.0 are different. */
@@ -249,13 +274,12 @@ static inline void lk_dnnl_put_strided(lk_dnnl_spec *spec, dnnl_data_type_t type
 }
 
 static inline void lk_dnnl_open_desc(lk_dnnl_spec *spec, int arg) {
-  lk_dnnl_open_record(spec, LK_DNNL_DESC, "dnnl.desc");
-  lk_dnnl_put(spec, arg);
+  lk_dnnl_open_argument(spec, LK_DNNL_DESC, "dnnl.desc", arg);
   if (spec->status == LK_OK) spec->notes[spec->n_records - 1].desc_at = 1;
 }
 
 /* Adds the argument `arg` (DNNL_ARG_SRC, ...) as a descriptor has it, which must stay until the
- * primitive was got. */
+ * primitive was got. An argument is added once; one that is absent, such as a bias, is left out. */
 static inline void lk_dnnl_add_desc(lk_dnnl_spec *spec, int arg, const_dnnl_memory_desc_t desc) {
   lk_dnnl_open_desc(spec, arg);
   lk_dnnl_put_desc(spec, desc);
@@ -337,10 +361,8 @@ static inline void lk_dnnl_set_deterministic(lk_dnnl_spec *spec, bool is_determi
 }
 #endif
 
-static inline void lk_dnnl_put_quantization(lk_dnnl_spec *spec, int arg, int mask,
-                                            dnnl_data_type_t type, int n_groups,
-                                            const int64_t *groups) {
-  lk_dnnl_put(spec, arg);
+static inline void lk_dnnl_put_quantization(lk_dnnl_spec *spec, int mask, dnnl_data_type_t type,
+                                            int n_groups, const int64_t *groups) {
   lk_dnnl_put(spec, mask);
   lk_dnnl_put(spec, (int64_t)type);
   lk_dnnl_put_all(spec, groups, n_groups);
@@ -349,13 +371,13 @@ static inline void lk_dnnl_put_quantization(lk_dnnl_spec *spec, int arg, int mas
 /* The argument `arg` has scales of f32, one for each index of the dimensions in `mask`; a run gives
  * them as DNNL_ARG_ATTR_SCALES | arg. */
 static inline void lk_dnnl_add_scales(lk_dnnl_spec *spec, int arg, int mask) {
-  lk_dnnl_open_record(spec, LK_DNNL_SCALES, "dnnl.scales");
-  lk_dnnl_put_quantization(spec, arg, mask, dnnl_f32, 0, NULL);
+  lk_dnnl_open_argument(spec, LK_DNNL_SCALES, "dnnl.scales", arg);
+  lk_dnnl_put_quantization(spec, mask, dnnl_f32, 0, NULL);
 }
 /* Zero points of s32, in the same way: DNNL_ARG_ATTR_ZERO_POINTS | arg. */
 static inline void lk_dnnl_add_zero_points(lk_dnnl_spec *spec, int arg, int mask) {
-  lk_dnnl_open_record(spec, LK_DNNL_ZERO_POINTS, "dnnl.zero_points");
-  lk_dnnl_put_quantization(spec, arg, mask, dnnl_s32, 0, NULL);
+  lk_dnnl_open_argument(spec, LK_DNNL_ZERO_POINTS, "dnnl.zero_points", arg);
+  lk_dnnl_put_quantization(spec, mask, dnnl_s32, 0, NULL);
 }
 #if DNNL_VERSION_MINOR >= 4
 /* Scales of another type, or one for each group of `groups` elements along the last `n_groups`
@@ -363,20 +385,19 @@ static inline void lk_dnnl_add_zero_points(lk_dnnl_spec *spec, int arg, int mask
 static inline void lk_dnnl_add_scales_of(lk_dnnl_spec *spec, int arg, int mask,
                                          dnnl_data_type_t type, int n_groups,
                                          const int64_t *groups) {
-  lk_dnnl_open_record(spec, LK_DNNL_SCALES, "dnnl.scales");
-  lk_dnnl_put_quantization(spec, arg, mask, type, n_groups, groups);
+  lk_dnnl_open_argument(spec, LK_DNNL_SCALES, "dnnl.scales", arg);
+  lk_dnnl_put_quantization(spec, mask, type, n_groups, groups);
 }
 static inline void lk_dnnl_add_zero_points_of(lk_dnnl_spec *spec, int arg, int mask,
                                               dnnl_data_type_t type, int n_groups,
                                               const int64_t *groups) {
-  lk_dnnl_open_record(spec, LK_DNNL_ZERO_POINTS, "dnnl.zero_points");
-  lk_dnnl_put_quantization(spec, arg, mask, type, n_groups, groups);
+  lk_dnnl_open_argument(spec, LK_DNNL_ZERO_POINTS, "dnnl.zero_points", arg);
+  lk_dnnl_put_quantization(spec, mask, type, n_groups, groups);
 }
 #endif
 #if DNNL_VERSION_MINOR >= 6
 static inline void lk_dnnl_add_rounding(lk_dnnl_spec *spec, int arg, dnnl_rounding_mode_t mode) {
-  lk_dnnl_open_record(spec, LK_DNNL_ROUNDING, "dnnl.rounding");
-  lk_dnnl_put(spec, arg);
+  lk_dnnl_open_argument(spec, LK_DNNL_ROUNDING, "dnnl.rounding", arg);
   lk_dnnl_put(spec, (int64_t)mode);
 }
 #endif

@@ -301,6 +301,39 @@ TEST_F(OnednnKey, HasTheDefaultFpmathModeOfItsTime) {
             text_of([](lk_dnnl_spec *r) { lk_dnnl_set_fpmath_mode(r, dnnl_fpmath_mode_bf16); }));
 }
 
+TEST_F(OnednnKey, RefusesAnArgumentThatIsAddedTwice) {
+  static const Desc rows = desc_of({2, 3}, dnnl_f32, dnnl_ab);
+  const auto twice = [](const Change &first, const Change &second) {
+    return [=](lk_dnnl_spec *r) {
+      first(r);
+      second(r);
+    };
+  };
+  const Change any = [](lk_dnnl_spec *r) {
+    const int64_t dims[] = {2, 3};
+    lk_dnnl_add_any(r, DNNL_ARG_SRC, dnnl_f32, 2, dims);
+  };
+  for (const Change &second : {tensor({4, 3}), desc(rows), any}) {
+    EXPECT_THAT(refusal_of(twice(tensor({2, 3}), second), LK_INVALID_ARGUMENT),
+                HasSubstr("argument 1 has two records \"dnnl.desc\": add one"));
+  }
+  const Change scales = [](lk_dnnl_spec *r) { lk_dnnl_add_scales(r, DNNL_ARG_DST, 0); },
+               others =
+                   [](lk_dnnl_spec *r) {
+                     lk_dnnl_add_scales_of(r, DNNL_ARG_DST, 0, dnnl_bf16, 0, nullptr);
+                   },
+               points = [](lk_dnnl_spec *r) { lk_dnnl_add_zero_points(r, DNNL_ARG_DST, 0); },
+               rounding = [](lk_dnnl_spec *r) {
+                 lk_dnnl_add_rounding(r, DNNL_ARG_DST, dnnl_rounding_mode_stochastic);
+               };
+  EXPECT_THAT(refusal_of(twice(scales, others), LK_INVALID_ARGUMENT),
+              HasSubstr("argument 17 has two records \"dnnl.scales\""));
+  EXPECT_THAT(refusal_of(twice(points, points), LK_INVALID_ARGUMENT),
+              HasSubstr("argument 17 has two records \"dnnl.zero_points\""));
+  EXPECT_THAT(refusal_of(twice(rounding, rounding), LK_INVALID_ARGUMENT),
+              HasSubstr("argument 17 has two records \"dnnl.rounding\""));
+}
+
 TEST_F(OnednnKey, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal_of([](lk_dnnl_spec *r) { lk_dnnl_add_desc(r, DNNL_ARG_SRC, nullptr); },
                          LK_INVALID_ARGUMENT),
