@@ -312,18 +312,35 @@ static inline void lk_dnnl_add_any(lk_dnnl_spec *spec, int arg, dnnl_data_type_t
 
 /* ---- the host's own parameters ---- */
 
+static inline void lk_dnnl_open_parameter(lk_dnnl_spec *spec, const char *name) {
+  if (name == NULL) {
+    lk_dnnl_reject(spec, LK_INVALID_ARGUMENT, "a parameter has no name: it is NULL");
+  } else if (strncmp(name, "dnnl.", 5) == 0) {
+    lk_dnnl_reject(spec, LK_INVALID_ARGUMENT,
+                   "a parameter is named \"%.64s\": take a name that does not begin with \"dnnl.\"",
+                   name);
+  }
+  lk_dnnl_open_record(spec, LK_DNNL_PARAMETER, name);
+}
+
 /* Numbers that the host's code makes the primitive of: strides, axes, algorithm, epsilon. `name` is
- * a text that stays, and does not begin with "dnnl.". */
+ * a text that stays, and does not begin with "dnnl."; `count` is 1 or more. */
 static inline void lk_dnnl_add_ints(lk_dnnl_spec *spec, const char *name, const int64_t *numbers,
                                     int count) {
-  lk_dnnl_open_record(spec, LK_DNNL_PARAMETER, name);
+  lk_dnnl_open_parameter(spec, name);
+  if (numbers == NULL || count < 1) {
+    lk_dnnl_reject(spec, LK_INVALID_ARGUMENT,
+                   "parameter \"%.64s\" has no numbers: %d at %s, give 1 or more", name, count,
+                   numbers == NULL ? "NULL" : "an address");
+  }
   lk_dnnl_put_all(spec, numbers, count);
 }
 static inline void lk_dnnl_add_int(lk_dnnl_spec *spec, const char *name, int64_t number) {
   lk_dnnl_add_ints(spec, name, &number, 1);
 }
+/* Read by lk_dnnl_float. */
 static inline void lk_dnnl_add_float(lk_dnnl_spec *spec, const char *name, float number) {
-  lk_dnnl_open_record(spec, LK_DNNL_PARAMETER, name);
+  lk_dnnl_open_parameter(spec, name);
   lk_dnnl_put_float(spec, number);
 }
 
@@ -537,22 +554,30 @@ static inline const_dnnl_memory_desc_t lk_dnnl_desc(const lk_dnnl_spec *spec, in
   return NULL;
 }
 
-/* Numbers that were added by that name; NULL: there are none. */
-static inline const int64_t *lk_dnnl_ints(const lk_dnnl_spec *spec, const char *name) {
+/* Numbers that were added by that name, and how many (`out_count` may be NULL). NULL, and 0: there
+ * are none. A float is among them as its bits. */
+static inline const int64_t *lk_dnnl_ints(const lk_dnnl_spec *spec, const char *name,
+                                          int *out_count) {
   uint32_t i = 0;
-  for (i = 0; i < spec->n_records; i++) {
-    if (spec->notes[i].kind == LK_DNNL_PARAMETER && strcmp(spec->records[i].name, name) == 0) {
-      return spec->records[i].values;
+  if (out_count != NULL) *out_count = 0;
+  for (i = 0; i < spec->n_records && name != NULL; i++) {
+    const lk_key_attr *record = &spec->records[i];
+    if (spec->notes[i].kind == LK_DNNL_PARAMETER && strcmp(record->name, name) == 0) {
+      if (out_count != NULL) *out_count = (int)record->count;
+      return record->values;
     }
   }
   return NULL;
 }
+/* The first number that lk_dnnl_add_int or lk_dnnl_add_ints has added by that name; 0: there is
+ * none. */
 static inline int64_t lk_dnnl_int(const lk_dnnl_spec *spec, const char *name) {
-  const int64_t *found = lk_dnnl_ints(spec, name);
+  const int64_t *found = lk_dnnl_ints(spec, name, NULL);
   return found != NULL ? *found : 0;
 }
+/* What lk_dnnl_add_float has added by that name; 0: there is nothing. */
 static inline float lk_dnnl_float(const lk_dnnl_spec *spec, const char *name) {
-  const int64_t *found = lk_dnnl_ints(spec, name);
+  const int64_t *found = lk_dnnl_ints(spec, name, NULL);
   return found != NULL ? lk_dnnl_read_float(*found) : 0;
 }
 

@@ -301,6 +301,56 @@ TEST_F(OnednnKey, HasTheDefaultFpmathModeOfItsTime) {
             text_of([](lk_dnnl_spec *r) { lk_dnnl_set_fpmath_mode(r, dnnl_fpmath_mode_bf16); }));
 }
 
+TEST_F(OnednnKey, ReadsParameters) {
+  lk_dnnl_spec spec;
+  const int64_t numbers[] = {7, 8, 9};
+  int count = -1;
+  lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+  lk_dnnl_add_ints(&spec, "axes", numbers, 3);
+  lk_dnnl_add_float(&spec, "epsilon", 0.5F);
+  const int64_t *axes = lk_dnnl_ints(&spec, "axes", &count);
+  ASSERT_NE(axes, nullptr);
+  EXPECT_EQ(Dims(axes, axes + count), Dims(numbers, numbers + 3));
+  EXPECT_EQ(lk_dnnl_int(&spec, "axes"), 7);
+  EXPECT_EQ(lk_dnnl_float(&spec, "epsilon"), 0.5F);
+  for (const char *none : {"axis", "dnnl.primitive", static_cast<const char *>(nullptr)}) {
+    EXPECT_EQ(lk_dnnl_ints(&spec, none, &count), nullptr);
+    EXPECT_EQ(count, 0);
+    EXPECT_EQ(lk_dnnl_int(&spec, none), 0);
+    EXPECT_EQ(lk_dnnl_float(&spec, none), 0.0F);
+  }
+}
+
+TEST_F(OnednnKey, RefusesParametersWithoutNumbersOrNames) {
+  const int64_t numbers[] = {1};
+  for (const int count : {0, -1}) {
+    EXPECT_THAT(refusal_of([&](lk_dnnl_spec *r) { lk_dnnl_add_ints(r, "axes", numbers, count); },
+                           LK_INVALID_ARGUMENT),
+                HasSubstr("parameter \"axes\" has no numbers: " + std::to_string(count) +
+                          " at an address, give 1 or more"));
+  }
+  EXPECT_THAT(refusal_of([](lk_dnnl_spec *r) { lk_dnnl_add_ints(r, "axes", nullptr, 2); },
+                         LK_INVALID_ARGUMENT),
+              HasSubstr("has no numbers: 2 at NULL"));
+  for (const Change &nameless :
+       {Change([](lk_dnnl_spec *r) { lk_dnnl_add_int(r, nullptr, 1); }),
+        Change([](lk_dnnl_spec *r) { lk_dnnl_add_float(r, nullptr, 1); })}) {
+    EXPECT_THAT(refusal_of(nameless, LK_INVALID_ARGUMENT),
+                HasSubstr("a parameter has no name: it is NULL"));
+  }
+}
+
+TEST_F(OnednnKey, RefusesParametersWithNamesOfItsOwn) {
+  for (const Change &named :
+       {Change([](lk_dnnl_spec *r) { lk_dnnl_add_int(r, "dnnl.desc", 1); }),
+        Change([](lk_dnnl_spec *r) { lk_dnnl_add_float(r, "dnnl.desc", 1); })}) {
+    EXPECT_THAT(
+        refusal_of(named, LK_INVALID_ARGUMENT),
+        HasSubstr("a parameter is named \"dnnl.desc\": take a name that does not begin with "
+                  "\"dnnl.\""));
+  }
+}
+
 TEST_F(OnednnKey, RefusesAnArgumentThatIsAddedTwice) {
   static const Desc rows = desc_of({2, 3}, dnnl_f32, dnnl_ab);
   const auto twice = [](const Change &first, const Change &second) {
