@@ -217,6 +217,7 @@ static inline void lk_dnnl_put_desc(lk_dnnl_spec *spec, const_dnnl_memory_desc_t
   dnnl_data_type_t type = dnnl_data_type_undef;
   dnnl_format_kind_t kind = dnnl_format_kind_undef;
   const dnnl_dims_t *dims = NULL;
+  int64_t bytes = 0;
   if (desc == NULL) {
     lk_dnnl_reject(spec, LK_INVALID_ARGUMENT, "a descriptor is NULL");
     return;
@@ -228,10 +229,16 @@ static inline void lk_dnnl_put_desc(lk_dnnl_spec *spec, const_dnnl_memory_desc_t
     lk_dnnl_reject(spec, LK_UNSUPPORTED, "oneDNN does not tell what a descriptor is");
     return;
   }
+  if (n_dims == 0) {
+    lk_dnnl_reject(spec, LK_INVALID_ARGUMENT,
+                   "a descriptor has no dimensions: leave out an argument that is absent");
+    return;
+  }
+  bytes = (int64_t)dnnl_memory_desc_get_size(desc);
   lk_dnnl_put(spec, n_dims);
   lk_dnnl_put(spec, (int64_t)type);
   lk_dnnl_put(spec, (int64_t)kind);
-  lk_dnnl_put(spec, (int64_t)dnnl_memory_desc_get_size(desc));
+  lk_dnnl_put(spec, bytes);
   lk_dnnl_put_all(spec, *dims, n_dims);
   if (kind == dnnl_blocked) {
     lk_dnnl_put_blocked(spec, desc, n_dims);

@@ -384,6 +384,15 @@ TEST_F(OnednnKey, RefusesAnArgumentThatIsAddedTwice) {
               HasSubstr("argument 17 has two records \"dnnl.rounding\""));
 }
 
+TEST_F(OnednnKey, RefusesADescriptorWithoutDimensions) {
+  Desc none;
+  const dnnl_dims_t dims = {};
+  LK_ASSERT_DNNL(
+      dnnl_memory_desc_create_with_tag(none.out(), 0, dims, dnnl_f32, dnnl_format_tag_undef));
+  EXPECT_THAT(refusal_of(desc(none, DNNL_ARG_BIAS), LK_INVALID_ARGUMENT),
+              HasSubstr("a descriptor has no dimensions: leave out an argument that is absent"));
+}
+
 TEST_F(OnednnKey, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal_of([](lk_dnnl_spec *r) { lk_dnnl_add_desc(r, DNNL_ARG_SRC, nullptr); },
                          LK_INVALID_ARGUMENT),
