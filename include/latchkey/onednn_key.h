@@ -162,7 +162,35 @@ static inline float lk_dnnl_read_float(int64_t number) {
 
 /* ---- descriptors ---- */
 
-/* A descriptor of a layout that queries do not tell, as its bytes. oneDNN copies its descriptors
+/* Bytes from the first element to behind the last one, as oneDNN counts them. `blocks` (NULL: all
+ * are 1): elements of a dimension that are in one block. `*out` is DNNL_RUNTIME_SIZE_VAL where a
+ * number is known at run time only. False: they are too many. */
+static inline bool lk_dnnl_count_bytes(dnnl_data_type_t type, int n_dims, const int64_t *dims,
+                                       const int64_t *strides, const int64_t *blocks,
+                                       int64_t *out) {
+  int64_t elements = 0, in_block = 1, count = 0, reach = 0;
+  bool is_known = true;
+  int i = 0;
+  *out = 0;
+  for (i = 0; i < n_dims; i++) {
+    if (dims[i] == 0) return true;
+    if (dims[i] == DNNL_RUNTIME_DIM_VAL || strides[i] == DNNL_RUNTIME_DIM_VAL) is_known = false;
+  }
+  if (!is_known) {
+    *out = (int64_t)DNNL_RUNTIME_SIZE_VAL;
+    return true;
+  }
+  for (i = 0; i < n_dims; i++) {
+    count = blocks != NULL ? dims[i] / blocks[i] : dims[i];
+    if (blocks != NULL) in_block *= blocks[i];
+    if (__builtin_mul_overflow(count, count == 1 ? 1 : strides[i], &reach)) return false;
+    if (reach > elements) elements = reach;
+  }
+  if (elements == 1) elements = in_block;
+  return !__builtin_mul_overflow(elements, (int64_t)dnnl_data_type_size(type), out);
+}
+
+/* A descriptor that queries do not tell, or not all of, as its bytes. oneDNN copies its descriptors
  * whole, so copies of one have equal bytes; two that were made apart may not, and are then built
  * twice. */
 static inline void lk_dnnl_put_opaque(lk_dnnl_spec *spec, const_dnnl_memory_desc_t desc) {
@@ -247,32 +275,46 @@ static inline void lk_dnnl_put_desc(lk_dnnl_spec *spec, const_dnnl_memory_desc_t
   }
 }
 
+/* Strides of rows that lie one behind the other. False: they are too large. */
+static inline bool lk_dnnl_make_dense(int n_dims, const int64_t *dims, int64_t *out_strides) {
+  int64_t step = 1;
+  int i = 0;
+  for (i = n_dims - 1; i >= 0; i--) {
+    out_strides[i] = step;
+    if (dims[i] == DNNL_RUNTIME_DIM_VAL || step == DNNL_RUNTIME_DIM_VAL) {
+      step = DNNL_RUNTIME_DIM_VAL;
+    } else if (__builtin_mul_overflow(step, dims[i] > 1 ? dims[i] : 1, &step)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* The same of dense or strided tensors, of which no descriptor is made before a primitive is built.
  * `strides` NULL: rows lie one behind the other. */
 static inline void lk_dnnl_put_strided(lk_dnnl_spec *spec, dnnl_data_type_t type, int n_dims,
                                        const int64_t *dims, const int64_t *strides) {
   int64_t dense[DNNL_MAX_NDIMS];
-  int64_t elements = 1, step = 1, last = 0;
+  int64_t bytes = 0;
+  bool fits = true;
   int i = 0;
   if (n_dims < 1 || n_dims > DNNL_MAX_NDIMS) {
-    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "a tensor has no dimensions, or more than 12");
+    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "a tensor has %d dimensions, and 1 to 12 are possible",
+                   n_dims);
     return;
   }
-  for (i = n_dims - 1; i >= 0; i--) {
-    dense[i] = step;
-    step *= dims[i] > 1 ? dims[i] : 1;
+  if (strides == NULL) {
+    fits = lk_dnnl_make_dense(n_dims, dims, dense);
+    strides = dense;
   }
-  if (strides == NULL) strides = dense;
-  for (i = 0; i < n_dims; i++) {
-    last = dims[i] == 1 ? 1 : dims[i] * strides[i];
-    if (last > elements) elements = last;
-    if (dims[i] == 0) break;
+  if (!fits || !lk_dnnl_count_bytes(type, n_dims, dims, strides, NULL, &bytes)) {
+    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "a tensor has more than 2^63 bytes");
+    return;
   }
-  if (i < n_dims) elements = 0;
   lk_dnnl_put(spec, n_dims);
   lk_dnnl_put(spec, (int64_t)type);
   lk_dnnl_put(spec, (int64_t)dnnl_blocked);
-  lk_dnnl_put(spec, elements * (int64_t)dnnl_data_type_size(type));
+  lk_dnnl_put(spec, bytes);
   lk_dnnl_put_all(spec, dims, n_dims);
   lk_dnnl_put_all(spec, dims, n_dims); /* padded */
   for (i = 0; i < n_dims + 1; i++) lk_dnnl_put(spec, 0);
@@ -295,7 +337,7 @@ static inline void lk_dnnl_add_desc(lk_dnnl_spec *spec, int arg, const_dnnl_memo
 
 /* The same as type, dimensions and strides in elements (NULL: dense). No descriptor is made before
  * the primitive is built; the key is that of the descriptor which is made of them then, for types
- * of 8 bits and more. */
+ * of 8 bits and more. A dimension or stride may be DNNL_RUNTIME_DIM_VAL. */
 static inline void lk_dnnl_add_tensor(lk_dnnl_spec *spec, int arg, dnnl_data_type_t type,
                                       int n_dims, const int64_t *dims, const int64_t *strides) {
   lk_dnnl_open_desc(spec, arg);
@@ -307,7 +349,8 @@ static inline void lk_dnnl_add_any(lk_dnnl_spec *spec, int arg, dnnl_data_type_t
                                    const int64_t *dims) {
   lk_dnnl_open_desc(spec, arg);
   if (n_dims < 1 || n_dims > DNNL_MAX_NDIMS) {
-    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "a tensor has no dimensions, or more than 12");
+    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "a tensor has %d dimensions, and 1 to 12 are possible",
+                   n_dims);
     return;
   }
   lk_dnnl_put(spec, n_dims);

@@ -301,6 +301,19 @@ TEST_F(OnednnKey, HasTheDefaultFpmathModeOfItsTime) {
             text_of([](lk_dnnl_spec *r) { lk_dnnl_set_fpmath_mode(r, dnnl_fpmath_mode_bf16); }));
 }
 
+TEST_F(OnednnKey, DimensionsMayBeKnownAtRunTimeOnly) {
+  constexpr int64_t ANY = DNNL_RUNTIME_DIM_VAL;
+  for (const Dims &dims : {Dims{ANY, 64}, Dims{64, ANY}, Dims{ANY, ANY}, Dims{0, ANY}}) {
+    const Desc of_tag = desc_of(dims, dnnl_f32, dnnl_ab);
+    EXPECT_EQ(text_of(desc(of_tag)), text_of(tensor(dims)));
+  }
+  const Dims dims = {2, 3}, strides = {ANY, 1};
+  Desc strided;
+  LK_ASSERT_DNNL(dnnl_memory_desc_create_with_strides(strided.out(), 2, dims.data(), dnnl_f32,
+                                                      strides.data()));
+  EXPECT_EQ(text_of(desc(strided)), text_of(tensor(dims, dnnl_f32, strides)));
+}
+
 TEST_F(OnednnKey, ReadsParameters) {
   lk_dnnl_spec spec;
   const int64_t numbers[] = {7, 8, 9};
@@ -397,7 +410,17 @@ TEST_F(OnednnKey, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal_of([](lk_dnnl_spec *r) { lk_dnnl_add_desc(r, DNNL_ARG_SRC, nullptr); },
                          LK_INVALID_ARGUMENT),
               HasSubstr("failed to make the key of a primitive: a descriptor is NULL"));
-  EXPECT_THAT(refusal_of(tensor(Dims(13, 1)), LK_OUT_OF_RANGE), HasSubstr("more than 12"));
+  EXPECT_THAT(refusal_of(tensor(Dims(13, 1)), LK_OUT_OF_RANGE),
+              HasSubstr("a tensor has 13 dimensions, and 1 to 12 are possible"));
+  constexpr int64_t LARGE = int64_t{1} << 40;
+  EXPECT_THAT(refusal_of(tensor({LARGE, LARGE, 4}), LK_OUT_OF_RANGE),
+              HasSubstr("a tensor has more than 2^63 bytes"));
+  EXPECT_THAT(refusal_of(tensor({LARGE, 4}, dnnl_f32, {LARGE, 1}), LK_OUT_OF_RANGE),
+              HasSubstr("a tensor has more than 2^63 bytes"));
+  EXPECT_THAT(refusal_of(tensor({LARGE, LARGE / 1024 / 256}, dnnl_f32, {LARGE / 1024 / 128, 1}),
+                         LK_OUT_OF_RANGE),
+              HasSubstr("a tensor has more than 2^63 bytes"))
+      << "elements that fit, of 4 bytes";
   EXPECT_THAT(refusal_of(
                   [](lk_dnnl_spec *r) {
                     for (int i = 0; i < LK_DNNL_RECORDS; i++) lk_dnnl_add_int(r, "axis", i);
