@@ -395,7 +395,7 @@ static inline dnnl_status_t lk_dnnl_make_factors(const_dnnl_memory_desc_t of, in
       sizes[i] /= groups[i - (n_dims - n_groups)];
     }
     strides[i] = count;
-    count *= sizes[i];
+    if (__builtin_mul_overflow(count, sizes[i], &count)) return dnnl_invalid_arguments;
   }
   if (is_line) {
     n_dims = 1;
@@ -426,15 +426,38 @@ static inline lk_status lk_dnnl_add_argument(lk_dnnl_value *self, int arg, dnnl_
   return LK_OK;
 }
 
+/* Whether the dimensions in `mask` are known before run time. */
+static inline bool lk_dnnl_has_sizes(const_dnnl_memory_desc_t of, int mask) {
+  const dnnl_dims_t *dims = NULL;
+  int32_t n_dims = 0;
+  int i = 0;
+  if (of == NULL || dnnl_memory_desc_query(of, dnnl_query_ndims_s32, &n_dims) != dnnl_success ||
+      dnnl_memory_desc_query(of, dnnl_query_dims, (void *)&dims) != dnnl_success) {
+    return true; /* what is wrong is told where the factors are made */
+  }
+  for (i = 0; i < n_dims; i++) {
+    if ((mask >> i & 1) != 0 && (*dims)[i] == DNNL_RUNTIME_DIM_VAL) return false;
+  }
+  return true;
+}
+
 static inline lk_status lk_dnnl_add_factors(lk_dnnl_value *self, int of, int mask,
                                             dnnl_data_type_t type, const int64_t *groups,
                                             int n_groups, bool is_line, int arg, lk_error *error) {
+  const_dnnl_memory_desc_t desc =
+      dnnl_primitive_desc_query_md(self->desc, dnnl_query_exec_arg_md, of);
   dnnl_memory_desc_t own = NULL;
-  const lk_status status = lk_dnnl_check(
-      error,
-      lk_dnnl_make_factors(dnnl_primitive_desc_query_md(self->desc, dnnl_query_exec_arg_md, of),
-                           mask, type, groups, n_groups, is_line, &own),
-      "describe scales, zero points or slopes");
+  lk_status status = LK_OK;
+  if (!lk_dnnl_has_sizes(desc, mask)) {
+    return lk_dnnl_fail(error, LK_INVALID_ARGUMENT,
+                        "failed to describe scales, zero points or slopes: argument %d has a "
+                        "dimension in mask %d that is known at run time only, and all of the mask "
+                        "are needed before",
+                        of, mask);
+  }
+  status =
+      lk_dnnl_check(error, lk_dnnl_make_factors(desc, mask, type, groups, n_groups, is_line, &own),
+                    "describe scales, zero points or slopes");
   return status == LK_OK ? lk_dnnl_add_argument(self, arg, own, error) : status;
 }
 

@@ -315,6 +315,24 @@ TEST_F(OnednnPrimitive, ADescriptorOfDimensionsThatAreNotKnownCannotBeLeased) {
   lk_dnnl_lease_end(&lease); // it has not begun
 }
 
+TEST_F(OnednnPrimitive, ScalesOfDimensionsThatAreNotKnownAreRefused) {
+  const Desc columns = desc_of({16, DNNL_RUNTIME_DIM_VAL}, dnnl_f32, dnnl_ab);
+  const auto get = [&](int mask, Ref *out) {
+    lk_dnnl_spec spec;
+    lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+    add_tensor(&spec, DNNL_ARG_SRC, {16, 16});
+    lk_dnnl_add_desc(&spec, DNNL_ARG_WEIGHTS, columns);
+    lk_dnnl_add_desc(&spec, DNNL_ARG_DST, columns);
+    lk_dnnl_add_scales(&spec, DNNL_ARG_WEIGHTS, mask);
+    return lk_dnnl_get(&cache, &spec, make_matmul, out->out(), nullptr, LK_ERR);
+  };
+  Ref one_scale, a_scale_each;
+  LK_EXPECT_OK(get(0, &one_scale));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, get(2, &a_scale_each));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("argument 33 has a dimension in mask 2 that is known at run "
+                                    "time only"));
+}
+
 // Looks up, leases and runs in a context of its own.
 lk_status use_host(const lk_allocator *allocator, dnnl_stream_t stream) {
   lk_context *context = nullptr;
