@@ -195,7 +195,7 @@ static inline bool lk_dnnl_count_bytes(dnnl_data_type_t type, int n_dims, const 
  * twice. */
 static inline void lk_dnnl_put_opaque(lk_dnnl_spec *spec, const_dnnl_memory_desc_t desc) {
 #if DNNL_VERSION_MINOR >= 5
-  enum { MOST = LK_DNNL_NUMBERS };
+  enum { MOST = 256 };
   size_t bytes = 0;
   int64_t blob[MOST];
   memset(blob, 0, sizeof blob);
@@ -208,21 +208,30 @@ static inline void lk_dnnl_put_opaque(lk_dnnl_spec *spec, const_dnnl_memory_desc
 #else
   (void)desc;
   lk_dnnl_reject(spec, LK_UNSUPPORTED,
-                 "a descriptor has an opaque layout, whose bytes oneDNN tells from 3.5 on");
+                 "a descriptor has an opaque layout, or sums behind weights, and oneDNN tells the "
+                 "bytes of descriptors from 3.5 on");
 #endif
 }
 
-/* All that queries tell of a blocked layout. */
+/* What queries tell of a blocked layout, and the bytes of the descriptor where they do not tell
+ * all. They do not tell of the sums that oneDNN keeps behind weights of 8 bits, for sources of s8,
+ * for zero points of the source, or for both; but such a descriptor is larger than its elements.
+ * Nor do they tell of s8 weights of an RNN that they are for a source of s8, which takes no bytes:
+ * they have blocks. `bytes`: of the descriptor. */
 static inline void lk_dnnl_put_blocked(lk_dnnl_spec *spec, const_dnnl_memory_desc_t desc,
-                                       int n_dims) {
-  const dnnl_dims_t *padded = NULL, *offsets = NULL, *strides = NULL, *blocks = NULL,
+                                       dnnl_data_type_t type, int n_dims, int64_t bytes) {
+  const dnnl_dims_t *padded = NULL, *offsets = NULL, *strides = NULL, *sizes = NULL,
                     *indices = NULL;
   dnnl_dim_t offset = 0;
+  dnnl_dims_t blocks;
+  int64_t told = 0;
   int32_t n_blocks = 0;
+  bool is_all = true;
+  int i = 0;
   if (dnnl_memory_desc_query(desc, dnnl_query_padded_dims, (void *)&padded) != dnnl_success ||
       dnnl_memory_desc_query(desc, dnnl_query_padded_offsets, (void *)&offsets) != dnnl_success ||
       dnnl_memory_desc_query(desc, dnnl_query_strides, (void *)&strides) != dnnl_success ||
-      dnnl_memory_desc_query(desc, dnnl_query_inner_blks, (void *)&blocks) != dnnl_success ||
+      dnnl_memory_desc_query(desc, dnnl_query_inner_blks, (void *)&sizes) != dnnl_success ||
       dnnl_memory_desc_query(desc, dnnl_query_inner_idxs, (void *)&indices) != dnnl_success ||
       dnnl_memory_desc_query(desc, dnnl_query_submemory_offset_s64, &offset) != dnnl_success ||
       dnnl_memory_desc_query(desc, dnnl_query_inner_nblks_s32, &n_blocks) != dnnl_success) {
@@ -234,12 +243,22 @@ static inline void lk_dnnl_put_blocked(lk_dnnl_spec *spec, const_dnnl_memory_des
   lk_dnnl_put(spec, offset);
   lk_dnnl_put_all(spec, *strides, n_dims);
   lk_dnnl_put(spec, n_blocks);
-  lk_dnnl_put_all(spec, *blocks, n_blocks);
+  lk_dnnl_put_all(spec, *sizes, n_blocks);
   lk_dnnl_put_all(spec, *indices, n_blocks);
+  for (i = 0; i < n_dims; i++) blocks[i] = 1;
+  for (i = 0; i < n_blocks; i++) blocks[(*indices)[i]] *= (*sizes)[i];
+  if (!lk_dnnl_count_bytes(type, n_dims, *padded, *strides, blocks, &told)) {
+    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "a descriptor has more than 2^63 bytes");
+    return;
+  }
+  is_all = told == bytes;
+#if DNNL_VERSION_MINOR >= 5
+  if (type == dnnl_s8 && n_blocks > 0) is_all = false;
+#endif
+  if (!is_all) lk_dnnl_put_opaque(spec, desc);
 }
 
-/* Rank, type, format kind, bytes, dimensions, and the layout. The bytes tell descriptors apart that
- * differ only in sums which oneDNN keeps behind weights of 8 bits: no query tells these. */
+/* Rank, type, format kind, bytes, dimensions, and the layout. */
 static inline void lk_dnnl_put_desc(lk_dnnl_spec *spec, const_dnnl_memory_desc_t desc) {
   int32_t n_dims = 0;
   dnnl_data_type_t type = dnnl_data_type_undef;
@@ -269,8 +288,8 @@ static inline void lk_dnnl_put_desc(lk_dnnl_spec *spec, const_dnnl_memory_desc_t
   lk_dnnl_put(spec, bytes);
   lk_dnnl_put_all(spec, *dims, n_dims);
   if (kind == dnnl_blocked) {
-    lk_dnnl_put_blocked(spec, desc, n_dims);
-  } else if (kind != dnnl_format_kind_any && n_dims > 0) {
+    lk_dnnl_put_blocked(spec, desc, type, n_dims, bytes);
+  } else if (kind != dnnl_format_kind_any) {
     lk_dnnl_put_opaque(spec, desc);
   }
 }

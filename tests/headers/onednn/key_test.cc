@@ -255,6 +255,25 @@ TEST_F(OnednnKey, TellsSumsBehindWeightsApart) {
   EXPECT_EQ(dnnl_primitive_desc_destroy(conv), dnnl_success);
 }
 
+// The sums of sources of s8, of zero points, and of both: the first two have one size.
+TEST_F(OnednnKey, TellsKindsOfSumsBehindWeightsApart) {
+  const Ref refs[] = {get_byte_product(cache, dnnl_u8, false, 64, 256, 128),
+                      get_byte_product(cache, dnnl_s8, false, 64, 256, 128),
+                      get_byte_product(cache, dnnl_u8, true, 64, 256, 128),
+                      get_byte_product(cache, dnnl_s8, true, 64, 256, 128)};
+  const auto wanted = [&](const Ref &ref) { return lk_dnnl_wanted(&cache, ref, DNNL_ARG_WEIGHTS); };
+  const auto text = [&](const Ref &ref) {
+    return text_of([&](lk_dnnl_spec *r) { lk_dnnl_add_desc(r, DNNL_ARG_SRC, wanted(ref)); });
+  };
+  for (const Ref &a : refs) {
+    for (const Ref &b : refs) {
+      EXPECT_EQ(text(a) == text(b), dnnl_memory_desc_equal(wanted(a), wanted(b)) != 0);
+    }
+  }
+  const Ref fewer_rows = get_byte_product(cache, dnnl_s8, false, 32, 256, 128);
+  EXPECT_EQ(text(fewer_rows), text(refs[1])) << "one layout for all sizes";
+}
+
 TEST_F(OnednnKey, HasTheBytesOfWhatQueriesDoNotTell) {
   const auto sparse = [](int64_t count) {
     Desc desc;
@@ -269,6 +288,28 @@ TEST_F(OnednnKey, HasTheBytesOfWhatQueriesDoNotTell) {
   LK_ASSERT_DNNL(dnnl_memory_desc_clone(copy.out(), four));
   EXPECT_EQ(text_of(desc(four)), text_of(desc(copy)));
   EXPECT_NE(text_of(desc(four)), text_of(desc(five)));
+}
+
+// Of s8 weights of an RNN, oneDNN keeps that they are for a source of s8, which takes no bytes: one
+// of the last words of a descriptor.
+TEST_F(OnednnKey, TellsWhatBlockedWeightsAreForApart) {
+  const Desc plain = desc_of({64, 64}, dnnl_s8, dnnl_BA16a64b4a);
+  size_t bytes = 0;
+  int others = 0;
+  LK_ASSERT_DNNL(dnnl_memory_desc_get_blob(nullptr, &bytes, plain));
+  std::vector<uint8_t> blob(bytes);
+  LK_ASSERT_DNNL(dnnl_memory_desc_get_blob(blob.data(), &bytes, plain));
+  for (size_t at = bytes - bytes / 4; at < bytes; at += 8) {
+    Desc changed;
+    blob[at] ^= 16;
+    LK_ASSERT_DNNL(dnnl_memory_desc_create_with_blob(changed.out(), blob.data()));
+    blob[at] ^= 16;
+    if (dnnl_memory_desc_equal(plain, changed) != 0) continue;
+    EXPECT_EQ(dnnl_memory_desc_get_size(plain), dnnl_memory_desc_get_size(changed));
+    EXPECT_NE(text_of(desc(plain)), text_of(desc(changed))) << "byte " << at;
+    others++;
+  }
+  EXPECT_GT(others, 0);
 }
 
 TEST_F(OnednnKey, ReadsPostOpsOfObjects) {

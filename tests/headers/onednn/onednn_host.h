@@ -118,6 +118,23 @@ inline dnnl_status_t make_matmul(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                            lk_dnnl_desc(spec, DNNL_ARG_DST), attr);
 }
 
+// A matmul of 8-bit weights in the layout that it likes for sources of `type`, with a zero point or
+// without: where the processor multiplies u8 with s8, sums for s8 and for zero points lie behind
+// the weights.
+inline Ref get_byte_product(const lk_dnnl &cache, dnnl_data_type_t type, bool has_zero_point,
+                            int64_t rows, int64_t inner, int64_t columns) {
+  lk_dnnl_spec spec;
+  Ref ref;
+  const int64_t weights[] = {inner, columns};
+  lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+  add_tensor(&spec, DNNL_ARG_SRC, {rows, inner}, type);
+  lk_dnnl_add_any(&spec, DNNL_ARG_WEIGHTS, dnnl_s8, 2, weights);
+  add_tensor(&spec, DNNL_ARG_DST, {rows, columns});
+  if (has_zero_point) lk_dnnl_add_zero_points(&spec, DNNL_ARG_SRC, 0);
+  LK_EXPECT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
+  return ref;
+}
+
 // What a run gets for an argument.
 struct Argument {
   int arg;

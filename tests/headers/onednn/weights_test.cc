@@ -138,6 +138,48 @@ TEST_F(OnednnWeights, SizesThatChangeFindThemPacked) {
   }
 }
 
+// Weights of 8 bits have sums behind them, by what the source is.
+TEST_F(OnednnWeights, SumsBehindThemAreThoseOfTheSource) {
+  constexpr int64_t ROWS = 16;
+  std::vector<int8_t> w(INNER * COLUMNS);
+  std::vector<uint8_t> x(ROWS * INNER);
+  int32_t zero_point = 3;
+  for (size_t i = 0; i < w.size(); i++) w[i] = int8_t(i * 37 % 23) - 7;
+  for (size_t i = 0; i < x.size(); i++) x[i] = uint8_t(i % 50);
+  Constant weights;
+  LK_ASSERT_OK(api()->constant_create(context, w.data(), w.size(), 0, weights.out(), LK_ERR));
+  const Desc rows = desc_of({INNER, COLUMNS}, dnnl_s8, dnnl_ab);
+  const auto multiply_bytes = [&](dnnl_data_type_t type, bool has_zero_point, int64_t count) {
+    const Ref ref = get_byte_product(cache, type, has_zero_point, count, INNER, COLUMNS);
+    Packed packed;
+    Numbers y(count * COLUMNS);
+    LK_EXPECT_OK(lk_dnnl_pack(&cache, weights, rows, lk_dnnl_wanted(&cache, ref, DNNL_ARG_WEIGHTS),
+                              stream, packed.out(), LK_ERR));
+    const void *data = packed.get() != nullptr ? api()->packed_data(packed) : w.data();
+    std::vector<Argument> arguments = {{DNNL_ARG_SRC, x.data()},
+                                       {DNNL_ARG_WEIGHTS, const_cast<void *>(data)},
+                                       {DNNL_ARG_DST, y.data()}};
+    if (has_zero_point) {
+      arguments.push_back({DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, &zero_point});
+    }
+    LK_EXPECT_OK(run(cache, ref, stream, arguments, LK_ERR));
+    for (int64_t i = 0; i < count * COLUMNS; i++) {
+      int sum = 0;
+      for (int64_t k = 0; k < INNER; k++) {
+        const int from = x[i / COLUMNS * INNER + k] - (has_zero_point ? zero_point : 0);
+        sum += from * w[k * COLUMNS + i % COLUMNS];
+      }
+      ASSERT_EQ(y[i], float(sum)) << "element " << i << " of type " << type;
+    }
+  };
+  for (const dnnl_data_type_t type : {dnnl_s8, dnnl_u8}) {
+    for (const bool has_zero_point : {false, true}) multiply_bytes(type, has_zero_point, ROWS);
+  }
+  const uint64_t before = now().weights_packed;
+  multiply_bytes(dnnl_s8, false, ROWS / 2);
+  EXPECT_EQ(now().weights_packed, before) << "they are packed once for all sizes";
+}
+
 TEST_F(OnednnWeights, OutliveThePrimitivesThatWantThem) {
   LK_ASSERT_OK(api()->cache_set_capacity(context, nullptr, 1, LK_UNSET, LK_ERR));
   const Constant weights = constant_of(two);
