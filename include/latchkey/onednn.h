@@ -179,7 +179,11 @@ static inline void lk_dnnl_begin(const lk_dnnl *self, lk_dnnl_spec *spec,
 }
 
 /* The key of a spec as key_create takes it, with `self->executor`, for hosts that print, find or
- * drop it. Valid as long as `self` and the spec stay as they are. */
+ * drop it. Valid as long as `self` and the spec stay as they are. A failure is the first that the
+ * spec remembers. LK_INVALID_ARGUMENT: a descriptor is NULL or has no dimensions, an argument was
+ * added twice, a parameter has no name or number or begins with "dnnl."; LK_UNSUPPORTED: oneDNN
+ * does not tell what a descriptor or post-op is; LK_OUT_OF_RANGE: too many dimensions, bytes,
+ * records or numbers. */
 static inline lk_status lk_dnnl_describe(const lk_dnnl *self, const lk_dnnl_spec *spec,
                                          lk_key_desc *out, lk_error *error) {
   lk_dnnl_begin_desc(self, out);
@@ -599,8 +603,10 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
 
 /* Finds the primitive of a spec, or builds it, once however many threads ask, and takes a
  * reference, to be released by ref_release. `out_hit` may be NULL. A failed build keeps nothing,
- * and is tried again by who asks next: LK_UNSUPPORTED and LK_INVALID_ARGUMENT as oneDNN says, or
- * because the spec has what cannot be a key; LK_OUT_OF_RANGE: it has too much;
+ * and is tried again by who asks next. Failures are those of lk_dnnl_describe, before anything is
+ * built; those of get_or_create_like; and of a build: LK_INVALID_ARGUMENT: oneDNN does not take the
+ * arguments, or the primitive has not those that the spec has; LK_UNSUPPORTED: oneDNN has no
+ * implementation; LK_INTERNAL: another status of oneDNN's, which the sentence tells;
  * LK_OUT_OF_MEMORY.
  *
  * The entry is charged an estimate of what oneDNN allocates (`primitive_bytes`), and in addition
@@ -715,8 +721,9 @@ static inline bool lk_dnnl_put_idle(lk_dnnl_value *value, lk_dnnl_slot *slot) {
 
 /* Takes arguments for a run of what lk_dnnl_get has got, and a reference to it. Those of a run that
  * has ended are taken again, so that a primitive has as many as were run at once, and nothing is
- * allocated from then on. LK_OUT_OF_MEMORY; LK_INVALID_ARGUMENT: oneDNN makes no memory of a
- * descriptor, as of one with dimensions that are known at run time only. */
+ * allocated from then on. LK_OUT_OF_MEMORY; LK_INVALID_ARGUMENT, LK_UNSUPPORTED: oneDNN makes no
+ * memory of a descriptor, as of one with dimensions that are known at run time only; LK_INTERNAL:
+ * another status of oneDNN's. */
 static inline lk_status lk_dnnl_lease_begin(const lk_dnnl *self, lk_ref *ref, lk_dnnl_lease *out,
                                             lk_error *error) {
   lk_dnnl_value *value = lk_dnnl_value_get(self, ref);
@@ -781,7 +788,8 @@ static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, void *data, l
 }
 
 /* Runs the primitive with the arguments of the lease, all of which have been set since it began.
- * LK_INVALID_ARGUMENT names the first that was not, or the lease has not begun. */
+ * LK_INVALID_ARGUMENT names the first that was not, or the lease has not begun; otherwise what
+ * oneDNN says (lk_dnnl_check). */
 static inline lk_status lk_dnnl_run(lk_dnnl_lease *lease, dnnl_stream_t stream, lk_error *error) {
   const lk_dnnl_slot *slot = lease->slot;
   int i = 0;
@@ -839,8 +847,8 @@ static inline lk_status lk_dnnl_pack_by_reorder(void *arg, const void *plain, vo
 /* Weights in the layout that a primitive wants (lk_dnnl_wanted): found by content, and by all that
  * is told of both layouts, or reordered now, on `stream`. `weights` are bytes as `plain` describes
  * them. `*out_packed` NULL: the layouts are equal, so the host's own bytes are what the primitive
- * takes; otherwise packed_data has them until packed_release. Failures as of constant_pack, and
- * LK_UNSUPPORTED or LK_INVALID_ARGUMENT: oneDNN has no such reorder. */
+ * takes; otherwise packed_data has them until packed_release. Failures as of constant_pack
+ * and lk_dnnl_describe, and what oneDNN says to the reorder (lk_dnnl_check). */
 static inline lk_status lk_dnnl_pack(const lk_dnnl *self, lk_constant *weights,
                                      const_dnnl_memory_desc_t plain,
                                      const_dnnl_memory_desc_t wanted, dnnl_stream_t stream,

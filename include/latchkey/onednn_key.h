@@ -474,6 +474,7 @@ static inline void lk_dnnl_add_scales_of(lk_dnnl_spec *spec, int arg, int mask,
   lk_dnnl_open_argument(spec, LK_DNNL_SCALES, "dnnl.scales", arg);
   lk_dnnl_put_quantization(spec, mask, type, n_groups, groups);
 }
+/* Zero points of another type, or of groups, in the same way. */
 static inline void lk_dnnl_add_zero_points_of(lk_dnnl_spec *spec, int arg, int mask,
                                               dnnl_data_type_t type, int n_groups,
                                               const int64_t *groups) {
@@ -482,6 +483,7 @@ static inline void lk_dnnl_add_zero_points_of(lk_dnnl_spec *spec, int arg, int m
 }
 #endif
 #if DNNL_VERSION_MINOR >= 6
+/* How the argument `arg`, such as DNNL_ARG_DST, is rounded to its type. */
 static inline void lk_dnnl_add_rounding(lk_dnnl_spec *spec, int arg, dnnl_rounding_mode_t mode) {
   lk_dnnl_open_argument(spec, LK_DNNL_ROUNDING, "dnnl.rounding", arg);
   lk_dnnl_put(spec, (int64_t)mode);
@@ -490,6 +492,8 @@ static inline void lk_dnnl_add_rounding(lk_dnnl_spec *spec, int arg, dnnl_roundi
 
 /* ---- post-ops, in their order; a run gives what they need as oneDNN has it ---- */
 
+/* dst = result + `scale` * (dst - `zero_point`): a run reads what is in its dst. `type`
+ * dnnl_data_type_undef: dst is read in its own type, and otherwise as `type`, of as many bytes. */
 static inline void lk_dnnl_add_post_sum(lk_dnnl_spec *spec, float scale, int32_t zero_point,
                                         dnnl_data_type_t type) {
   lk_dnnl_open_record(spec, LK_DNNL_POST_SUM, "dnnl.post_sum");
@@ -498,6 +502,8 @@ static inline void lk_dnnl_add_post_sum(lk_dnnl_spec *spec, float scale, int32_t
   lk_dnnl_put(spec, (int64_t)type);
 }
 
+/* dst = `algorithm` of the result (dnnl_eltwise_relu, ...), which says what `alpha` and `beta`
+ * are. */
 static inline void lk_dnnl_add_post_eltwise(lk_dnnl_spec *spec, dnnl_alg_kind_t algorithm,
                                             float alpha, float beta) {
   lk_dnnl_open_record(spec, LK_DNNL_POST_ELTWISE, "dnnl.post_eltwise");
@@ -534,7 +540,9 @@ static inline void lk_dnnl_add_post_prelu(lk_dnnl_spec *spec, int mask) {
   lk_dnnl_put(spec, mask);
 }
 
-/* `bias` may be dnnl_data_type_undef. */
+/* A depthwise convolution of the result. A run gives its weights and bias as
+ * DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_WEIGHTS and | DNNL_ARG_BIAS; `bias` dnnl_data_type_undef:
+ * there is none. */
 static inline void lk_dnnl_add_post_depthwise(lk_dnnl_spec *spec, dnnl_data_type_t weights,
                                               dnnl_data_type_t bias, dnnl_data_type_t dst,
                                               int64_t kernel, int64_t stride, int64_t padding) {
