@@ -116,19 +116,19 @@ static inline void lk_dnnl_open_record(lk_dnnl_spec *spec, lk_dnnl_record_kind k
   note->made = NULL;
 }
 
-static inline void lk_dnnl_put(lk_dnnl_spec *spec, int64_t number) {
-  if (spec->status != LK_OK) return;
-  if (spec->n_numbers == LK_DNNL_NUMBERS) {
+static inline void lk_dnnl_put_all(lk_dnnl_spec *spec, const int64_t *numbers, int count) {
+  if (spec->status != LK_OK || count < 1) return;
+  if ((uint32_t)count > LK_DNNL_NUMBERS - spec->n_numbers) {
     lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "it has more than 768 numbers");
     return;
   }
-  spec->numbers[spec->n_numbers++] = number;
-  spec->records[spec->n_records - 1].count++;
+  memcpy(spec->numbers + spec->n_numbers, numbers, (size_t)count * sizeof *numbers);
+  spec->n_numbers += (uint32_t)count;
+  spec->records[spec->n_records - 1].count += (uint32_t)count;
 }
 
-static inline void lk_dnnl_put_all(lk_dnnl_spec *spec, const int64_t *numbers, int count) {
-  int i = 0;
-  for (i = 0; i < count && spec->status == LK_OK; i++) lk_dnnl_put(spec, numbers[i]);
+static inline void lk_dnnl_put(lk_dnnl_spec *spec, int64_t number) {
+  lk_dnnl_put_all(spec, &number, 1);
 }
 
 /* Begins a record of an argument, of which a primitive has one of each kind: of two, a run could
