@@ -183,7 +183,7 @@ static inline void lk_dnnl_begin(const lk_dnnl *self, lk_dnnl_spec *spec,
  * spec remembers. LK_INVALID_ARGUMENT: a descriptor is NULL or has no dimensions, an argument was
  * added twice, a parameter has no name or number or begins with "dnnl."; LK_UNSUPPORTED: oneDNN
  * does not tell what a descriptor or post-op is; LK_OUT_OF_RANGE: too many dimensions, bytes,
- * records or numbers. */
+ * post-ops, records or numbers. */
 static inline lk_status lk_dnnl_describe(const lk_dnnl *self, const lk_dnnl_spec *spec,
                                          lk_key_desc *out, lk_error *error) {
   lk_dnnl_begin_desc(self, out);
@@ -510,7 +510,7 @@ static inline lk_status lk_dnnl_find_all_arguments(lk_dnnl_value *self, const lk
   for (i = 0; i < spec->n_records && status == LK_OK; i++) {
     const lk_dnnl_record_kind kind = spec->notes[i].kind;
     status = lk_dnnl_find_arguments(self, &spec->records[i], kind, n_post_ops, error);
-    if (kind >= LK_DNNL_POST_SUM && kind <= LK_DNNL_POST_DEPTHWISE) n_post_ops++;
+    if (lk_dnnl_is_post_op(kind)) n_post_ops++;
   }
   if (status == LK_OK && scratch_bytes > 0) {
     status = lk_dnnl_add_argument(self, DNNL_ARG_SCRATCHPAD, NULL, error);

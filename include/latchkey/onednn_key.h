@@ -40,7 +40,8 @@ extern "C" {
 enum {
   LK_DNNL_NUMBERS = 768, /* of all records of a spec */
   LK_DNNL_RECORDS = 48,
-  LK_DNNL_WHY = 160 /* of a sentence */
+  LK_DNNL_POST_OPS = 32, /* of a primitive, as oneDNN has it */
+  LK_DNNL_WHY = 160      /* of a sentence */
 };
 
 typedef enum lk_dnnl_record_kind {
@@ -492,11 +493,27 @@ static inline void lk_dnnl_add_rounding(lk_dnnl_spec *spec, int arg, dnnl_roundi
 
 /* ---- post-ops, in their order; a run gives what they need as oneDNN has it ---- */
 
+static inline bool lk_dnnl_is_post_op(lk_dnnl_record_kind kind) {
+  return kind >= LK_DNNL_POST_SUM && kind <= LK_DNNL_POST_DEPTHWISE;
+}
+
+/* Of more, oneDNN says that it has no memory, and not why. */
+static inline void lk_dnnl_open_post_op(lk_dnnl_spec *spec, lk_dnnl_record_kind kind,
+                                        const char *name) {
+  uint32_t i = 0;
+  int count = 0;
+  for (i = 0; i < spec->n_records; i++) count += lk_dnnl_is_post_op(spec->notes[i].kind) ? 1 : 0;
+  if (count == LK_DNNL_POST_OPS) {
+    lk_dnnl_reject(spec, LK_OUT_OF_RANGE, "it has more than 32 post-ops, and oneDNN takes no more");
+  }
+  lk_dnnl_open_record(spec, kind, name);
+}
+
 /* dst = result + `scale` * (dst - `zero_point`): a run reads what is in its dst. `type`
  * dnnl_data_type_undef: dst is read in its own type, and otherwise as `type`, of as many bytes. */
 static inline void lk_dnnl_add_post_sum(lk_dnnl_spec *spec, float scale, int32_t zero_point,
                                         dnnl_data_type_t type) {
-  lk_dnnl_open_record(spec, LK_DNNL_POST_SUM, "dnnl.post_sum");
+  lk_dnnl_open_post_op(spec, LK_DNNL_POST_SUM, "dnnl.post_sum");
   lk_dnnl_put_float(spec, scale);
   lk_dnnl_put(spec, zero_point);
   lk_dnnl_put(spec, (int64_t)type);
@@ -506,14 +523,14 @@ static inline void lk_dnnl_add_post_sum(lk_dnnl_spec *spec, float scale, int32_t
  * are. */
 static inline void lk_dnnl_add_post_eltwise(lk_dnnl_spec *spec, dnnl_alg_kind_t algorithm,
                                             float alpha, float beta) {
-  lk_dnnl_open_record(spec, LK_DNNL_POST_ELTWISE, "dnnl.post_eltwise");
+  lk_dnnl_open_post_op(spec, LK_DNNL_POST_ELTWISE, "dnnl.post_eltwise");
   lk_dnnl_put(spec, (int64_t)algorithm);
   lk_dnnl_put_float(spec, alpha);
   lk_dnnl_put_float(spec, beta);
 }
 
 static inline void lk_dnnl_open_post_binary(lk_dnnl_spec *spec, dnnl_alg_kind_t algorithm) {
-  lk_dnnl_open_record(spec, LK_DNNL_POST_BINARY, "dnnl.post_binary");
+  lk_dnnl_open_post_op(spec, LK_DNNL_POST_BINARY, "dnnl.post_binary");
   lk_dnnl_put(spec, (int64_t)algorithm);
   if (spec->status == LK_OK) spec->notes[spec->n_records - 1].desc_at = 1;
 }
@@ -536,7 +553,7 @@ static inline void lk_dnnl_add_post_binary_desc(lk_dnnl_spec *spec, dnnl_alg_kin
 /* The slopes are DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_WEIGHTS of a run: of f32, one for
  * each index of the dimensions of dst in `mask`. */
 static inline void lk_dnnl_add_post_prelu(lk_dnnl_spec *spec, int mask) {
-  lk_dnnl_open_record(spec, LK_DNNL_POST_PRELU, "dnnl.post_prelu");
+  lk_dnnl_open_post_op(spec, LK_DNNL_POST_PRELU, "dnnl.post_prelu");
   lk_dnnl_put(spec, mask);
 }
 
@@ -546,7 +563,7 @@ static inline void lk_dnnl_add_post_prelu(lk_dnnl_spec *spec, int mask) {
 static inline void lk_dnnl_add_post_depthwise(lk_dnnl_spec *spec, dnnl_data_type_t weights,
                                               dnnl_data_type_t bias, dnnl_data_type_t dst,
                                               int64_t kernel, int64_t stride, int64_t padding) {
-  lk_dnnl_open_record(spec, LK_DNNL_POST_DEPTHWISE, "dnnl.post_depthwise");
+  lk_dnnl_open_post_op(spec, LK_DNNL_POST_DEPTHWISE, "dnnl.post_depthwise");
   lk_dnnl_put(spec, (int64_t)weights);
   lk_dnnl_put(spec, (int64_t)bias);
   lk_dnnl_put(spec, (int64_t)dst);

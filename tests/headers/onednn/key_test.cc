@@ -475,6 +475,14 @@ TEST_F(OnednnKey, RefusesWhatDoesNotFit) {
                   },
                   LK_OUT_OF_RANGE),
               HasSubstr("more than 768 numbers"));
+  EXPECT_THAT(refusal_of(
+                  [](lk_dnnl_spec *r) {
+                    for (int i = 0; i <= LK_DNNL_POST_OPS; i++) {
+                      lk_dnnl_add_post_eltwise(r, dnnl_eltwise_relu, 0, 0);
+                    }
+                  },
+                  LK_OUT_OF_RANGE),
+              HasSubstr("it has more than 32 post-ops, and oneDNN takes no more"));
 }
 
 } // namespace

@@ -403,6 +403,21 @@ TEST_F(OnednnPrimitive, RunsPostOps) {
   }
 }
 
+TEST_F(OnednnPrimitive, RunsAsManyPostOpsAsOnednnTakes) {
+  Product p;
+  lk_dnnl_spec spec;
+  Ref ref;
+  p.ask(cache, &spec);
+  for (int i = 0; i < LK_DNNL_POST_OPS; i++) {
+    lk_dnnl_add_post_eltwise(&spec, dnnl_eltwise_linear, 1, 1);
+  }
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
+  LK_ASSERT_OK(run(cache, ref, stream, p.arguments(), LK_ERR));
+  for (int64_t i = 0; i < Product::ROWS * Product::COLUMNS; i++) {
+    EXPECT_EQ(p.y[i], p.at(i / Product::COLUMNS, i % Product::COLUMNS) + LK_DNNL_POST_OPS);
+  }
+}
+
 TEST_F(OnednnPrimitive, BoundsThatComeAtRunTimeAreNotInTheKey) {
   const int64_t one[] = {1, 1};
   for (const float bound : {2.0F, 5.0F}) {
