@@ -231,6 +231,13 @@ TEST_F(OnednnKey, IsOfContentAndNotOfObjects) {
   EXPECT_EQ(text_of(desc(channels_last)), text_of(tensor({2, 3, 4, 5}, dnnl_f32, {60, 1, 15, 3})));
   EXPECT_EQ(text_of(desc(one)), text_of(tensor({1, 1})));
   EXPECT_EQ(text_of(desc(none)), text_of(tensor({2, 0})));
+  for (const Dims &dims : {Dims{5}, Dims{1}, Dims{5, 1}}) {
+    const Dims strides(dims.size(), 0);
+    Desc repeated; // one element, for all indices
+    LK_ASSERT_DNNL(dnnl_memory_desc_create_with_strides(repeated.out(), int(dims.size()),
+                                                        dims.data(), dnnl_f32, strides.data()));
+    EXPECT_EQ(text_of(desc(repeated)), text_of(tensor(dims, dnnl_f32, strides)));
+  }
 }
 
 TEST_F(OnednnKey, TellsSumsBehindWeightsApart) {
