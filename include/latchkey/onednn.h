@@ -377,11 +377,18 @@ static inline void lk_dnnl_destroy_value(void *of, void *user) {
   self->allocator->free(self->allocator->user, self);
 }
 
+/* How oneDNN reads scales, zero points or slopes. */
+typedef enum lk_dnnl_order {
+  LK_DNNL_LINE = 0,         /* one dimension */
+  LK_DNNL_ROWS = 1,         /* the last dimension innermost */
+  LK_DNNL_CHANNELS_LAST = 2 /* dimension 1 innermost */
+} lk_dnnl_order;
+
 /* Of scales, zero points or slopes: for each index of the dimensions of `of` in `mask`, or of
- * groups of them along the last `n_groups` dimensions. Without groups they are a line. */
+ * groups of them along the last `n_groups` dimensions. */
 static inline dnnl_status_t lk_dnnl_make_factors(const_dnnl_memory_desc_t of, int mask,
                                                  dnnl_data_type_t type, const int64_t *groups,
-                                                 int n_groups, bool is_line,
+                                                 int n_groups, lk_dnnl_order order,
                                                  dnnl_memory_desc_t *out) {
   const dnnl_dims_t *dims = NULL;
   int64_t sizes[DNNL_MAX_NDIMS], strides[DNNL_MAX_NDIMS], count = 1;
@@ -393,15 +400,20 @@ static inline dnnl_status_t lk_dnnl_make_factors(const_dnnl_memory_desc_t of, in
       n_groups > n_dims) {
     return dnnl_invalid_arguments;
   }
+  if (order == LK_DNNL_CHANNELS_LAST && n_dims > 1 && (mask >> 1 & 1) != 0) count = (*dims)[1];
   for (i = n_dims - 1; i >= 0; i--) {
     sizes[i] = (mask >> i & 1) != 0 ? (*dims)[i] : 1;
     if (i >= n_dims - n_groups && groups[i - (n_dims - n_groups)] > 0 && sizes[i] > 1) {
       sizes[i] /= groups[i - (n_dims - n_groups)];
     }
+    if (order == LK_DNNL_CHANNELS_LAST && i == 1) {
+      strides[i] = 1;
+      continue;
+    }
     strides[i] = count;
     if (__builtin_mul_overflow(count, sizes[i], &count)) return dnnl_invalid_arguments;
   }
-  if (is_line) {
+  if (order == LK_DNNL_LINE) {
     n_dims = 1;
     sizes[0] = count;
     strides[0] = 1;
@@ -447,7 +459,8 @@ static inline bool lk_dnnl_has_sizes(const_dnnl_memory_desc_t of, int mask) {
 
 static inline lk_status lk_dnnl_add_factors(lk_dnnl_value *self, int of, int mask,
                                             dnnl_data_type_t type, const int64_t *groups,
-                                            int n_groups, bool is_line, int arg, lk_error *error) {
+                                            int n_groups, lk_dnnl_order order, int arg,
+                                            lk_error *error) {
   const_dnnl_memory_desc_t desc =
       dnnl_primitive_desc_query_md(self->desc, dnnl_query_exec_arg_md, of);
   dnnl_memory_desc_t own = NULL;
@@ -460,7 +473,7 @@ static inline lk_status lk_dnnl_add_factors(lk_dnnl_value *self, int of, int mas
                         of, mask);
   }
   status =
-      lk_dnnl_check(error, lk_dnnl_make_factors(desc, mask, type, groups, n_groups, is_line, &own),
+      lk_dnnl_check(error, lk_dnnl_make_factors(desc, mask, type, groups, n_groups, order, &own),
                     "describe scales, zero points or slopes");
   return status == LK_OK ? lk_dnnl_add_argument(self, arg, own, error) : status;
 }
@@ -479,14 +492,16 @@ static inline lk_status lk_dnnl_find_arguments(lk_dnnl_value *self, const lk_key
   case LK_DNNL_SCALES:
   case LK_DNNL_ZERO_POINTS:
     return lk_dnnl_add_factors(
-        self, (int)v[0], (int)v[1], (dnnl_data_type_t)v[2], v + 3, n_groups, n_groups == 0,
+        self, (int)v[0], (int)v[1], (dnnl_data_type_t)v[2], v + 3, n_groups,
+        n_groups == 0 ? LK_DNNL_LINE : LK_DNNL_ROWS,
         (int)v[0] | (kind == LK_DNNL_SCALES ? DNNL_ARG_ATTR_SCALES : DNNL_ARG_ATTR_ZERO_POINTS),
         error);
   case LK_DNNL_POST_BINARY:
     return lk_dnnl_add_argument(self, DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, NULL,
                                 error);
   case LK_DNNL_POST_PRELU:
-    return lk_dnnl_add_factors(self, DNNL_ARG_DST, (int)v[0], dnnl_f32, NULL, 0, false,
+    return lk_dnnl_add_factors(self, DNNL_ARG_DST, (int)v[0], dnnl_f32, NULL, 0,
+                               LK_DNNL_CHANNELS_LAST,
                                DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_WEIGHTS, error);
   case LK_DNNL_POST_DEPTHWISE:
     status = lk_dnnl_add_argument(self, DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_WEIGHTS, NULL, error);

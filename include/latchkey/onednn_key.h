@@ -551,7 +551,9 @@ static inline void lk_dnnl_add_post_binary_desc(lk_dnnl_spec *spec, dnnl_alg_kin
 }
 
 /* The slopes are DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_WEIGHTS of a run: of f32, one for
- * each index of the dimensions of dst in `mask`. */
+ * each index of the dimensions of dst in `mask`. They lie in the order of these dimensions, but
+ * with channels, dimension 1, innermost, also where dst has its channels outside of others: slopes
+ * of channels and columns of an nchw dst, mask 10, lie as [column][channel]. */
 static inline void lk_dnnl_add_post_prelu(lk_dnnl_spec *spec, int mask) {
   lk_dnnl_open_post_op(spec, LK_DNNL_POST_PRELU, "dnnl.post_prelu");
   lk_dnnl_put(spec, mask);

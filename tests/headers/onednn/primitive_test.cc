@@ -520,6 +520,51 @@ dnnl_status_t make_pointwise(const lk_dnnl_spec *spec, dnnl_engine_t engine,
       lk_dnnl_desc(spec, DNNL_ARG_DST), strides, none, none, none, attr);
 }
 
+// Channels are innermost in slopes, wherever dst has them. The convolution copies its source.
+TEST_F(OnednnPrimitive, SlopesHaveChannelsInnermost) {
+  constexpr int64_t CHANNELS = 16, ROWS = 4, COLUMNS = 5, AREA = ROWS * COLUMNS;
+  const int64_t weights[] = {CHANNELS, CHANNELS, 1, 1}, tensor[] = {1, CHANNELS, ROWS, COLUMNS};
+  const Dims layouts[] = {{CHANNELS * AREA, AREA, COLUMNS, 1},
+                          {CHANNELS * AREA, 1, COLUMNS * CHANNELS, CHANNELS}};
+  std::vector<float> x(CHANNELS * AREA), y(x.size()), w(CHANNELS * CHANNELS), slopes(x.size());
+  for (size_t i = 0; i < x.size(); i++) x[i] = -1 - float(i % 7);
+  for (int64_t i = 0; i < CHANNELS; i++) w[i * CHANNELS + i] = 1;
+  std::iota(slopes.begin(), slopes.end(), 1.0F);
+  for (const Dims &strides : layouts) {
+    for (int mask = 0; mask < 16; mask++) {
+      lk_dnnl_spec spec;
+      Ref ref;
+      lk_dnnl_begin(&cache, &spec, dnnl_convolution, 0);
+      lk_dnnl_add_tensor(&spec, DNNL_ARG_SRC, dnnl_f32, 4, tensor, strides.data());
+      add_tensor(&spec, DNNL_ARG_WEIGHTS, Dims(weights, weights + 4));
+      lk_dnnl_add_tensor(&spec, DNNL_ARG_DST, dnnl_f32, 4, tensor, strides.data());
+      lk_dnnl_add_post_prelu(&spec, mask);
+      LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_pointwise, ref.out(), nullptr, LK_ERR));
+      const int slopes_of = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_WEIGHTS;
+      LK_ASSERT_OK(run(cache, ref, stream,
+                       {{DNNL_ARG_SRC, x.data()},
+                        {DNNL_ARG_WEIGHTS, w.data()},
+                        {DNNL_ARG_DST, y.data()},
+                        {slopes_of, slopes.data()}},
+                       LK_ERR));
+      Dims sizes(4);
+      for (int i = 0; i < 4; i++) sizes[i] = (mask >> i & 1) != 0 ? tensor[i] : 1;
+      for (int64_t i = 0; i < CHANNELS * AREA; i++) {
+        const int64_t channel = i / AREA, row = i / COLUMNS % ROWS, column = i % COLUMNS;
+        const int64_t at = channel * strides[1] + row * strides[2] + column * strides[3];
+        const int64_t slope =
+            (row % sizes[2] * sizes[3] + column % sizes[3]) * sizes[1] + channel % sizes[1];
+        ASSERT_FLOAT_EQ(y[at], x[at] * slopes[slope]) << "mask " << mask;
+      }
+      const lk_dnnl_value *value = lk_dnnl_value_get(&cache, ref);
+      const lk_dnnl_argument *told = value->args;
+      while (told->arg != slopes_of) told++;
+      EXPECT_NE(dnnl_memory_desc_equal(told->desc, desc_of(sizes, dnnl_f32, dnnl_acdb)), 0)
+          << "mask " << mask;
+    }
+  }
+}
+
 // A pointwise convolution of ones by ones, and behind it a depthwise one of ones with a bias.
 TEST_F(OnednnPrimitive, RunsADepthwisePostOp) {
   constexpr int64_t CHANNELS = 16, SIDE = 6;
