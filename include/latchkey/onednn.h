@@ -783,13 +783,20 @@ static inline lk_status lk_dnnl_fail_ended(lk_error *error) {
 }
 
 /* Where the data of an argument is, for this run. LK_NOT_FOUND: the primitive has no such argument;
- * LK_INVALID_ARGUMENT: the lease has not begun; LK_INVALID_ARGUMENT, LK_UNSUPPORTED, LK_INTERNAL
+ * LK_INVALID_ARGUMENT: the lease has not begun, or the argument is DNNL_ARG_SCRATCHPAD, which
+ * leases have and keep for the next runs; LK_INVALID_ARGUMENT, LK_UNSUPPORTED, LK_INTERNAL
  * and LK_OUT_OF_MEMORY: oneDNN refuses the address, and the argument is not set. */
 static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, void *data, lk_error *error) {
   lk_dnnl_slot *slot = lease->slot;
   lk_status status = LK_OK;
   int i = 0;
   if (slot == NULL) return lk_dnnl_fail_ended(error);
+  if (arg == DNNL_ARG_SCRATCHPAD) {
+    return lk_dnnl_fail(error, LK_INVALID_ARGUMENT,
+                        "failed to set an argument: %d is the scratchpad, and the lease has one of "
+                        "its own, so leave it out",
+                        arg);
+  }
   while (i < slot->n_args && slot->args[i].arg != arg) i++;
   if (i == slot->n_args) {
     return lk_dnnl_fail(error, LK_NOT_FOUND,

@@ -189,6 +189,35 @@ TEST_F(OnednnPrimitive, AnArgumentThatOnednnRefusesIsNotSet) {
   lk_dnnl_lease_end(&lease);
 }
 
+// A product that copies its weights, which lie column by column, to a scratchpad.
+TEST_F(OnednnPrimitive, ALeaseHasItsOwnScratchpadOnly) {
+  constexpr int64_t ROWS = 33, INNER = 65, COLUMNS = 67;
+  const int64_t weights[] = {INNER, COLUMNS}, by_columns[] = {1, INNER};
+  std::vector<float> x(ROWS * INNER, 1), w(INNER * COLUMNS, 2), y(ROWS * COLUMNS);
+  lk_dnnl_spec spec;
+  Ref ref;
+  lk_dnnl_lease lease;
+  lk_dnnl_begin(&cache, &spec, dnnl_matmul, 0);
+  add_tensor(&spec, DNNL_ARG_SRC, {ROWS, INNER});
+  lk_dnnl_add_tensor(&spec, DNNL_ARG_WEIGHTS, dnnl_f32, 2, weights, by_columns);
+  add_tensor(&spec, DNNL_ARG_DST, {ROWS, COLUMNS});
+  LK_ASSERT_OK(lk_dnnl_get(&cache, &spec, make_matmul, ref.out(), nullptr, LK_ERR));
+  const size_t bytes = dnnl_memory_desc_get_size(lk_dnnl_wanted(&cache, ref, DNNL_ARG_SCRATCHPAD));
+  ASSERT_GT(bytes, 0u);
+  std::vector<char> own(bytes, 'a');
+  LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &lease, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                   lk_dnnl_set(&lease, DNNL_ARG_SCRATCHPAD, own.data(), LK_ERR));
+  EXPECT_EQ(LK_MESSAGE, "failed to set an argument: 80 is the scratchpad, and the lease has one of "
+                        "its own, so leave it out");
+  lk_dnnl_lease_end(&lease);
+  LK_ASSERT_OK(run(
+      cache, ref, stream,
+      {{DNNL_ARG_SRC, x.data()}, {DNNL_ARG_WEIGHTS, w.data()}, {DNNL_ARG_DST, y.data()}}, LK_ERR));
+  EXPECT_THAT(y, Each(2 * INNER));
+  EXPECT_THAT(own, Each('a')) << "a later lease has what an earlier one was given";
+}
+
 TEST_F(OnednnPrimitive, IsChargedForItsArguments) {
   const Ref ref = get_linear(cache, 4, 3);
   const uint64_t before = counts().bytes;
