@@ -115,16 +115,19 @@ lk_status run_multiply(const lk_dnnl *cache, dnnl_stream_t stream, matrix a, mat
 
 /* ---- matmul ---- */
 
+static uint64_t bytes_of(matrix m) {
+  return (uint64_t)(m.rows * m.columns) * sizeof *m.data;
+}
+
 lk_status weights_open(const lk_dnnl *cache, matrix plain, weights *out, lk_error *error) {
   const dnnl_dims_t dims = {plain.rows, plain.columns};
-  const uint64_t bytes = (uint64_t)(plain.rows * plain.columns) * sizeof(float);
   *out = (weights){.plain = plain};
   lk_status status =
       lk_dnnl_check(error, dnnl_memory_desc_create_with_tag(&out->desc, 2, dims, dnnl_f32, dnnl_ab),
                     "describe weights");
   if (status == LK_OK) {
-    status =
-        cache->api->constant_create(cache->context, plain.data, bytes, 0, &out->constant, error);
+    status = cache->api->constant_create(cache->context, plain.data, bytes_of(plain), 0,
+                                         &out->constant, error);
   }
   if (status != LK_OK) weights_close(cache, out);
   return status;
@@ -159,7 +162,7 @@ lk_status run_matmul(const lk_dnnl *cache, dnnl_stream_t stream, matrix x, const
   lk_status status = get(cache, MATMUL, &spec, make_matmul, &primitive, error);
   if (status == LK_OK) {
     status =
-        lk_dnnl_pack(cache, w->constant, w->desc,
+        lk_dnnl_pack(cache, w->constant, bytes_of(w->plain), w->desc,
                      lk_dnnl_wanted(cache, primitive, DNNL_ARG_WEIGHTS), stream, &packed, error);
   }
   if (status == LK_OK) {

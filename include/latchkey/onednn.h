@@ -868,10 +868,11 @@ static inline lk_status lk_dnnl_pack_by_reorder(void *arg, const void *plain, vo
 
 /* Weights in the layout that a primitive wants (lk_dnnl_wanted): found by content, and by all that
  * is told of both layouts, or reordered now, on `stream`. `weights` are bytes as `plain` describes
- * them. `*out_packed` NULL: the layouts are equal, so the host's own bytes are what the primitive
- * takes; otherwise packed_data has them until packed_release. Failures as of constant_pack
- * and lk_dnnl_describe, and what oneDNN says to the reorder (lk_dnnl_check). */
-static inline lk_status lk_dnnl_pack(const lk_dnnl *self, lk_constant *weights,
+ * them, and `bytes` is how many constant_create was given: no function tells it. `*out_packed` NULL: the layouts are equal, so the host's own bytes are what the primitive
+ * takes; otherwise packed_data has them until packed_release.
+ * LK_INVALID_ARGUMENT: `bytes` are fewer than `plain` takes; failures of constant_pack and
+ * lk_dnnl_describe, and what oneDNN says to the reorder (lk_dnnl_check). */
+static inline lk_status lk_dnnl_pack(const lk_dnnl *self, lk_constant *weights, uint64_t bytes,
                                      const_dnnl_memory_desc_t plain,
                                      const_dnnl_memory_desc_t wanted, dnnl_stream_t stream,
                                      lk_packed **out_packed, lk_error *error) {
@@ -879,7 +880,14 @@ static inline lk_status lk_dnnl_pack(const lk_dnnl *self, lk_constant *weights,
   lk_dnnl_pack_arg arg;
   lk_packing packing;
   const dnnl_version_t *version = dnnl_version();
+  const uint64_t needed = plain != NULL ? (uint64_t)dnnl_memory_desc_get_size(plain) : 0;
   *out_packed = NULL;
+  if (bytes < needed) {
+    return lk_dnnl_fail(error, LK_INVALID_ARGUMENT,
+                        "failed to pack weights: the constant has %llu bytes, and its descriptor "
+                        "takes %llu",
+                        (unsigned long long)bytes, (unsigned long long)needed);
+  }
   if (plain != NULL && wanted != NULL && dnnl_memory_desc_equal(plain, wanted) != 0) return LK_OK;
   lk_dnnl_begin(self, &layout, dnnl_reorder, 0);
   layout.numbers[LK_DNNL_PRIMITIVE_COUNT - 1] = 0; /* packed bytes do not depend on threads, */

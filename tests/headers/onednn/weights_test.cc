@@ -20,6 +20,7 @@ using Packed = Owned<lk_packed, end_packed>;
 using Constant = Owned<lk_constant, end_constant>;
 
 constexpr int64_t INNER = 64, COLUMNS = 96;
+constexpr uint64_t BYTES = INNER * COLUMNS * sizeof(float);
 using Numbers = std::vector<float>;
 
 class OnednnWeights : public OnednnHost {
@@ -32,7 +33,7 @@ protected:
   }
   Packed pack(lk_constant *weights, const_dnnl_memory_desc_t wanted) {
     Packed packed;
-    LK_EXPECT_OK(lk_dnnl_pack(&cache, weights, plain, wanted, stream, packed.out(), LK_ERR));
+    LK_EXPECT_OK(lk_dnnl_pack(&cache, weights, BYTES, plain, wanted, stream, packed.out(), LK_ERR));
     return packed;
   }
   // x w of `rows` rows of ones, with whatever layout of w the primitive likes.
@@ -100,7 +101,8 @@ TEST_F(OnednnWeights, ReadingThemInAnotherWayIsAnotherPacking) {
   const Packed first = pack(weights, blocked);
   const Desc transposed = desc_of({INNER, COLUMNS}, dnnl_f32, dnnl_ba);
   Packed second;
-  LK_ASSERT_OK(lk_dnnl_pack(&cache, weights, transposed, blocked, stream, second.out(), LK_ERR));
+  LK_ASSERT_OK(
+      lk_dnnl_pack(&cache, weights, BYTES, transposed, blocked, stream, second.out(), LK_ERR));
   EXPECT_NE(api()->packed_data(first), api()->packed_data(second));
 }
 
@@ -153,8 +155,9 @@ TEST_F(OnednnWeights, SumsBehindThemAreThoseOfTheSource) {
     const Ref ref = get_byte_product(cache, type, has_zero_point, count, INNER, COLUMNS);
     Packed packed;
     Numbers y(count * COLUMNS);
-    LK_EXPECT_OK(lk_dnnl_pack(&cache, weights, rows, lk_dnnl_wanted(&cache, ref, DNNL_ARG_WEIGHTS),
-                              stream, packed.out(), LK_ERR));
+    LK_EXPECT_OK(lk_dnnl_pack(&cache, weights, w.size(), rows,
+                              lk_dnnl_wanted(&cache, ref, DNNL_ARG_WEIGHTS), stream, packed.out(),
+                              LK_ERR));
     const void *data = packed.get() != nullptr ? api()->packed_data(packed) : w.data();
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, x.data()},
                                        {DNNL_ARG_WEIGHTS, const_cast<void *>(data)},
@@ -198,7 +201,7 @@ TEST_F(OnednnWeights, ThreadsPackOnce) {
     threads.emplace_back([&, i] {
       const Stream own = test_stream();
       Packed packed;
-      LK_EXPECT_OK(lk_dnnl_pack(&cache, i % 2 == 0 ? a.get() : b.get(), plain, blocked, own,
+      LK_EXPECT_OK(lk_dnnl_pack(&cache, i % 2 == 0 ? a.get() : b.get(), BYTES, plain, blocked, own,
                                 packed.out(), LK_ERR));
       const auto *data = static_cast<const float *>(api()->packed_data(packed));
       EXPECT_EQ(std::count(data, data + INNER * COLUMNS, 2.0F), INNER * COLUMNS);
@@ -208,15 +211,31 @@ TEST_F(OnednnWeights, ThreadsPackOnce) {
   EXPECT_EQ(now().weights_packed, 1u);
 }
 
+// Also where the layouts are equal: the primitive would read the host's bytes.
+TEST_F(OnednnWeights, ConstantsOfFewerBytesThanTheirDescriptorAreRefused) {
+  const Numbers few(10, 2);
+  const Constant weights = constant_of(few);
+  const Desc same = desc_of({INNER, COLUMNS}, dnnl_f32, dnnl_ab);
+  for (const Desc *wanted : {&blocked, &same}) {
+    Packed packed;
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                     lk_dnnl_pack(&cache, weights, few.size() * sizeof(float), plain, *wanted,
+                                  stream, packed.out(), LK_ERR));
+    EXPECT_EQ(LK_MESSAGE, "failed to pack weights: the constant has 40 bytes, and its descriptor "
+                          "takes 24576");
+  }
+  EXPECT_EQ(now().weights_packed, 0u);
+}
+
 TEST_F(OnednnWeights, AReorderThatThereIsNotIsAFailure) {
   const Constant weights = constant_of(two);
   const Desc smaller = desc_of({INNER, 16}, dnnl_f32, dnnl_BA16a16b);
   Packed packed;
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
-                   lk_dnnl_pack(&cache, weights, plain, smaller, stream, packed.out(), LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_dnnl_pack(&cache, weights, BYTES, plain, smaller, stream,
+                                                     packed.out(), LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to reorder weights: oneDNN does not take"));
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
-                   lk_dnnl_pack(&cache, weights, plain, nullptr, stream, packed.out(), LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, lk_dnnl_pack(&cache, weights, BYTES, plain, nullptr, stream,
+                                                     packed.out(), LK_ERR));
   EXPECT_EQ(LK_MESSAGE, "failed to pack weights: a descriptor is NULL");
   EXPECT_EQ(now().weights_packed, 0u);
 }
