@@ -18,6 +18,9 @@
  * Lifetime: lk_dnnl_close comes before the context is destroyed, and the executor that lk_dnnl_open
  * was given lives as long as lk_dnnl_get is used. The engine lives until the context was destroyed,
  * or its cache cleared and all references released, since primitives are of it.
+ * Exceptions: of a C++ host that is compiled with them, what its functions and oneDNN throw in a
+ * build or a packing is a failure of lk_dnnl_get or lk_dnnl_pack. Hosts in C, and C++ without
+ * exceptions, cannot catch any, so nothing may be thrown there.
  */
 #ifndef LATCHKEY_ONEDNN_H
 #define LATCHKEY_ONEDNN_H
@@ -32,6 +35,10 @@
 #endif
 
 #ifdef __cplusplus
+#ifdef __cpp_exceptions
+#include <exception>
+#include <new>
+#endif
 extern "C" {
 #endif
 
@@ -95,6 +102,31 @@ static inline lk_status lk_dnnl_check(lk_error *error, dnnl_status_t status, con
     return lk_dnnl_fail(error, LK_INTERNAL, "failed to %s: oneDNN's status is %d (%s)", what,
                         (int)status, dnnl_status2str(status));
   }
+}
+
+/* Calls `fn`, and gives what it returns. What is thrown in it ends it, in between too, so what is
+ * to be freed belongs into `arg`. It must not get into the library: who waits for a build or a
+ * packing would wait for ever.
+ * LK_OUT_OF_MEMORY: std::bad_alloc; LK_INTERNAL: anything else, with what() in the sentence
+ * "failed to <what>: ...". */
+static inline lk_status lk_dnnl_try(lk_status (*fn)(void *arg, lk_error *error), void *arg,
+                                    const char *what, lk_error *error) {
+#ifdef __cpp_exceptions
+  try {
+    return fn(arg, error);
+  } catch (const std::bad_alloc &) {
+    return lk_dnnl_fail(error, LK_OUT_OF_MEMORY, "failed to %s: std::bad_alloc was thrown", what);
+  } catch (const std::exception &thrown) {
+    return lk_dnnl_fail(error, LK_INTERNAL, "failed to %s: an exception was thrown: %s", what,
+                        thrown.what());
+  } catch (...) {
+    return lk_dnnl_fail(error, LK_INTERNAL,
+                        "failed to %s: something was thrown that is no std::exception", what);
+  }
+#else
+  (void)what;
+  return fn(arg, error);
+#endif
 }
 
 /* ---- opening ---- */
@@ -281,26 +313,19 @@ static inline dnnl_status_t lk_dnnl_make_record(const lk_key_attr *record, const
   }
 }
 
-/* The attributes of a spec whose descriptors were made. */
-static inline dnnl_status_t lk_dnnl_make_attr(const lk_dnnl_spec *spec,
-                                              dnnl_primitive_attr_t *out) {
-  dnnl_primitive_attr_t attr = NULL;
-  dnnl_post_ops_t ops = NULL;
+/* The attributes of a spec whose descriptors were made, and its post-ops, of which they have a
+ * copy. Both are ended by the caller, also on failure. */
+static inline dnnl_status_t lk_dnnl_make_attr(const lk_dnnl_spec *spec, dnnl_primitive_attr_t *attr,
+                                              dnnl_post_ops_t *ops) {
   uint32_t i = 0;
-  dnnl_status_t status = dnnl_primitive_attr_create(&attr);
-  if (status == dnnl_success) status = dnnl_post_ops_create(&ops);
+  dnnl_status_t status = dnnl_primitive_attr_create(attr);
+  if (status == dnnl_success) status = dnnl_post_ops_create(ops);
   for (i = 0; i < spec->n_records && status == dnnl_success; i++) {
-    status = lk_dnnl_make_record(&spec->records[i], &spec->notes[i], attr, ops);
+    status = lk_dnnl_make_record(&spec->records[i], &spec->notes[i], *attr, *ops);
   }
-  if (status == dnnl_success && dnnl_post_ops_len(ops) > 0) {
-    status = dnnl_primitive_attr_set_post_ops(attr, ops);
+  if (status == dnnl_success && dnnl_post_ops_len(*ops) > 0) {
+    status = dnnl_primitive_attr_set_post_ops(*attr, *ops);
   }
-  if (ops != NULL) (void)dnnl_post_ops_destroy(ops);
-  if (status != dnnl_success && attr != NULL) {
-    (void)dnnl_primitive_attr_destroy(attr);
-    attr = NULL;
-  }
-  *out = attr;
   return status;
 }
 
@@ -538,7 +563,8 @@ static inline lk_status lk_dnnl_find_all_arguments(lk_dnnl_value *self, const lk
 /* ---- get or create ---- */
 
 /* Makes the descriptor of a primitive from a spec and the attributes in it, and from nothing
- * else: what it takes from elsewhere is not in the key. */
+ * else: what it takes from elsewhere is not in the key. It may throw where lk_dnnl_get is called by
+ * C++ with exceptions. */
 typedef dnnl_status_t (*lk_dnnl_make_fn)(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                          const_dnnl_primitive_attr_t attr,
                                          dnnl_primitive_desc_t *out);
@@ -547,25 +573,35 @@ typedef struct lk_dnnl_build_arg {
   const lk_dnnl *self;
   lk_dnnl_spec *spec;
   lk_dnnl_make_fn make;
+  lk_dnnl_value *value;       /* that is built */
+  dnnl_primitive_attr_t attr; /* this and `ops`: ended by lk_dnnl_end_build */
+  dnnl_post_ops_t ops;
 } lk_dnnl_build_arg;
 
-static inline lk_status lk_dnnl_fill_value(const lk_dnnl_build_arg *from, lk_dnnl_value *value,
-                                           lk_error *error) {
-  dnnl_primitive_attr_t attr = NULL;
+static inline lk_status lk_dnnl_fill_value(void *arg, lk_error *error) {
+  lk_dnnl_build_arg *from = (lk_dnnl_build_arg *)arg;
+  lk_dnnl_value *value = from->value;
   lk_status status =
       lk_dnnl_check(error, lk_dnnl_make_descs(from->spec), "make the descriptors of a primitive");
   if (status != LK_OK) return status;
-  status = lk_dnnl_check(error, lk_dnnl_make_attr(from->spec, &attr),
+  status = lk_dnnl_check(error, lk_dnnl_make_attr(from->spec, &from->attr, &from->ops),
                          "make the attributes of a primitive");
   if (status != LK_OK) return status;
-  status = lk_dnnl_check(error, from->make(from->spec, value->engine, attr, &value->desc),
+  status = lk_dnnl_check(error, from->make(from->spec, value->engine, from->attr, &value->desc),
                          "describe a primitive");
-  (void)dnnl_primitive_attr_destroy(attr);
   if (status != LK_OK) return status;
   status = lk_dnnl_check(error, dnnl_primitive_create(&value->primitive, value->desc),
                          "create a primitive");
   if (status != LK_OK) return status;
   return lk_dnnl_find_all_arguments(value, from->spec, error);
+}
+
+static inline void lk_dnnl_end_build(lk_dnnl_build_arg *from) {
+  if (from->ops != NULL) (void)dnnl_post_ops_destroy(from->ops);
+  if (from->attr != NULL) (void)dnnl_primitive_attr_destroy(from->attr);
+  from->ops = NULL;
+  from->attr = NULL;
+  lk_dnnl_end_descs(from->spec);
 }
 
 static inline uint64_t lk_dnnl_bytes_of(const lk_dnnl_build_arg *from) {
@@ -578,7 +614,7 @@ static inline uint64_t lk_dnnl_bytes_of(const lk_dnnl_build_arg *from) {
 
 static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *out,
                                       lk_error *error) {
-  const lk_dnnl_build_arg *from = (const lk_dnnl_build_arg *)arg;
+  lk_dnnl_build_arg *from = (lk_dnnl_build_arg *)arg;
   const lk_allocator *allocator = from->self->api->context_allocator(from->self->context);
   lk_dnnl_value *value = NULL;
   lk_status status = LK_OK;
@@ -598,10 +634,11 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
     memset(value, 0, sizeof *value);
     value->allocator = allocator;
     value->engine = from->self->engine;
-    status = lk_dnnl_fill_value(from, value, error);
+    from->value = value;
+    status = lk_dnnl_try(lk_dnnl_fill_value, from, "build a primitive", error);
     value->bytes = sizeof *value + lk_dnnl_bytes_of(from);
   }
-  lk_dnnl_end_descs(from->spec);
+  lk_dnnl_end_build(from);
 #if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
   (void)dnnl_threadpool_interop_set_max_concurrency(threads);
 #endif
@@ -621,8 +658,9 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
  * and is tried again by who asks next. Failures are those of lk_dnnl_describe, before anything is
  * built; those of get_or_create_like; and of a build: LK_INVALID_ARGUMENT: oneDNN does not take the
  * arguments, or the primitive has not those that the spec has; LK_UNSUPPORTED: oneDNN has no
- * implementation; LK_INTERNAL: another status of oneDNN's, which the sentence tells;
- * LK_OUT_OF_MEMORY.
+ * implementation; LK_INTERNAL: another status of oneDNN's, or what `make` has thrown in C++, which
+ * the sentence tells; LK_OUT_OF_MEMORY, std::bad_alloc too. An exception of oneDNN's own,
+ * dnnl::error, has its status, which a `make` that catches it can return.
  *
  * The entry is charged an estimate of what oneDNN allocates (`primitive_bytes`), and in addition
  * the arguments and scratchpads that leases have made of it. */
@@ -633,6 +671,7 @@ static inline lk_status lk_dnnl_get(const lk_dnnl *self, lk_dnnl_spec *spec, lk_
   lk_status status = lk_dnnl_describe(self, spec, &desc, error);
   *out_ref = NULL;
   if (status != LK_OK) return status;
+  memset(&arg, 0, sizeof arg);
   arg.self = self;
   arg.spec = spec;
   arg.make = make;
@@ -836,34 +875,52 @@ typedef struct lk_dnnl_pack_arg {
   const_dnnl_memory_desc_t plain, wanted;
 } lk_dnnl_pack_arg;
 
-static inline dnnl_status_t lk_dnnl_reorder(const lk_dnnl_pack_arg *from, const void *plain,
-                                            void *packed) {
-  dnnl_primitive_desc_t desc = NULL;
-  dnnl_primitive_t reorder = NULL;
-  dnnl_exec_arg_t args[2] = {{DNNL_ARG_FROM, NULL}, {DNNL_ARG_TO, NULL}};
-  dnnl_status_t status = dnnl_reorder_primitive_desc_create(&desc, from->plain, from->engine,
+/* A reorder of one pair of memories. */
+typedef struct lk_dnnl_reorder {
+  const lk_dnnl_pack_arg *from;
+  const void *plain;
+  void *packed;
+  dnnl_primitive_desc_t desc;
+  dnnl_primitive_t primitive;
+  dnnl_exec_arg_t args[2];
+} lk_dnnl_reorder;
+
+static inline lk_status lk_dnnl_run_reorder(void *arg, lk_error *error) {
+  lk_dnnl_reorder *self = (lk_dnnl_reorder *)arg;
+  const lk_dnnl_pack_arg *from = self->from;
+  dnnl_status_t status = dnnl_reorder_primitive_desc_create(&self->desc, from->plain, from->engine,
                                                             from->wanted, from->engine, NULL);
-  if (status == dnnl_success) status = dnnl_primitive_create(&reorder, desc);
+  if (status == dnnl_success) status = dnnl_primitive_create(&self->primitive, self->desc);
   if (status == dnnl_success) {
-    status =
-        dnnl_memory_create(&args[0].memory, from->plain, from->engine, (void *)(uintptr_t)plain);
+    status = dnnl_memory_create(&self->args[0].memory, from->plain, from->engine,
+                                (void *)(uintptr_t)self->plain);
   }
   if (status == dnnl_success) {
-    status = dnnl_memory_create(&args[1].memory, from->wanted, from->engine, packed);
+    status = dnnl_memory_create(&self->args[1].memory, from->wanted, from->engine, self->packed);
   }
-  if (status == dnnl_success) status = dnnl_primitive_execute(reorder, from->stream, 2, args);
+  if (status == dnnl_success) {
+    status = dnnl_primitive_execute(self->primitive, from->stream, 2, self->args);
+  }
   if (status == dnnl_success) status = dnnl_stream_wait(from->stream);
-  if (args[0].memory != NULL) (void)dnnl_memory_destroy(args[0].memory);
-  if (args[1].memory != NULL) (void)dnnl_memory_destroy(args[1].memory);
-  if (reorder != NULL) (void)dnnl_primitive_destroy(reorder);
-  if (desc != NULL) (void)dnnl_primitive_desc_destroy(desc);
-  return status;
+  return lk_dnnl_check(error, status, "reorder weights");
 }
 
 static inline lk_status lk_dnnl_pack_by_reorder(void *arg, const void *plain, void *packed,
                                                 lk_error *error) {
-  return lk_dnnl_check(error, lk_dnnl_reorder((const lk_dnnl_pack_arg *)arg, plain, packed),
-                       "reorder weights");
+  lk_dnnl_reorder self;
+  lk_status status = LK_OK;
+  memset(&self, 0, sizeof self);
+  self.from = (const lk_dnnl_pack_arg *)arg;
+  self.plain = plain;
+  self.packed = packed;
+  self.args[0].arg = DNNL_ARG_FROM;
+  self.args[1].arg = DNNL_ARG_TO;
+  status = lk_dnnl_try(lk_dnnl_run_reorder, &self, "reorder weights", error);
+  if (self.args[0].memory != NULL) (void)dnnl_memory_destroy(self.args[0].memory);
+  if (self.args[1].memory != NULL) (void)dnnl_memory_destroy(self.args[1].memory);
+  if (self.primitive != NULL) (void)dnnl_primitive_destroy(self.primitive);
+  if (self.desc != NULL) (void)dnnl_primitive_desc_destroy(self.desc);
+  return status;
 }
 
 /* Weights in the layout that a primitive wants (lk_dnnl_wanted): found by content, and by all that
@@ -871,7 +928,7 @@ static inline lk_status lk_dnnl_pack_by_reorder(void *arg, const void *plain, vo
  * them, and `bytes` is how many constant_create was given: no function tells it. `*out_packed` NULL: the layouts are equal, so the host's own bytes are what the primitive
  * takes; otherwise packed_data has them until packed_release.
  * LK_INVALID_ARGUMENT: `bytes` are fewer than `plain` takes; failures of constant_pack and
- * lk_dnnl_describe, and what oneDNN says to the reorder (lk_dnnl_check). */
+ * lk_dnnl_describe, and what oneDNN says to the reorder (lk_dnnl_check), or throws in C++. */
 static inline lk_status lk_dnnl_pack(const lk_dnnl *self, lk_constant *weights, uint64_t bytes,
                                      const_dnnl_memory_desc_t plain,
                                      const_dnnl_memory_desc_t wanted, dnnl_stream_t stream,

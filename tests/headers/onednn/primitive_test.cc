@@ -1,6 +1,8 @@
 // Primitives by key, and leases of their arguments.
 #include <cmath>
+#include <new>
 #include <numeric>
+#include <stdexcept>
 
 #include "tests/harness/wait.h"
 #include "tests/headers/onednn/onednn_host.h"
@@ -316,6 +318,64 @@ TEST_F(OnednnPrimitive, ABuildThatFailsSaysWhyAndKeepsNothing) {
   }
   EXPECT_EQ(counts().failed_builds, 2u);
   EXPECT_EQ(counts().entries, 0u);
+}
+
+// Throws what it is told to, after it has made the descriptor.
+enum class Thrown { NOTHING, ERROR, NO_MEMORY, NUMBER };
+std::atomic<Thrown> thrown{Thrown::NOTHING};
+
+dnnl_status_t make_and_throw(const lk_dnnl_spec *spec, dnnl_engine_t engine,
+                             const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
+  const dnnl_status_t status = make_eltwise(spec, engine, attr, out);
+  switch (thrown) {
+  case Thrown::ERROR:
+    throw std::runtime_error("no descriptor");
+  case Thrown::NO_MEMORY:
+    throw std::bad_alloc();
+  case Thrown::NUMBER:
+    throw 7;
+  default:
+    return status;
+  }
+}
+
+TEST_F(OnednnPrimitive, WhatAHostThrowsIsAFailureAndTheNextBuildIsTried) {
+  const struct {
+    Thrown kind;
+    lk_status status;
+    const char *message;
+  } cases[] = {
+      {Thrown::ERROR, LK_INTERNAL,
+       "failed to build a primitive: an exception was thrown: no descriptor"},
+      {Thrown::NO_MEMORY, LK_OUT_OF_MEMORY,
+       "failed to build a primitive: std::bad_alloc was thrown"},
+      {Thrown::NUMBER, LK_INTERNAL,
+       "failed to build a primitive: something was thrown that is no std::exception"},
+  };
+  lk_dnnl_spec spec;
+  ask_linear(cache, &spec, 8, 3);
+  for (const auto &expected : cases) {
+    thrown = expected.kind;
+    for (int i = 0; i < 2; i++) {
+      Ref ref;
+      LK_EXPECT_STATUS(expected.status,
+                       lk_dnnl_get(&cache, &spec, make_and_throw, ref.out(), nullptr, LK_ERR));
+      EXPECT_EQ(LK_MESSAGE, expected.message);
+    }
+  }
+  EXPECT_EQ(counts().failed_builds, 6u);
+  thrown = Thrown::NOTHING;
+  std::thread([&] {
+    Ref ref;
+    lk_dnnl_spec again;
+    ask_linear(cache, &again, 8, 3);
+    LK_EXPECT_OK(lk_dnnl_get(&cache, &again, make_and_throw, ref.out(), nullptr, LK_ERR));
+  }).join();
+  std::vector<float> x(8, 1), y(8);
+  const Ref ref = get_linear(cache, 8, 3);
+  LK_ASSERT_OK(run(cache, ref, stream, ends(x, y), LK_ERR));
+  EXPECT_THAT(y, Each(4));
+  EXPECT_EQ(counts().builds, 1u);
 }
 
 TEST_F(OnednnPrimitive, AnUnknownPostOpIsNotSupported) {

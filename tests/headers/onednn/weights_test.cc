@@ -1,8 +1,19 @@
 // Weights in a primitive's layout, packed once for each content.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "tests/headers/onednn/onednn_host.h"
+
+// The linker finds this before oneDNN's own, which it calls.
+static bool wait_throws = false;
+extern "C" dnnl_status_t dnnl_stream_wait(dnnl_stream_t stream) {
+  if (wait_throws) throw std::runtime_error("no reorder");
+  return reinterpret_cast<decltype(&dnnl_stream_wait)>(dlsym(RTLD_NEXT, "dnnl_stream_wait"))(
+      stream);
+}
 
 namespace {
 
@@ -225,6 +236,21 @@ TEST_F(OnednnWeights, ConstantsOfFewerBytesThanTheirDescriptorAreRefused) {
                           "takes 24576");
   }
   EXPECT_EQ(now().weights_packed, 0u);
+}
+
+TEST_F(OnednnWeights, WhatOnednnThrowsIsAFailureAndTheNextPackingIsTried) {
+  const Constant weights = constant_of(two);
+  wait_throws = true;
+  for (int i = 0; i < 2; i++) {
+    Packed packed;
+    LK_EXPECT_STATUS(LK_INTERNAL, lk_dnnl_pack(&cache, weights, BYTES, plain, blocked, stream,
+                                               packed.out(), LK_ERR));
+    EXPECT_EQ(LK_MESSAGE, "failed to reorder weights: an exception was thrown: no reorder");
+  }
+  wait_throws = false;
+  EXPECT_EQ(now().weights_packed, 0u);
+  EXPECT_NE(pack(weights, blocked).get(), nullptr);
+  EXPECT_EQ(now().weights_packed, 1u);
 }
 
 TEST_F(OnednnWeights, AReorderThatThereIsNotIsAFailure) {
