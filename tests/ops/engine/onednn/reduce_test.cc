@@ -153,7 +153,8 @@ TEST(Reductions, OfLongLinesAreLeft) {
     if (HasFatalFailure()) return;
     const bool is_taken = length == 4096 && kHasPrimitives;
     EXPECT_EQ(onednn.stats().engine_works - before, is_taken ? 1u : 0u);
-    EXPECT_NEAR(double(computed.as<float>()[1]) / double(length), double(0.1F), 3e-7);
+    EXPECT_NEAR(double(computed.as<float>()[1]) / double(length), double(0.1F),
+                5e-7 * (is_taken ? 10 : 1));
   }
 }
 
