@@ -925,8 +925,9 @@ static inline lk_status lk_dnnl_pack_by_reorder(void *arg, const void *plain, vo
 
 /* Weights in the layout that a primitive wants (lk_dnnl_wanted): found by content, and by all that
  * is told of both layouts, or reordered now, on `stream`. `weights` are bytes as `plain` describes
- * them, and `bytes` is how many constant_create was given: no function tells it. `*out_packed` NULL: the layouts are equal, so the host's own bytes are what the primitive
- * takes; otherwise packed_data has them until packed_release.
+ * them, and `bytes` is how many constant_create was given: no function tells it. `*out_packed`
+ * NULL: the layouts are equal, so the host's own bytes are what the primitive takes; otherwise
+ * packed_data has them until packed_release.
  * LK_INVALID_ARGUMENT: `bytes` are fewer than `plain` takes; failures of constant_pack and
  * lk_dnnl_describe, and what oneDNN says to the reorder (lk_dnnl_check), or throws in C++. */
 static inline lk_status lk_dnnl_pack(const lk_dnnl *self, lk_constant *weights, uint64_t bytes,

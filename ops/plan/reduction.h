@@ -33,8 +33,8 @@ bool lk_resize_reduction(const lk_resizing *self, uint32_t mask, const lk_reduct
 lk_element_value lk_element_held(lk_element_program *program, lk_element_value real,
                                  uint32_t dtype);
 
-/* Steps: the logarithm of the sum of e^x, over the dimensions of `mask` of `from`, as `to`; both lie
- * plain. */
+/* Steps: the logarithm of the sum of e^x, over the dimensions of `mask` of `from`, as `to`; both
+ * lie plain. */
 lk_status lk_plan_log_sum_exp(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                               uint32_t mask, lk_error *error);
 

@@ -18,8 +18,8 @@ static inline bool lk_work_has(const lk_work *work, lk_role role) {
   return (work->roles >> role & 1) != 0;
 }
 
-/* A work, and which memory its tensors are. The post-ops of the node follow on output 0; engines add
- * them. Those that an element-wise work has already are the operator itself. */
+/* A work, and which memory its tensors are. The post-ops of the node follow on output 0; engines
+ * add them. Those that an element-wise work has already are the operator itself. */
 typedef struct lk_task {
   lk_work work;
   lk_step_arg from[LK_ROLES]; /* an input or an output of the node, or an operand of its plan */

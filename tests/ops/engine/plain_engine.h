@@ -1,6 +1,7 @@
 // An engine in plain loops that counts what it is asked for, and fails where a test says so. It
 // takes products of two matrices, whose right one it packs transposed, with an addition and a Relu
-// behind it, Softmax along channels that lie last, and so many functions of a tensor as a test says.
+// behind it, Softmax along channels that lie last, and as many functions of a tensor as a test
+// says.
 #pragma once
 
 #include <latchkey/engine.h>

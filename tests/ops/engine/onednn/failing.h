@@ -43,32 +43,52 @@ dnnl_status_t failing_ended(dnnl_status_t status);
 // clang-format off
 #define dnnl_engine_create(...) FAILING_MAKES(dnnl_engine_create, __VA_ARGS__)
 #define dnnl_set_verbose(...) FAILING(dnnl_set_verbose, __VA_ARGS__)
-#define dnnl_set_primitive_cache_capacity(...) FAILING(dnnl_set_primitive_cache_capacity, __VA_ARGS__)
-#define dnnl_threadpool_interop_set_max_concurrency(...) FAILING(dnnl_threadpool_interop_set_max_concurrency, __VA_ARGS__)
-#define dnnl_threadpool_interop_stream_create(...) FAILING_MAKES(dnnl_threadpool_interop_stream_create, __VA_ARGS__)
-#define dnnl_memory_desc_create_with_strides(...) FAILING_MAKES(dnnl_memory_desc_create_with_strides, __VA_ARGS__)
-#define dnnl_memory_desc_create_with_tag(...) FAILING_MAKES(dnnl_memory_desc_create_with_tag, __VA_ARGS__)
+#define dnnl_set_primitive_cache_capacity(...) \
+  FAILING(dnnl_set_primitive_cache_capacity, __VA_ARGS__)
+#define dnnl_threadpool_interop_set_max_concurrency(...) \
+  FAILING(dnnl_threadpool_interop_set_max_concurrency, __VA_ARGS__)
+#define dnnl_threadpool_interop_stream_create(...) \
+  FAILING_MAKES(dnnl_threadpool_interop_stream_create, __VA_ARGS__)
+#define dnnl_memory_desc_create_with_strides(...) \
+  FAILING_MAKES(dnnl_memory_desc_create_with_strides, __VA_ARGS__)
+#define dnnl_memory_desc_create_with_tag(...) \
+  FAILING_MAKES(dnnl_memory_desc_create_with_tag, __VA_ARGS__)
 #define dnnl_memory_desc_get_blob(...) FAILING(dnnl_memory_desc_get_blob, __VA_ARGS__)
 #define dnnl_primitive_attr_create(...) FAILING_MAKES(dnnl_primitive_attr_create, __VA_ARGS__)
-#define dnnl_primitive_attr_set_scratchpad_mode(...) FAILING(dnnl_primitive_attr_set_scratchpad_mode, __VA_ARGS__)
-#define dnnl_primitive_attr_set_fpmath_mode(...) FAILING(dnnl_primitive_attr_set_fpmath_mode, __VA_ARGS__)
+#define dnnl_primitive_attr_set_scratchpad_mode(...) \
+  FAILING(dnnl_primitive_attr_set_scratchpad_mode, __VA_ARGS__)
+#define dnnl_primitive_attr_set_fpmath_mode(...) \
+  FAILING(dnnl_primitive_attr_set_fpmath_mode, __VA_ARGS__)
 #define dnnl_primitive_attr_set_post_ops(...) FAILING(dnnl_primitive_attr_set_post_ops, __VA_ARGS__)
 #define dnnl_post_ops_create(...) FAILING_MAKES(dnnl_post_ops_create, __VA_ARGS__)
 #define dnnl_post_ops_append_eltwise(...) FAILING(dnnl_post_ops_append_eltwise, __VA_ARGS__)
 #define dnnl_post_ops_append_binary(...) FAILING(dnnl_post_ops_append_binary, __VA_ARGS__)
-#define dnnl_convolution_forward_primitive_desc_create(...) FAILING_MAKES(dnnl_convolution_forward_primitive_desc_create, __VA_ARGS__)
-#define dnnl_deconvolution_forward_primitive_desc_create(...) FAILING_MAKES(dnnl_deconvolution_forward_primitive_desc_create, __VA_ARGS__)
-#define dnnl_matmul_primitive_desc_create(...) FAILING_MAKES(dnnl_matmul_primitive_desc_create, __VA_ARGS__)
-#define dnnl_softmax_forward_primitive_desc_create(...) FAILING_MAKES(dnnl_softmax_forward_primitive_desc_create, __VA_ARGS__)
-#define dnnl_pooling_forward_primitive_desc_create(...) FAILING_MAKES(dnnl_pooling_forward_primitive_desc_create, __VA_ARGS__)
-#define dnnl_lrn_forward_primitive_desc_create(...) FAILING_MAKES(dnnl_lrn_forward_primitive_desc_create, __VA_ARGS__)
-#define dnnl_layer_normalization_forward_primitive_desc_create(...) FAILING_MAKES(dnnl_layer_normalization_forward_primitive_desc_create, __VA_ARGS__)
-#define dnnl_group_normalization_forward_primitive_desc_create(...) FAILING_MAKES(dnnl_group_normalization_forward_primitive_desc_create, __VA_ARGS__)
-#define dnnl_eltwise_forward_primitive_desc_create(...) FAILING_MAKES(dnnl_eltwise_forward_primitive_desc_create, __VA_ARGS__)
-#define dnnl_binary_primitive_desc_create(...) FAILING_MAKES(dnnl_binary_primitive_desc_create, __VA_ARGS__)
-#define dnnl_reduction_primitive_desc_create(...) FAILING_MAKES(dnnl_reduction_primitive_desc_create, __VA_ARGS__)
-#define dnnl_resampling_forward_primitive_desc_create(...) FAILING_MAKES(dnnl_resampling_forward_primitive_desc_create, __VA_ARGS__)
-#define dnnl_reorder_primitive_desc_create(...) FAILING_MAKES(dnnl_reorder_primitive_desc_create, __VA_ARGS__)
+#define dnnl_convolution_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_convolution_forward_primitive_desc_create, __VA_ARGS__)
+#define dnnl_deconvolution_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_deconvolution_forward_primitive_desc_create, __VA_ARGS__)
+#define dnnl_matmul_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_matmul_primitive_desc_create, __VA_ARGS__)
+#define dnnl_softmax_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_softmax_forward_primitive_desc_create, __VA_ARGS__)
+#define dnnl_pooling_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_pooling_forward_primitive_desc_create, __VA_ARGS__)
+#define dnnl_lrn_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_lrn_forward_primitive_desc_create, __VA_ARGS__)
+#define dnnl_layer_normalization_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_layer_normalization_forward_primitive_desc_create, __VA_ARGS__)
+#define dnnl_group_normalization_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_group_normalization_forward_primitive_desc_create, __VA_ARGS__)
+#define dnnl_eltwise_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_eltwise_forward_primitive_desc_create, __VA_ARGS__)
+#define dnnl_binary_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_binary_primitive_desc_create, __VA_ARGS__)
+#define dnnl_reduction_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_reduction_primitive_desc_create, __VA_ARGS__)
+#define dnnl_resampling_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_resampling_forward_primitive_desc_create, __VA_ARGS__)
+#define dnnl_reorder_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_reorder_primitive_desc_create, __VA_ARGS__)
 #define dnnl_primitive_desc_query(...) FAILING(dnnl_primitive_desc_query, __VA_ARGS__)
 #define dnnl_primitive_desc_query_md(...) FAILING_TELLS(dnnl_primitive_desc_query_md, __VA_ARGS__)
 #define dnnl_primitive_create(...) FAILING_MAKES(dnnl_primitive_create, __VA_ARGS__)
