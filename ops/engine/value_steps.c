@@ -75,17 +75,8 @@ static void clear_absent(lk_work *work) {
          (LK_WORK_POST_OPS - work->n_post_ops) * sizeof work->post_ops[0]);
 }
 
-/* What is wished for an output; a wish for what it cannot have is none. */
-static lk_layout wished_layout(const lk_planner *planner, uint32_t output,
-                               const lk_tensor_desc *of) {
-  lk_tensor_desc desc = *of;
-  desc.layout = planner->arrays.wishes[output];
-  if (desc.layout == LK_LAYOUT_ANY || lk_layout_fits(&desc)) return desc.layout;
-  return LK_LAYOUT_PLAIN;
-}
-
 /* How tensors lie now, and which of them nobody can choose. */
-static uint32_t find_layouts(const lk_planner *planner, lk_task *task, lk_offer *offer) {
+static uint32_t find_layouts(lk_planner *planner, lk_task *task, lk_offer *offer) {
   uint32_t placed = 0;
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     if (!lk_work_has(&task->work, role)) continue;
@@ -93,8 +84,7 @@ static uint32_t find_layouts(const lk_planner *planner, lk_task *task, lk_offer 
     if (lk_task_is_placed(task, role)) {
       placed |= 1U << role;
     } else if (task->from[role].place == LK_PLACE_OUTPUT) {
-      offer->layouts[role] =
-          wished_layout(planner, task->from[role].index, &task->work.tensors[role]);
+      offer->layouts[role] = lk_planner_wish(planner, task->from[role].index, LK_LAYOUT_ANY);
     } else if ((task->work.constants >> role & 1) != 0) {
       offer->layouts[role] = LK_LAYOUT_ANY;
     }

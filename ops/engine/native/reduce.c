@@ -109,19 +109,6 @@ static lk_status plan_of_nothing(lk_planner *planner, const lk_task *task, lk_er
   return lk_plan_fill(planner, &to, lk_dtype_size(to.desc.dtype), &value, error);
 }
 
-/* The result has the input's layout where all dimensions are kept. */
-static lk_status plan_step(lk_planner *planner, const lk_task *task, const lk_reduction *reduction,
-                           lk_error *error) {
-  const lk_tensor_desc *x = &task->work.tensors[LK_ROLE_SRC], *y = &task->work.tensors[LK_ROLE_DST];
-  lk_operand from, to;
-  const lk_layout layout = lk_image_layout(planner, task->from[LK_ROLE_SRC].index);
-  const lk_layout natural = y->rank == x->rank ? layout : LK_LAYOUT_PLAIN;
-  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_SRC, layout, &from, error));
-  LK_RETURN_NOT_OK(lk_task_take(planner, task, LK_ROLE_DST,
-                                lk_strided_output_layout(planner, natural), &to, error));
-  return lk_plan_reduce_step(planner, &from, &to, task->work.axes, reduction, error);
-}
-
 static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
   const lk_tensor_desc *x = &task->work.tensors[LK_ROLE_SRC];
   const lk_reduction reduction = reduction_of(task);
@@ -138,7 +125,7 @@ static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error)
     LK_RETURN_NOT_OK(take_plain(planner, task, all, error));
     return lk_plan_whole_reduction(planner, &all[0], &all[1], mask, &reduction, error);
   }
-  return plan_step(planner, task, &reduction, error);
+  return lk_plan_reduction(planner, mask, &reduction, error);
 }
 
 static bool resize(const lk_resizing *self, const lk_task *task) {
