@@ -93,22 +93,18 @@ bool is_like(float expected, float computed) {
          1e-6 + 1e-5 * std::fabs(double(expected));
 }
 
-uint64_t works_of(const Host &host) {
-  return host.stats().engine_works;
-}
-
 TEST(Elements, FunctionsAreTakenThatAreAsOnnxSaysForSpecialNumbers) {
   Host onednn("onednn"), native("native");
   const Value x = lk::tensor<float>({int64_t(std::size(SPECIAL))},
                                     std::vector<float>(std::begin(SPECIAL), std::end(SPECIAL)));
   for (const Function &function : FUNCTIONS) {
     SCOPED_TRACE(function.op);
-    const uint64_t before = works_of(onednn);
+    const uint64_t before = onednn.works();
     Value computed, other;
     onednn.run(case_of(function, x), &computed);
     native.run(case_of(function, x), &other);
     if (HasFatalFailure()) return;
-    EXPECT_EQ(works_of(onednn) - before, function.is_taken && kHasPrimitives ? 1u : 0u);
+    EXPECT_EQ(onednn.works() - before, function.is_taken && kHasPrimitives ? 1u : 0u);
     for (size_t i = 0; function.is_taken && i < std::size(SPECIAL); i++) {
       const float expected = float(function.loop(double(SPECIAL[i])));
       EXPECT_TRUE(is_like(expected, computed.as<float>()[i]))
@@ -152,12 +148,12 @@ TEST(Elements, ArithmeticOfSpecialNumbersHasTheBitsOfNative) {
     each.node.op = op;
     each.inputs = {lk::tensor<float>({int64_t(a.size())}, a),
                    lk::tensor<float>({int64_t(b.size())}, b)};
-    const uint64_t before = works_of(onednn);
+    const uint64_t before = onednn.works();
     Value computed, expected;
     onednn.run(each, &computed);
     native.run(each, &expected);
     if (HasFatalFailure()) return;
-    EXPECT_EQ(works_of(onednn) - before, is_taken && kHasPrimitives ? 1u : 0u);
+    EXPECT_EQ(onednn.works() - before, is_taken && kHasPrimitives ? 1u : 0u);
     for (size_t i = 0; i < a.size(); i++) {
       const float x = expected.as<float>()[i], y = computed.as<float>()[i];
       EXPECT_TRUE((std::isnan(x) && std::isnan(y)) ||
@@ -235,15 +231,12 @@ TEST(Elements, ArithmeticIsThatOfPlainLoopsAndOfNative) {
   for (int i = 0; i < 2500; i++) {
     const Case each = arithmetic(&draw);
     SCOPED_TRACE("case " + std::to_string(i) + ", " + each.node.op);
-    Value expected = in_loops(each), by_native, computed;
-    native.run(each, &by_native);
-    onednn.run(each, &computed);
-    ASSERT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
-    ASSERT_TRUE(lk::all_close(by_native, computed, {1e-5, 1e-5}));
+    Value expected = in_loops(each);
+    lk::expect_of_both(&native, &onednn, each, expected);
     if (HasFatalFailure()) return;
   }
   if (kHasPrimitives) {
-    EXPECT_GT(works_of(onednn), 700u);
+    EXPECT_GT(onednn.works(), 700u);
     EXPECT_EQ(onednn.stats().engine_references, 0u); // none was built in vain
   }
 }
@@ -262,12 +255,9 @@ TEST(Elements, FunctionsAreThoseOfPlainLoopsInEveryLayout) {
       each.node.post_ops = {{LK_POST_CLIP, -1, -1, 3}};
     }
     SCOPED_TRACE("case " + std::to_string(i) + ", " + each.node.op);
-    Value expected = lk::ref::map(x, function.loop), by_native, computed;
+    Value expected = lk::ref::map(x, function.loop);
     if (!each.node.post_ops.empty()) expected = lk::ref::apply(expected, each.node.post_ops[0]);
-    native.run(each, &by_native);
-    onednn.run(each, &computed);
-    ASSERT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
-    ASSERT_TRUE(lk::all_close(by_native, computed, {1e-5, 1e-5}));
+    lk::expect_of_both(&native, &onednn, each, expected);
     if (HasFatalFailure()) return;
   }
 }

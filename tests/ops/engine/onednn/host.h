@@ -68,9 +68,19 @@ public:
     *out = Value::from(of_output, to.data());
   }
   lk_stats stats() const { return lk::stats(context); }
+  uint64_t works() const { return stats().engine_works; }
 
   Context context;
   Executor executor;
 };
+
+// Runs a case by two engines, which are to compute what is expected, and the same.
+inline void expect_of_both(Host *native, Host *onednn, const Case &given, const Value &expected) {
+  Value by_native, computed;
+  native->run(given, &by_native);
+  onednn->run(given, &computed);
+  ASSERT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
+  ASSERT_TRUE(lk::all_close(by_native, computed, {1e-5, 1e-5}));
+}
 
 } // namespace lk

@@ -99,15 +99,11 @@ TEST(Reductions, AreThoseOfPlainLoopsAndOfNative) {
     each.wish = keeps ? draw.wish(rank) : lk_layout(LK_LAYOUT_ANY);
     SCOPED_TRACE("case " + std::to_string(i) + ", " + of.op);
     const Value expected = in_loops(of, x, mask, keeps);
-    Value by_native, computed;
-    native.run(each, &by_native);
-    onednn.run(each, &computed);
-    ASSERT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
-    ASSERT_TRUE(lk::all_close(by_native, computed, {1e-5, 1e-5}));
+    lk::expect_of_both(&native, &onednn, each, expected);
     if (HasFatalFailure()) return;
   }
   if (kHasPrimitives) {
-    EXPECT_GT(onednn.stats().engine_works, 100u);
+    EXPECT_GT(onednn.works(), 100u);
     EXPECT_EQ(onednn.stats().engine_references, 0u); // none was built in vain
   }
 }
@@ -126,11 +122,11 @@ TEST(Reductions, AreTakenThatAreAsOnnxSaysForSpecialNumbers) {
   const Value x = lk::tensor<float>({int64_t(rows.size()), 4}, values);
   for (const Reduction &of : REDUCTIONS) {
     SCOPED_TRACE(of.op);
-    const uint64_t before = onednn.stats().engine_works;
+    const uint64_t before = onednn.works();
     Value computed;
     onednn.run(case_of(of, x, 2, false), &computed);
     if (HasFatalFailure()) return;
-    EXPECT_EQ(onednn.stats().engine_works - before, of.is_taken && kHasPrimitives ? 1u : 0u);
+    EXPECT_EQ(onednn.works() - before, of.is_taken && kHasPrimitives ? 1u : 0u);
     const Value expected = in_loops(of, x, 2, false);
     for (size_t i = 0; of.is_taken && i < rows.size(); i++) {
       const float right = expected.as<float>()[i], found = computed.as<float>()[i];
@@ -146,13 +142,13 @@ TEST(Reductions, AreTakenThatAreAsOnnxSaysForSpecialNumbers) {
 TEST(Reductions, OfLongLinesAreLeft) {
   Host onednn("onednn");
   for (const int64_t length : {4096, 4097, 1 << 20}) {
-    const uint64_t before = onednn.stats().engine_works;
+    const uint64_t before = onednn.works();
     const Value x = lk::tensor<float>({2, length}, std::vector<float>(size_t(2 * length), 0.1F));
     Value computed;
     onednn.run(case_of(REDUCTIONS[0], x, 2, false), &computed);
     if (HasFatalFailure()) return;
     const bool is_taken = length == 4096 && kHasPrimitives;
-    EXPECT_EQ(onednn.stats().engine_works - before, is_taken ? 1u : 0u);
+    EXPECT_EQ(onednn.works() - before, is_taken ? 1u : 0u);
     EXPECT_NEAR(double(computed.as<float>()[1]) / double(length), double(0.1F),
                 5e-7 * (is_taken ? 10 : 1));
   }

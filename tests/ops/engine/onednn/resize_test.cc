@@ -37,10 +37,6 @@ Value in_loops(const How &how, const Value &x, const std::vector<int64_t> &sizes
   return lk::resize::resized(x, axes, how);
 }
 
-uint64_t works_of(const Host &host) {
-  return host.stats().engine_works;
-}
-
 TEST(Resizes, AreThoseOfPlainLoopsAndOfNative) {
   Draw draw(1);
   Host onednn("onednn"), native("native");
@@ -64,15 +60,11 @@ TEST(Resizes, AreThoseOfPlainLoopsAndOfNative) {
     each.wish = draw.wish(rank);
     SCOPED_TRACE("case " + std::to_string(i) + ", " + how.mode + " " + how.coordinates);
     const Value expected = in_loops(how, x, sizes);
-    Value by_native, computed;
-    native.run(each, &by_native);
-    onednn.run(each, &computed);
-    ASSERT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
-    ASSERT_TRUE(lk::all_close(by_native, computed, {1e-5, 1e-5}));
+    lk::expect_of_both(&native, &onednn, each, expected);
     if (HasFatalFailure()) return;
   }
   if (kHasPrimitives) {
-    EXPECT_GT(works_of(onednn), 80u);
+    EXPECT_GT(onednn.works(), 80u);
     EXPECT_EQ(onednn.stats().engine_references, 0u); // none was built in vain
   }
 }
@@ -104,12 +96,12 @@ TEST(Resizes, AreTakenWhereEveryPositionIsThatOfOnnx) {
   Host onednn("onednn"), native("native");
   for (const auto &each : cases) {
     SCOPED_TRACE(each.how.mode + " " + each.how.coordinates + " " + each.how.nearest);
-    const uint64_t before = works_of(onednn);
+    const uint64_t before = onednn.works();
     Value computed, expected;
     onednn.run(case_of(each.how, x, each.sizes), &computed);
     native.run(case_of(each.how, x, each.sizes), &expected);
     if (HasFatalFailure()) return;
-    EXPECT_EQ(works_of(onednn) - before, each.is_taken && kHasPrimitives ? 1u : 0u);
+    EXPECT_EQ(onednn.works() - before, each.is_taken && kHasPrimitives ? 1u : 0u);
     if (each.how.mode == "nearest") {
       EXPECT_EQ(expected.bytes, computed.bytes);
     } else if (each.is_taken) {
