@@ -17,6 +17,7 @@ import equal
 import units
 import unreached
 from mutants import applied, mutants_of
+from wait import until, with_more_time
 
 SOURCE = """\
 #include <a+b.h>
@@ -191,8 +192,17 @@ def test_a_unit_has_a_folder_of_its_own_with_a_short_path():
     assert not Path(folder).exists()
 
 
+def has_ended(pid):
+    """The signal that ends a process is sent at once, and takes effect when the process is next on a
+    processor."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def test_a_unit_that_does_not_end_is_ended_with_all_that_it_started():
-    ran = units.run(unit("sleep 1000 & echo $!; wait"), 0.5)
+    started = unit("sleep 1000 & echo $!; wait")
+    ran = with_more_time(lambda seconds: units.run(started, seconds), lambda ran: ran.said, 0.5)
     assert ran.status is None
-    state = Path(f"/proc/{ran.said.strip()}/stat")
-    assert not state.exists() or state.read_text().split()[2] == "Z"
+    until(lambda: has_ended(int(ran.said)))
