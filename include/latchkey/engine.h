@@ -30,6 +30,9 @@ typedef enum lk_work_kind {
   /* the same of real numbers, with weights [C][M / groups][kernel] */
   LK_WORK_CONV_TRANSPOSED = 1,
   /* dst = src weights: matrices and batches of them as numpy.matmul has them, but for `orders` */
+  /* Of bytes, which may have zero points: dst is sums of i32, or, where there are scales, real
+   * numbers, or bytes. Maybe a bias, which is added to the sums and broadcasts to dst, and a factor
+   * of the scales */
   LK_WORK_PRODUCT = 2,
   LK_WORK_SOFTMAX = 3,     /* dst = e^src over its sum along `axes` */
   LK_WORK_LOG_SOFTMAX = 4, /* the logarithm of that */
@@ -56,7 +59,19 @@ typedef enum lk_work_kind {
    * reduced ones are left out, or of size 1 */
   LK_WORK_REDUCE = 11,
   LK_WORK_RESIZE = 12, /* dst = src interpolated between its elements (ONNX Resize), by `resize` */
-  LK_WORK_KINDS = 13
+  /* dst = src weights', weights [columns][src's last dimension] of few bits, by `bits`: blocks along
+   * rows, each with a scale, and maybe a zero point, which is the middle of the range where there
+   * is none (com.microsoft MatMulNBits) */
+  LK_WORK_PRODUCT_BITS = 13,
+  /* A recurrent layer (ONNX RNN, GRU and LSTM), by `recurrent`: of src [time][batch][width], dst
+   * [time][directions][batch][hidden]. Weights [directions][gates hidden][width], recurrent weights
+   * [directions][gates hidden][hidden], bias [directions][2 gates hidden], of weights and then of
+   * recurrent ones, states and cells [directions][batch][hidden], peepholes [directions][3 hidden],
+   * lengths of sequences [batch]. Gates are in ONNX's order. Where weights are bytes, src and states
+   * are made so for products (com.microsoft DynamicQuantizeLSTM), and the last two dimensions of
+   * weights and recurrent ones have changed places */
+  LK_WORK_RECURRENT = 14,
+  LK_WORK_KINDS = 15
 } lk_work_kind;
 
 /* Operands of post-ops that a work has at most. */
@@ -80,7 +95,16 @@ typedef enum lk_role {
   LK_ROLE_SRC_SCALE = 12,
   LK_ROLE_WEIGHTS_SCALE = 13,
   LK_ROLE_DST_SCALE = 14,
-  LK_ROLE_OPERAND = 15, /* the first of LK_WORK_OPERANDS, of post-ops */
+  LK_ROLE_RECURRENT_WEIGHTS = 15,
+  LK_ROLE_RECURRENT_ZERO = 16,
+  LK_ROLE_RECURRENT_SCALE = 17,
+  LK_ROLE_LENGTHS = 18,   /* of sequences; what lies behind them is not read, and 0 in dst */
+  LK_ROLE_STATE = 19,     /* before the first time; 0 where there is none, as is the cell */
+  LK_ROLE_CELL = 20,      /* of LSTM */
+  LK_ROLE_PEEPHOLES = 21, /* of LSTM: of the input, output and forget gate */
+  LK_ROLE_DST_STATE = 22, /* after the last time */
+  LK_ROLE_DST_CELL = 23,
+  LK_ROLE_OPERAND = 24, /* the first of LK_WORK_OPERANDS, of post-ops */
   LK_ROLES = LK_ROLE_OPERAND + LK_WORK_OPERANDS
 } lk_role;
 
@@ -237,6 +261,69 @@ typedef struct lk_work_resize {
   double up[LK_MAX_RANK], down[LK_MAX_RANK], start[LK_MAX_RANK], end[LK_MAX_RANK];
 } lk_work_resize;
 
+/* Weights of few bits: a row is blocks of `block` numbers, the last one filled up, of `width` bits
+ * each, from the lowest bits of the first byte on. A zero point is such a number, too, each row of
+ * them filled up to whole bytes, or it is of src's type. */
+typedef struct lk_work_bits {
+  int64_t block;        /* a power of 2 */
+  uint32_t width;       /* 2, 4 or 8 */
+  uint32_t takes_bytes; /* 1: src may be made bytes, by a scale for each block of a row */
+} lk_work_bits;
+
+typedef enum lk_cell {
+  LK_CELL_RNN = 0, /* 1 gate */
+  LK_CELL_GRU = 1, /* 3 gates */
+  /* The reset gate is applied to the product by recurrent weights, and not before it
+   * (linear_before_reset) */
+  LK_CELL_GRU_LINEAR = 2,
+  LK_CELL_LSTM = 3 /* 4 gates */
+} lk_cell;
+
+/* Functions of recurrent layers, as ONNX has them. X(symbol, value, name) */
+// clang-format off
+#define LK_CELL_FUNCTION_LIST(X)                                                                   \
+  X(LK_CELL_AFFINE,            0, "Affine")           /* alpha x + beta */                         \
+  X(LK_CELL_RELU,              1, "Relu")                                                          \
+  X(LK_CELL_LEAKY_RELU,        2, "LeakyRelu")        /* x < 0 ? alpha x : x */                    \
+  X(LK_CELL_THRESHOLDED_RELU,  3, "ThresholdedRelu")  /* x > alpha ? x : 0 */                      \
+  X(LK_CELL_TANH,              4, "Tanh")                                                          \
+  X(LK_CELL_SCALED_TANH,       5, "ScaledTanh")       /* alpha tanh(beta x) */                     \
+  X(LK_CELL_SIGMOID,           6, "Sigmoid")                                                       \
+  X(LK_CELL_HARD_SIGMOID,      7, "HardSigmoid")      /* alpha x + beta, held within 0 and 1 */    \
+  X(LK_CELL_ELU,               8, "Elu")              /* x < 0 ? alpha (e^x - 1) : x */            \
+  X(LK_CELL_SOFTSIGN,          9, "Softsign")                                                      \
+  X(LK_CELL_SOFTPLUS,         10, "Softplus")
+// clang-format on
+
+typedef enum lk_cell_function {
+#define LK_CELL_FUNCTION_ENUM(symbol, value, name) symbol = value,
+  LK_CELL_FUNCTION_LIST(LK_CELL_FUNCTION_ENUM)
+#undef LK_CELL_FUNCTION_ENUM
+} lk_cell_function;
+
+typedef enum lk_direction {
+  LK_DIRECTION_FORWARD = 0,
+  LK_DIRECTION_REVERSE = 1, /* from the last time to the first one */
+  LK_DIRECTION_BOTH = 2     /* two layers, side by side */
+} lk_direction;
+
+#define LK_WORK_DIRECTIONS 2
+#define LK_CELL_FUNCTIONS 3 /* ONNX's f, g and h */
+
+typedef struct lk_work_recurrent {
+  uint32_t cell, direction; /* lk_cell, lk_direction */
+  /* 1: src, dst, states and cells have the batch as their first dimension, and dst is
+   * [batch][time][directions][hidden] */
+  uint32_t batch_first;
+  uint32_t couples_forget; /* of LSTM: 1: the forget gate is 1 - the input gate */
+  float clip;              /* sums are held within -clip and clip; infinity: they are not */
+  uint32_t reserved;
+  /* lk_cell_function, and its numbers, for each direction */
+  uint32_t functions[LK_WORK_DIRECTIONS][LK_CELL_FUNCTIONS];
+  float alphas[LK_WORK_DIRECTIONS][LK_CELL_FUNCTIONS];
+  float betas[LK_WORK_DIRECTIONS][LK_CELL_FUNCTIONS];
+} lk_work_recurrent;
+
 /* A function that is applied to dst, in the order of the list. */
 typedef struct lk_work_post_op {
   uint32_t kind;    /* lk_post_op_kind; of LK_WORK_ELEMENT, also lk_function */
@@ -268,13 +355,17 @@ typedef struct lk_work {
   float epsilon;             /* of norms */
   uint32_t reducing;         /* lk_reducing */
   lk_matmul_order orders[2]; /* of products: of src and weights */
+  float factor;              /* of products of bytes with scales: what these are multiplied by */
+  uint32_t reserved;
+  lk_work_bits bits;           /* of products by few bits */
+  lk_work_recurrent recurrent; /* of recurrent layers */
   lk_work_resize resize;
 } lk_work;
 
 /* ---- engines ---- */
 
 /* Of this header. It changes with what lk_work, lk_offer or lk_engine_value have. */
-#define LK_ENGINE_VERSION 2u
+#define LK_ENGINE_VERSION 3u
 
 /* What an engine says before anything is built. */
 typedef struct lk_offer {

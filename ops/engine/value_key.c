@@ -9,9 +9,10 @@
 
 /* What a work has besides kind, tensors and post-ops, which have records of their own.
  * I(member, name, type): a whole number; S(member, name): LK_SHORTS numbers of 16 bits;
- * D(member, name): LK_MAX_RANK doubles, by their bits; F(member, name): a float; N(member): always
- * 0. A member that is missing here does not compile. */
-#define LK_WORK_FIELD_LIST(I, S, D, F, N)                                                          \
+ * D(member, name): LK_MAX_RANK doubles, by their bits; W(member, name): LK_WORDS numbers of 32 bits,
+ * by their bits; F(member, name): a float; N(member): always 0. A member that is missing here does
+ * not compile. */
+#define LK_WORK_FIELD_LIST(I, S, D, W, F, N)                                                       \
   I(constants, CONSTANTS, uint32_t)                                                                \
   N(window.reserved)                                                                               \
   I(groups, GROUPS, int64_t)                                                                       \
@@ -27,6 +28,24 @@
   F(epsilon, EPSILON)                                                                              \
   I(reducing, REDUCING, uint32_t)                                                                  \
   S(orders, ORDERS)                                                                                \
+  F(factor, FACTOR)                                                                                \
+  N(reserved)                                                                                      \
+  I(bits.block, BLOCK, int64_t)                                                                    \
+  I(bits.width, WIDTH, uint32_t)                                                                   \
+  I(bits.takes_bytes, TAKES_BYTES, uint32_t)
+
+/* Of one kind of works each, which others are not asked for one by one. */
+#define LK_RECURRENT_FIELD_LIST(I, S, D, W, F, N)                                                  \
+  I(recurrent.cell, CELL, uint32_t)                                                                \
+  I(recurrent.direction, DIRECTION, uint32_t)                                                      \
+  I(recurrent.batch_first, BATCH_FIRST, uint32_t)                                                  \
+  I(recurrent.couples_forget, COUPLES_FORGET, uint32_t)                                            \
+  F(recurrent.clip, CLIP)                                                                          \
+  N(recurrent.reserved)                                                                            \
+  W(recurrent.functions, FUNCTIONS)                                                                \
+  W(recurrent.alphas, ALPHAS)                                                                      \
+  W(recurrent.betas, BETAS)
+#define LK_RESIZE_FIELD_LIST(I, S, D, W, F, N)                                                     \
   I(resize.interpolation, INTERPOLATION, uint32_t)                                                 \
   I(resize.coordinates, COORDINATES, uint32_t)                                                     \
   I(resize.nearest, NEAREST, uint32_t)                                                             \
@@ -49,21 +68,24 @@
   V(out, POSITIONS)                                                                                \
   V(end, PADS_END)
 
-enum { LK_SHORTS = 4 };
+enum { LK_SHORTS = 4, LK_WORDS = LK_WORK_DIRECTIONS * LK_CELL_FUNCTIONS };
 
 #define SIZE_I(member, name, type) +sizeof(type)
 #define SIZE_V(member, name) +LK_MAX_SPATIAL * sizeof(int64_t)
 #define SIZE_S(member, name) +LK_SHORTS * sizeof(uint16_t)
 #define SIZE_D(member, name) +LK_MAX_RANK * sizeof(double)
+#define SIZE_W(member, name) +LK_WORDS * sizeof(uint32_t)
 #define SIZE_F(member, name) +sizeof(float)
 #define SIZE_N(member) +sizeof(uint32_t)
 #define SIZE_OF(member) sizeof(((lk_work *)0)->member)
-_Static_assert(SIZE_OF(kind) + SIZE_OF(roles) + SIZE_OF(n_post_ops) + SIZE_OF(tensors) +
-                       SIZE_OF(post_ops) +
-                       SIZE_OF(window.rank) LK_WINDOW_FIELD_LIST(SIZE_V)
-                           LK_WORK_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_F, SIZE_N) ==
-                   sizeof(lk_work),
-               "each member of a work is in its key");
+_Static_assert(
+    SIZE_OF(kind) + SIZE_OF(roles) + SIZE_OF(n_post_ops) + SIZE_OF(tensors) + SIZE_OF(post_ops) +
+            SIZE_OF(window.rank) LK_WINDOW_FIELD_LIST(SIZE_V)
+                LK_WORK_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_F, SIZE_N)
+                    LK_RECURRENT_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_F, SIZE_N)
+                        LK_RESIZE_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_F, SIZE_N) ==
+        sizeof(lk_work),
+    "each member of a work is in its key");
 
 typedef enum form { FORM_INTEGERS, FORM_SPATIAL, FORM_FLOAT } form;
 
@@ -82,11 +104,15 @@ typedef struct field {
   {LK_WORD_##name, offsetof(lk_work, member), LK_SHORTS, sizeof(uint16_t), FORM_INTEGERS},
 #define ROW_D(member, name)                                                                        \
   {LK_WORD_##name, offsetof(lk_work, member), LK_MAX_RANK, sizeof(double), FORM_INTEGERS},
+#define ROW_W(member, name)                                                                        \
+  {LK_WORD_##name, offsetof(lk_work, member), LK_WORDS, sizeof(uint32_t), FORM_INTEGERS},
 #define ROW_F(member, name)                                                                        \
   {LK_WORD_##name, offsetof(lk_work, member), 1, sizeof(float), FORM_FLOAT},
 #define ROW_N(member)
-static const field fields[] = {LK_WORK_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_F, ROW_N)
-                                   LK_WINDOW_FIELD_LIST(ROW_V)};
+static const field fields[] = {LK_WORK_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_F, ROW_N)
+                                   LK_RECURRENT_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_F, ROW_N)
+                                       LK_RESIZE_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_F,
+                                                            ROW_N) LK_WINDOW_FIELD_LIST(ROW_V)};
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
 /* ---- names of kinds and roles ---- */
@@ -105,6 +131,8 @@ static const uint32_t kinds[LK_WORK_KINDS] = {
     [LK_WORK_ELEMENT] = LK_WORD_ELEMENT,
     [LK_WORK_REDUCE] = LK_WORD_REDUCE,
     [LK_WORK_RESIZE] = LK_WORD_RESIZE,
+    [LK_WORK_PRODUCT_BITS] = LK_WORD_PRODUCT_BITS,
+    [LK_WORK_RECURRENT] = LK_WORD_RECURRENT,
 };
 
 static const uint32_t roles[LK_ROLE_OPERAND + 1] = {
@@ -123,6 +151,15 @@ static const uint32_t roles[LK_ROLE_OPERAND + 1] = {
     [LK_ROLE_SRC_SCALE] = LK_WORD_SRC_SCALE,
     [LK_ROLE_WEIGHTS_SCALE] = LK_WORD_WEIGHTS_SCALE,
     [LK_ROLE_DST_SCALE] = LK_WORD_DST_SCALE,
+    [LK_ROLE_RECURRENT_WEIGHTS] = LK_WORD_RECURRENT_WEIGHTS,
+    [LK_ROLE_RECURRENT_ZERO] = LK_WORD_RECURRENT_ZERO,
+    [LK_ROLE_RECURRENT_SCALE] = LK_WORD_RECURRENT_SCALE,
+    [LK_ROLE_LENGTHS] = LK_WORD_LENGTHS,
+    [LK_ROLE_STATE] = LK_WORD_STATE,
+    [LK_ROLE_CELL] = LK_WORD_CELL,
+    [LK_ROLE_PEEPHOLES] = LK_WORD_PEEPHOLES,
+    [LK_ROLE_DST_STATE] = LK_WORD_DST_STATE,
+    [LK_ROLE_DST_CELL] = LK_WORD_DST_CELL,
     [LK_ROLE_OPERAND] = LK_WORD_OPERAND,
 };
 
@@ -160,6 +197,17 @@ static inline void add_doubles(lk_key_builder *builder, uint32_t name,
   memcpy(bits, values, sizeof bits);
   for (uint32_t i = 0; i < LK_MAX_RANK; i++) any |= bits[i];
   if (any != 0) add_some_doubles(builder, name, bits);
+}
+
+static void add_words(lk_key_builder *builder, uint32_t name, const void *from) {
+  uint32_t words[LK_WORDS], any = 0;
+  int64_t values[LK_WORDS];
+  memcpy(words, from, sizeof words);
+  for (uint32_t i = 0; i < LK_WORDS; i++) {
+    values[i] = words[i];
+    any |= words[i];
+  }
+  if (any != 0) lk_key_add_attr(builder, name, values, LK_WORDS);
 }
 
 #define COUNT_V(member, name) +1
@@ -216,8 +264,29 @@ lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *e
 #define ADD_I(member, name, type) add_integer(builder, LK_WORD_##name, work->member);
 #define ADD_S(member, name) add_shorts(builder, LK_WORD_##name, &work->member);
 #define ADD_D(member, name) add_doubles(builder, LK_WORD_##name, work->member);
+#define ADD_W(member, name) add_words(builder, LK_WORD_##name, work->member);
 #define ADD_F(member, name) add_float(builder, LK_WORD_##name, work->member);
 #define ADD_N(member)
+
+__attribute__((noinline)) static void add_recurrent(lk_key_builder *builder, const lk_work *work) {
+  LK_RECURRENT_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_F, ADD_N)
+}
+
+__attribute__((noinline)) static void add_resize(lk_key_builder *builder, const lk_work *work) {
+  LK_RESIZE_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_F, ADD_N)
+}
+
+/* Whether all bytes are 0, of which there are a multiple of 8. */
+static inline bool is_zero(const void *bytes, size_t size) {
+  uint64_t any = 0;
+  for (size_t at = 0; at < size; at += sizeof any) {
+    uint64_t word;
+    memcpy(&word, (const unsigned char *)bytes + at, sizeof word);
+    any |= word;
+  }
+  return any == 0;
+}
+_Static_assert(SIZE_OF(recurrent) % 8 == 0 && SIZE_OF(resize) % 8 == 0, "is_zero takes them");
 
 void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
                         lk_key *const fixed[LK_WORK_KINDS], const lk_work *work) {
@@ -229,7 +298,9 @@ void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
                       is_operand ? role - LK_ROLE_OPERAND : 0, &work->tensors[role]);
   }
   if (work->window.rank != 0) add_window(builder, work);
-  LK_WORK_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_F, ADD_N)
+  LK_WORK_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_F, ADD_N)
+  if (!is_zero(&work->recurrent, sizeof work->recurrent)) add_recurrent(builder, work);
+  if (!is_zero(&work->resize, sizeof work->resize)) add_resize(builder, work);
   add_post_ops(builder, work);
 }
 

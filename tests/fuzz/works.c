@@ -61,6 +61,21 @@ static void take_any_resize(fuzz_bytes *from, lk_work_resize *out) {
   take_doubles(from, out->end);
 }
 
+static void take_any_recurrent(fuzz_bytes *from, lk_work_recurrent *out) {
+  out->cell = (uint32_t)fuzz_take(from, 4);
+  out->direction = (uint32_t)fuzz_take(from, 4);
+  out->batch_first = (uint32_t)fuzz_take(from, 4);
+  out->couples_forget = (uint32_t)fuzz_take(from, 4);
+  out->clip = take_float(from);
+  for (uint32_t d = 0; d < LK_WORK_DIRECTIONS; d++) {
+    for (uint32_t i = 0; i < LK_CELL_FUNCTIONS; i++) {
+      out->functions[d][i] = (uint32_t)fuzz_take(from, 4);
+      out->alphas[d][i] = take_float(from);
+      out->betas[d][i] = take_float(from);
+    }
+  }
+}
+
 lk_work fuzz_any_work(fuzz_bytes *from) {
   lk_work work;
   memset(&work, 0, sizeof work);
@@ -101,6 +116,11 @@ lk_work fuzz_any_work(fuzz_bytes *from) {
     work.orders[i].batch_inside = (uint16_t)fuzz_take(from, 2);
   }
   work.reducing = (uint32_t)fuzz_take(from, 4);
+  work.factor = take_float(from);
+  work.bits.block = (int64_t)fuzz_take(from, 8);
+  work.bits.width = (uint32_t)fuzz_take(from, 4);
+  work.bits.takes_bytes = (uint32_t)fuzz_take(from, 4);
+  take_any_recurrent(from, &work.recurrent);
   take_any_resize(from, &work.resize);
   return work;
 }

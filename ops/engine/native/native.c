@@ -15,4 +15,6 @@ const lk_planning *const lk_native_planning[LK_WORK_KINDS] = {
     [LK_WORK_ELEMENT] = &lk_native_element,
     [LK_WORK_REDUCE] = &lk_native_reduce,
     [LK_WORK_RESIZE] = &lk_native_resize,
+    [LK_WORK_PRODUCT_BITS] = &lk_native_product_bits,
+    [LK_WORK_RECURRENT] = &lk_native_recurrent,
 };

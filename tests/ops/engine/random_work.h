@@ -54,6 +54,18 @@ public:
     for (lk_matmul_order &order : work.orders) {
       order = {uint16_t(below(2)), uint16_t(below(2))};
     }
+    work.factor = number();
+    work.bits = {below(3), uint32_t(below(9)), uint32_t(below(2))};
+    lk_work_recurrent &layer = work.recurrent;
+    if (below(2) != 0) return work;
+    layer.cell = uint32_t(below(4)), layer.direction = uint32_t(below(3));
+    layer.batch_first = uint32_t(below(2)), layer.couples_forget = uint32_t(below(2));
+    layer.clip = number();
+    for (uint32_t i = 0; i < LK_WORK_DIRECTIONS * LK_CELL_FUNCTIONS; i++) {
+      layer.functions[i / LK_CELL_FUNCTIONS][i % LK_CELL_FUNCTIONS] = uint32_t(below(11));
+      layer.alphas[i / LK_CELL_FUNCTIONS][i % LK_CELL_FUNCTIONS] = number();
+      layer.betas[i / LK_CELL_FUNCTIONS][i % LK_CELL_FUNCTIONS] = number();
+    }
     return work;
   }
 
@@ -65,7 +77,7 @@ public:
     const uint32_t at = uint32_t(below(LK_MAX_SPATIAL));
     int64_t *const window[] = {work.window.kernel, work.window.strides, work.window.dilations,
                                work.window.begin,  work.window.out,     work.window.end};
-    switch (below(27)) {
+    switch (below(32)) {
     case 0:
       work.kind = (work.kind + 1) % LK_WORK_KINDS;
       break;
@@ -149,6 +161,21 @@ public:
     case 25:
       if (!move_tensor(&work, role, uint32_t(below(LK_ROLES)))) return change(from);
       break;
+    case 26:
+      work.factor += 1;
+      break;
+    case 27:
+      work.bits.block++;
+      break;
+    case 28:
+      work.bits.width++;
+      break;
+    case 29:
+      work.bits.takes_bytes ^= 1;
+      break;
+    case 30:
+      change_recurrent(&work.recurrent);
+      break;
     default: // a tensor that is gone
       work.roles &= ~(1u << role);
     }
@@ -180,6 +207,27 @@ private:
       *numbers[below(6)] ^= 1;
     } else {
       lists[below(4)][below(LK_MAX_RANK)] += 0.5;
+    }
+  }
+  void change_recurrent(lk_work_recurrent *layer) {
+    uint32_t *const numbers[] = {&layer->cell, &layer->direction, &layer->batch_first,
+                                 &layer->couples_forget};
+    const int64_t d = below(LK_WORK_DIRECTIONS), i = below(LK_CELL_FUNCTIONS);
+    switch (below(5)) {
+    case 0:
+      *numbers[below(4)] ^= 1;
+      break;
+    case 1:
+      layer->clip += 1;
+      break;
+    case 2:
+      layer->functions[d][i]++;
+      break;
+    case 3:
+      layer->alphas[d][i] += 1;
+      break;
+    default:
+      layer->betas[d][i] += 1;
     }
   }
   // It becomes another role's, which is not there, and no post-op's.
