@@ -334,7 +334,11 @@ typedef struct lk_work_post_op {
 #define LK_WORK_POST_OPS 8
 
 /* Channels are dimension 1 of each tensor that has such; the layout says where they lie in memory.
- * What a kind of work does not have is 0. No padding. */
+ * What a kind of work does not have is 0. No padding.
+ *
+ * A work with tensors of f16 or bf16 is computed as in f32, and rounded once, at its end. It is
+ * offered as it is; where an engine leaves it, or some of its post-ops, it is offered once more with
+ * f32 in the place of these types, and the library converts what comes and goes. */
 typedef struct lk_work {
   uint32_t kind;       /* lk_work_kind */
   uint32_t roles;      /* bit i: role i is there */
@@ -438,7 +442,8 @@ typedef struct lk_engine {
   lk_status (*slot_open)(void *self, const void *value, void **out_slot, lk_error *error);
   void (*slot_close)(void *self, const void *value, void *slot);
   /* `pointers`: of the roles that the work has, in their order; then the scratch memory, if there
-   * is any. */
+   * is any. Where the operator can run in place (lk_bind_desc), dst may be the memory of a tensor
+   * that it is computed from, which lies as dst does. */
   lk_status (*run)(void *self, const void *value, void *slot, void *const *pointers,
                    lk_error *error);
   void (*close)(void *self); /* when its context is destroyed, after all of its values; or NULL */

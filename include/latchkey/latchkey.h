@@ -53,8 +53,8 @@ typedef struct lk_api {
    * variable. */
   lk_status (*context_create)(const lk_context_options *options, lk_context **out_context,
                               lk_error *error);
-  /* Destroys a context, whose sessions, executors, plans and references must be gone. NULL is
-   * allowed. */
+  /* Destroys a context, whose sessions, executors, plans, keys, constants and references must be
+   * gone. NULL is allowed. */
   void (*context_destroy)(lk_context *context);
   uint32_t (*context_cache_mode)(const lk_context *context); /* lk_cache_mode in force */
   int32_t (*context_threads)(const lk_context *context);
@@ -437,7 +437,9 @@ typedef struct lk_api {
   /* The copy of a constant in a layout: found, or packed now, once however many threads ask. It
    * counts for weights_bytes, is counted in weights_packed or weights_shared of lk_stats, and stays
    * at least until packed_release; after that, until the capacity is needed for others. So a call
-   * costs a comparison for each layout that the content has, and a host may ask at every run.
+   * costs a lock that is held for a moment and a comparison for each layout that the content has,
+   * and a host may ask at every run. `pack` must neither ask for the layout that it is making nor
+   * release the constant: it would wait for itself.
    * Whoever waits for a packing that fails tries for itself, and nothing of it is kept.
    * LK_INVALID_ARGUMENT: a NULL, or the layout was packed with another number of bytes;
    * LK_OUT_OF_RANGE: not 1 to 2^47 bytes; LK_IO: lent bytes have changed; LK_OUT_OF_MEMORY;

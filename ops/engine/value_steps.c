@@ -130,6 +130,43 @@ static void set_layouts(lk_work *work, const lk_offer *offer) {
   }
 }
 
+/* ---- f16 and bf16, which operators see as f32 ---- */
+
+static uint32_t half_type(const lk_planner *planner, const lk_task *task, uint32_t role) {
+  const lk_step_arg from = task->from[role];
+  return lk_work_has(&task->work, role)
+             ? lk_planner_half_type(planner, (lk_place)from.place, from.index)
+             : (uint32_t)LK_DTYPE_NONE;
+}
+
+/* Tensors of the work as they are. False: none is of another type. */
+static bool narrow(const lk_planner *planner, lk_task *task) {
+  bool has_half = false;
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    const uint32_t dtype = half_type(planner, task, role);
+    if (dtype == LK_DTYPE_NONE) continue;
+    task->work.tensors[role].dtype = dtype;
+    has_half = true;
+  }
+  return has_half;
+}
+
+/* Tensors of the plan, for the step of this task: an output stays as it was written. */
+static void keep_halves(lk_planner *planner, const lk_task *task, bool is_kept) {
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    const lk_step_arg from = task->from[role];
+    if (half_type(planner, task, role) == LK_DTYPE_NONE) continue;
+    if (!is_kept && from.place == LK_PLACE_OUTPUT) continue;
+    lk_planner_keep_half(planner, (lk_place)from.place, from.index, is_kept);
+  }
+}
+
+/* Whether nothing is left behind the step: steps of post-ops want f32. */
+static bool is_whole(const lk_planner *planner, const lk_task *task, uint32_t n_own,
+                     uint32_t n_taken) {
+  return is_node_output(task) && n_taken - n_own == planner->node->n_post_ops;
+}
+
 /* An engine is not told that dst lies over an input. It may where both lie alike: then each element
  * is read before it is written, as lk_bind_desc says of the operators that can. */
 static bool mixes_in_place(const lk_planner *planner, const lk_task *task) {
@@ -228,8 +265,9 @@ static bool has_elements(const lk_work *work) {
   return true;
 }
 
-lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const lk_task *given,
-                        lk_engine_answer *out_answer, lk_error *error) {
+/* `is_half`: with tensors of f16 and bf16 as they are, or not at all. */
+static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, const lk_task *given,
+                         bool is_half, lk_engine_answer *out_answer, lk_error *error) {
   const lk_engine *engine = &entry->engine;
   lk_status status = LK_OK;
   lk_task task = *given;
@@ -239,13 +277,16 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
   clear_absent(&task.work);
   note_constants(planner, &task);
   add_post_ops(planner, &task);
+  if (is_half && !narrow(planner, &task)) return LK_OK;
   lk_offer offer = {.struct_size = sizeof offer, .n_post_ops = task.work.n_post_ops};
   const uint32_t placed = find_layouts(planner, &task, &offer);
   if (!has_elements(&task.work) || engine->offer(engine->self, &task.work, placed, &offer) != 1) {
     return LK_OK;
   }
   LK_RETURN_NOT_OK(check_offer(engine, &task.work, placed, &offer, error));
-  if (offer.n_post_ops < given->work.n_post_ops) return LK_OK;
+  const uint32_t n_own = given->work.n_post_ops;
+  if (offer.n_post_ops < n_own) return LK_OK;
+  if (is_half && !is_whole(planner, &task, n_own, offer.n_post_ops)) return LK_OK;
   keep_post_ops(&task.work, offer.n_post_ops);
   set_layouts(&task.work, &offer);
   if (mixes_in_place(planner, &task)) return LK_OK;
@@ -255,9 +296,22 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
     if (is_built && value->made.is_reference != 0) *out_answer = LK_ANSWER_REFERENCE;
     goto cleanup;
   }
-  LK_TRY(emit(planner, &task, given->work.n_post_ops, ref, error));
-  *out_answer = LK_ANSWER_PLANNED;
+  if (is_half) keep_halves(planner, &task, true);
+  status = emit(planner, &task, n_own, ref, error);
+  if (is_half) keep_halves(planner, &task, false);
+  if (status == LK_OK) *out_answer = LK_ANSWER_PLANNED;
 cleanup:
   lk_ref_release(ref);
   return status;
+}
+
+/* An engine that computes f16 or bf16 rounds once, at the end, as f32 that is made of them and
+ * rounded does. */
+lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const lk_task *task,
+                        lk_engine_answer *out_answer, lk_error *error) {
+  if (planner->wide != NULL) {
+    LK_RETURN_NOT_OK(plan_by(planner, entry, task, true, out_answer, error));
+    if (*out_answer == LK_ANSWER_PLANNED) return LK_OK;
+  }
+  return plan_by(planner, entry, task, false, out_answer, error);
 }

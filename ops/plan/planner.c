@@ -141,7 +141,8 @@ static bool is_half(uint32_t dtype) {
 /* NULL: the tensor is as it is. */
 static lk_wide_tensor *wide_input(lk_planner *planner, uint32_t index) {
   lk_wide_tensor *wide = planner->wide;
-  return wide != NULL && wide[index].dtype != LK_DTYPE_NONE ? &wide[index] : NULL;
+  if (wide == NULL || wide[index].dtype == LK_DTYPE_NONE || wide[index].is_kept) return NULL;
+  return &wide[index];
 }
 
 static lk_wide_tensor *wide_output(lk_planner *planner, uint32_t index) {
@@ -170,6 +171,28 @@ lk_status lk_planner_widen(lk_planner *planner, lk_error *error) {
     widen(&planner->outputs[i], &planner->wide[node->n_inputs + i]);
   }
   return LK_OK;
+}
+
+/* NULL: it is no input or output, or none is of a half type. */
+static lk_wide_tensor *find_wide(const lk_planner *planner, lk_place place, uint32_t index) {
+  if (planner->wide == NULL) return NULL;
+  return place == LK_PLACE_INPUT    ? &planner->wide[index]
+         : place == LK_PLACE_OUTPUT ? &planner->wide[planner->node->n_inputs + index]
+                                    : NULL;
+}
+
+uint32_t lk_planner_half_type(const lk_planner *planner, lk_place place, uint32_t index) {
+  const lk_wide_tensor *wide = find_wide(planner, place, index);
+  if (wide == NULL || (place == LK_PLACE_OUTPUT && wide->is_there)) return LK_DTYPE_NONE;
+  return wide->dtype;
+}
+
+void lk_planner_keep_half(lk_planner *planner, lk_place place, uint32_t index, bool is_kept) {
+  lk_wide_tensor *wide = find_wide(planner, place, index);
+  const uint32_t dtype = is_kept ? wide->dtype : (uint32_t)LK_F32;
+  wide->is_kept = is_kept;
+  if (place == LK_PLACE_INPUT) planner->inputs[index].desc.dtype = dtype;
+  if (place == LK_PLACE_OUTPUT) planner->outputs[index].dtype = dtype;
 }
 
 lk_status lk_planner_narrow(lk_planner *planner, lk_error *error) {

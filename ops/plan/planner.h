@@ -26,6 +26,7 @@ typedef struct lk_pending_reorder {
 /* An input or output of f16 or bf16, for an operator that computes in f32. */
 typedef struct lk_wide_tensor {
   uint32_t dtype; /* LK_DTYPE_NONE: it is of another type */
+  bool is_kept;   /* steps take it as it is */
   bool is_there;  /* `f32` is made */
   lk_operand f32;
 } lk_wide_tensor;
@@ -64,6 +65,11 @@ lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_nod
  * outputs, once, and gives tensors their types back. */
 lk_status lk_planner_widen(lk_planner *planner, lk_error *error);
 lk_status lk_planner_narrow(lk_planner *planner, lk_error *error);
+/* Between the two, for a step that takes such tensors as they are. The type of an input or output
+ * before it was widened; LK_DTYPE_NONE: it was not, or it is an output that has been written. */
+uint32_t lk_planner_half_type(const lk_planner *planner, lk_place place, uint32_t index);
+/* From here on it is taken as it is, or again as f32. It has a half type. */
+void lk_planner_keep_half(lk_planner *planner, lk_place place, uint32_t index, bool is_kept);
 /* Gives back what a draft refers to that has not become a plan. Also after a failure of
  * lk_planner_begin. */
 void lk_planner_end(lk_planner *planner);

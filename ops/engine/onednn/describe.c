@@ -73,14 +73,17 @@ static lk_strided operand_of(const lk_work *work, uint32_t role) {
   const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
   const lk_repeats repeats = lk_repeats_of(work, role);
   const bool is_product = work->kind == LK_WORK_PRODUCT;
-  const lk_strided of_dst = is_product ? lk_matrices_of(work).dst : lk_strided_of(dst);
-  if (repeats == LK_REPEATS_NOT) return of_dst;
+  lk_strided of_dst = is_product ? lk_matrices_of(work).dst : lk_strided_of(dst);
+  if (repeats == LK_REPEATS_NOT) {
+    of_dst.type = lk_onednn_type(work->tensors[role].dtype);
+    return of_dst;
+  }
   const int channel = is_product ? of_dst.rank - 1 : 1;
   int64_t dims[LK_MAX_RANK];
   for (int i = 0; i < of_dst.rank; i++) {
     dims[i] = i == channel && repeats == LK_REPEATS_CHANNELS ? of_dst.dims[i] : 1;
   }
-  return lk_strided_plain(LK_F32, of_dst.rank, dims);
+  return lk_strided_plain(work->tensors[role].dtype, of_dst.rank, dims);
 }
 
 static dnnl_status_t append(description *self, const lk_work_post_op *post_op, dnnl_post_ops_t to) {

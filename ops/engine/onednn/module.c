@@ -73,6 +73,12 @@ static lk_status make_engine(void *arg) {
   return switch_off_cache(call->error);
 }
 
+/* Without such instructions, tensors of these types are converted on the way, or there are only
+ * reference implementations. */
+static bool has_isa(dnnl_cpu_isa_t wanted) {
+  return (dnnl_get_effective_cpu_isa() & wanted) == wanted;
+}
+
 /* Everything that a primitive depends on besides its work. */
 static void write_state(lk_onednn *self) {
   const dnnl_version_t *version = dnnl_version();
@@ -102,6 +108,8 @@ lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threa
   self->team = team;
   open_call call = {self, error};
   LK_ONEDNN_TRY(lk_onednn_try(make_engine, &call, "make an engine", error));
+  self->has_bf16 = has_isa(dnnl_cpu_isa_avx512_core_bf16);
+  self->has_f16 = has_isa(dnnl_cpu_isa_avx512_core_fp16);
   write_state(self);
   *out_engine = (lk_engine){.struct_size = sizeof *out_engine,
                             .version = LK_ENGINE_VERSION,

@@ -28,6 +28,33 @@ static bool want_plain(const lk_work *work, lk_offer *offer, uint32_t placed, ui
   return !lk_onednn_has(work, role) || want(offer, placed, role, LK_LAYOUT_PLAIN);
 }
 
+/* ---- types ---- */
+
+/* Of f32, or of the work's own type. */
+static bool is_real(const lk_work *work, uint32_t role) {
+  const uint32_t dtype = work->tensors[role].dtype;
+  return dtype == LK_F32 || dtype == work->tensors[LK_ROLE_DST].dtype;
+}
+
+/* Kinds of works that are computed in f16 and bf16 too. Sums are of f32, and are rounded once. */
+static bool has_halves(uint32_t kind) {
+  return kind == LK_WORK_CONV || kind == LK_WORK_CONV_TRANSPOSED || kind == LK_WORK_PRODUCT ||
+         kind == LK_WORK_SOFTMAX || kind == LK_WORK_LOG_SOFTMAX || kind == LK_WORK_POOL;
+}
+
+/* Src, weights and dst are of one type. */
+static bool takes_types(const lk_onednn *self, const lk_work *work) {
+  const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
+  if (work->tensors[LK_ROLE_SRC].dtype != dtype) return false;
+  if (lk_onednn_has(work, LK_ROLE_WEIGHTS) && work->tensors[LK_ROLE_WEIGHTS].dtype != dtype) {
+    return false;
+  }
+  if (lk_onednn_has(work, LK_ROLE_BIAS) && !is_real(work, LK_ROLE_BIAS)) return false;
+  if (dtype == LK_F32) return true;
+  return has_halves(work->kind) &&
+         ((dtype == LK_BF16 && self->has_bf16) || (dtype == LK_F16 && self->has_f16));
+}
+
 /* ---- post-ops ---- */
 
 /* Behind a primitive, where NaN and infinities are oneDNN's affair. Functions that are no post-ops
@@ -41,7 +68,7 @@ static bool takes_function(const lk_work_post_op *post_op) {
 static bool takes_operand(const lk_work *work, uint32_t placed, uint32_t role, lk_offer *offer) {
   if (work->kind == LK_WORK_CONV_TRANSPOSED) return false;
   const lk_repeats repeats = lk_repeats_of(work, role);
-  if (work->tensors[role].dtype != LK_F32 || repeats == LK_REPEATS_OTHERWISE) return false;
+  if (!is_real(work, role) || repeats == LK_REPEATS_OTHERWISE) return false;
   const lk_layout layout =
       repeats == LK_REPEATS_NOT ? offer->layouts[LK_ROLE_DST] : LK_LAYOUT_PLAIN;
   return want(offer, placed, role, layout);
@@ -386,11 +413,8 @@ static const offer_fn offers[LK_WORK_KINDS] = {
 };
 
 int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *offer) {
-  (void)self;
   if (work->kind >= LK_WORK_KINDS || offers[work->kind] == NULL) return 0;
-  if (work->tensors[LK_ROLE_SRC].dtype != LK_F32 || work->tensors[LK_ROLE_DST].dtype != LK_F32) {
-    return 0;
-  }
+  if (!takes_types(self, work)) return 0;
   if (!offers[work->kind](work, placed, offer)) return 0;
   if (work->kind != LK_WORK_ELEMENT) take_post_ops(work, placed, offer);
   return 1;

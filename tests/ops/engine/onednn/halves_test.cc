@@ -1,0 +1,136 @@
+// Nodes of f16 and bf16 by the engine of oneDNN: computed as they are where the processor has
+// instructions for that, rounded once, as `native` rounds what it has computed in f32.
+#include <deque>
+
+#include "tests/ops/engine/onednn/random_nodes.h"
+
+namespace {
+
+using lk::api;
+using lk::Case;
+using lk::Host;
+using lk::RandomNodes;
+using lk::Value;
+
+Value cast(Host *host, const Value &from, uint32_t dtype) {
+  Case made;
+  made.node.op = "Cast";
+  made.node.opset = 13;
+  made.node.ints = {{"to", {dtype == LK_F16 ? 10 : dtype == LK_BF16 ? 16 : 1}}}; // as ONNX has them
+  made.inputs = {from};
+  Value out;
+  host->run(made, &out);
+  return out;
+}
+
+// The same node, of numbers that are rounded.
+Case halved(Host *host, Case of, uint32_t dtype) {
+  for (Value &input : of.inputs) input = cast(host, input, dtype);
+  const size_t first = of.inputs.size() - of.node.constants.size();
+  for (size_t i = 0; i < of.node.constants.size(); i++) {
+    of.node.constants[i] = of.inputs[first + i];
+  }
+  if (of.node.opset < 13 && of.node.domain.empty()) of.node.opset = 13;
+  return of;
+}
+
+// A unit in the last place, relative to the number.
+double unit_of(uint32_t dtype) {
+  return dtype == LK_F16 ? 1.0 / 1024 : 1.0 / 128;
+}
+
+class Halves : public ::testing::TestWithParam<uint32_t> {
+protected:
+  // Both round what they have computed in f32, in another order: to neighbours at most.
+  void expect_same(const Case &each) {
+    Value expected, computed;
+    native.run(each, &expected);
+    onednn.run(each, &computed);
+    if (HasFatalFailure()) return;
+    ASSERT_EQ(computed.desc.dtype, each.inputs[0].desc.dtype);
+    ASSERT_TRUE(lk::all_close(cast(&native, expected, LK_F32), cast(&native, computed, LK_F32),
+                              {1e-5, unit_of(GetParam())}));
+  }
+  lk_plan_info info_of(Host *host, const Case &each) {
+    lk::TestNode node = each.node;
+    lk::Op op;
+    node.n_inputs = uint32_t(each.inputs.size());
+    LK_EXPECT_OK(node.create(host->executor, &op, LK_ERR));
+    std::vector<lk_tensor> tensors;
+    for (const Value &input : each.inputs) tensors.push_back({input.desc, nullptr});
+    plans_.emplace_back();
+    LK_EXPECT_OK(lk::bind(op, host_bind(tensors.data(), node.n_inputs), &plans_.back(), LK_ERR));
+    return host_plan_info(plans_.back());
+  }
+  Case product(const lk::Dims &a, const lk::Dims &b) {
+    Case made;
+    made.node.op = "MatMul";
+    made.inputs = {cast(&native, lk::random(a, 1), GetParam()),
+                   cast(&native, lk::random(b, 2), GetParam())};
+    return made;
+  }
+  Host native{"native"}, onednn{"onednn"};
+
+private:
+  std::deque<lk::Plan> plans_;
+};
+
+TEST_P(Halves, AreWhatNativeComputes) {
+  RandomNodes random(4);
+  for (int i = 0; i < 400; i++) {
+    const Case each = halved(&native, random.any(), GetParam());
+    SCOPED_TRACE("case " + std::to_string(i) + ", " + each.node.op);
+    expect_same(each);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(Halves, AreOneStepWhereTheProcessorComputesThem) {
+  const lk_plan_info info = info_of(&onednn, product({33, 64}, {64, 48}));
+  const std::string implementation = info.implementation;
+  if (GetParam() == LK_BF16 && lk_isa_has_bf16()) {
+    EXPECT_EQ(info.n_steps, 1u) << implementation;
+    EXPECT_THAT(implementation, ::testing::HasSubstr("avx512"));
+  }
+  if (!lk_isa_has_bf16()) { // nor f16, which came later
+    EXPECT_GT(info.n_steps, 2u) << implementation;
+  }
+}
+
+// Also as the operand of a post-op.
+TEST_P(Halves, TakeATensorTwice) {
+  Case square = product({24, 24}, {24, 24});
+  square.inputs[1] = square.inputs[0];
+  expect_same(square);
+  square.node.post_ops = {{LK_POST_ADD, 0, 0, 0}, {LK_POST_RELU, -1, 0, 0}};
+  expect_same(square);
+}
+
+// A sum with a number for each row is no post-op of oneDNN's: then all of it is as in f32.
+TEST_P(Halves, WhatAnEngineLeavesIsRoundedOnce) {
+  Case each = product({17, 40}, {40, 30});
+  each.node.post_ops = {{LK_POST_LINEAR, -1, 3, 0.1f}, {LK_POST_ADD, 2, 0, 0}};
+  each.inputs.push_back(cast(&native, lk::random({17, 1}, 3), GetParam()));
+  expect_same(each);
+}
+
+TEST_P(Halves, AreFoundByKeysOfTheirOwn) {
+  const Case half = product({16, 32}, {32, 16});
+  Case real = half;
+  for (Value &input : real.inputs) input = cast(&native, input, LK_F32);
+  Value out;
+  onednn.run(half, &out);
+  const uint64_t builds = onednn.stats().kind[LK_KIND_VALUE].builds;
+  onednn.run(real, &out);
+  EXPECT_GE(onednn.stats().kind[LK_KIND_VALUE].builds, builds);
+  const uint64_t both = onednn.stats().kind[LK_KIND_VALUE].builds;
+  for (int i = 0; i < 2; i++) onednn.run(i == 0 ? half : real, &out);
+  EXPECT_EQ(onednn.stats().kind[LK_KIND_VALUE].builds, both);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Halves, ::testing::Values(uint32_t(LK_F16), uint32_t(LK_BF16)),
+                         [](const auto &of) {
+                           return of.param == LK_F16 ? std::string("F16") : std::string("BF16");
+                         });
+
+} // namespace
