@@ -55,6 +55,10 @@ static const char *const known[LK_N_WORDS] = {
 #undef W
 };
 
+const char *lk_word_text(lk_word word) {
+  return known[word];
+}
+
 /* ---- the index ---- */
 
 /* The slot of that string, or the free one where it belongs. */

@@ -25,6 +25,9 @@ typedef enum lk_word {
   LK_N_WORDS
 } lk_word;
 
+/* Its text. */
+const char *lk_word_text(lk_word word);
+
 typedef struct lk_intern lk_intern;
 
 lk_status lk_intern_create(const lk_allocator *allocator, lk_intern **out_intern, lk_error *error);

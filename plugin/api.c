@@ -270,6 +270,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .constant_pack = lk_constant_pack,
       .packed_data = lk_packed_data,
       .packed_release = lk_packed_release,
+      .engine_left = lk_engine_left,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

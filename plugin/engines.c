@@ -8,6 +8,7 @@
 
 #include "base/require.h"
 #include "base/status.h"
+#include "base/struct.h"
 #include "base/team/team.h"
 #include "ops/engine/guard.h"
 #include "plugin/internal.h"
@@ -117,4 +118,15 @@ lk_status lk_engine_register(lk_context *context, const lk_engine *engine, uint3
 
 const char *lk_engine_chosen(const lk_context *context) {
   return lk_engines_chosen(context->env.engines);
+}
+
+lk_status lk_engine_left(lk_context *context, uint32_t index, lk_engine_left_info *out_info,
+                         lk_error *error) {
+  LK_REQUIRE("engine_left", error, context, out_info);
+  lk_engine_left_info found = {.struct_size = sizeof found};
+  if (!lk_engines_left(context->env.engines, index, &found)) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to tell why works were left: there is no reason %u", index);
+  }
+  return lk_struct_write(out_info, &found, sizeof found, "a reason of an engine", error);
 }

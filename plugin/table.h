@@ -20,6 +20,8 @@ void lk_executor_destroy(lk_executor *executor);
 lk_status lk_engine_register(lk_context *context, const lk_engine *engine, uint32_t flags,
                              lk_error *error);
 const char *lk_engine_chosen(const lk_context *context);
+lk_status lk_engine_left(lk_context *context, uint32_t index, lk_engine_left_info *out_info,
+                         lk_error *error);
 
 /* option_info.c */
 lk_status lk_option_info_get(lk_context *context, uint32_t index, lk_option_info *out,

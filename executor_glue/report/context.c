@@ -95,12 +95,28 @@ static json_t *memory_json(const lk_stats *stats, uint64_t arena_bytes) {
   return lk_json_end(&json);
 }
 
-static json_t *engine_json(const char *name, const lk_stats *stats) {
+/* Names of nodes may be cut within a character. */
+static json_t *reasons_json(const lk_api *api, lk_context *context) {
+  lk_engine_left_info info = {.struct_size = sizeof info};
+  lk_json reasons = lk_json_begin(json_array());
+  for (uint32_t i = 0; api->engine_left(context, i, &info, NULL) == LK_OK; i++) {
+    lk_json json = lk_json_begin(json_object());
+    lk_json_set(&json, "work", lk_json_text(info.work));
+    lk_json_set(&json, "reason", lk_json_text(info.reason));
+    lk_json_set(&json, "node", lk_json_text(info.node));
+    lk_json_set(&json, "works", lk_json_number(info.works));
+    lk_json_add(&reasons, lk_json_end(&json));
+  }
+  return lk_json_end(&reasons);
+}
+
+static json_t *engine_json(const lk_api *api, lk_context *context, const lk_stats *stats) {
   lk_json json = lk_json_begin(json_object());
-  lk_json_set(&json, "name", json_string(name));
+  lk_json_set(&json, "name", json_string(api->engine_chosen(context)));
   lk_json_set(&json, "works", lk_json_number(stats->engine_works));
   lk_json_set(&json, "left", lk_json_number(stats->engine_left));
   lk_json_set(&json, "references", lk_json_number(stats->engine_references));
+  lk_json_set(&json, "reasons", reasons_json(api, context));
   return lk_json_end(&json);
 }
 
@@ -111,7 +127,7 @@ json_t *lk_report_context(const lk_api *api, lk_context *context) {
   lk_json_set(&json, "cache_mode",
               json_string(lk_cache_mode_name(api->context_cache_mode(context))));
   lk_json_set(&json, "threads", json_integer(api->context_threads(context)));
-  lk_json_set(&json, "engine", engine_json(api->engine_chosen(context), &stats));
+  lk_json_set(&json, "engine", engine_json(api, context, &stats));
   lk_json_set(&json, "cache", cache_json(&stats));
   lk_json_set(&json, "weights", weights_json(&stats));
   lk_json_set(&json, "memory", memory_json(&stats, lk_arena_store_bytes_of(context)));

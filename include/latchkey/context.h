@@ -159,6 +159,16 @@ typedef struct lk_stats {
   lk_kind_stats kind[LK_KIND_COUNT]; /* last: a further kind moves nothing */
 } lk_stats;
 
+/* Works of one kind that the chosen engine left to `native` for one reason. Texts are cut where
+ * they are longer. */
+typedef struct lk_engine_left_info {
+  size_t struct_size;
+  char work[32];   /* the kind, as value keys have it: "pool" */
+  char reason[96]; /* as the engine gave it; "": it gave none */
+  char node[64];   /* the output's name of the first node */
+  uint64_t works;  /* so far: a node is asked for each time that it is bound */
+} lk_engine_left_info;
+
 #ifdef __cplusplus
 }
 #endif

@@ -381,6 +381,9 @@ typedef struct lk_offer {
    * with the functions that are the operator itself: an offer that takes fewer counts as none. */
   uint32_t n_post_ops;
   uint32_t reserved;
+  /* Why it leaves the work, or the first post-op that it leaves, for people: "windows are dilated".
+   * Lives as long as the engine; NULL: it does not say. */
+  const char *reason;
 } lk_offer;
 
 /* A constant as an engine packs it. Packed copies are found by content, by engine and role, and by

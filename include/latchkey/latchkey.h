@@ -448,6 +448,12 @@ typedef struct lk_api {
                              lk_packed **out_packed, lk_error *error);
   const void *(*packed_data)(const lk_packed *packed); /* as long as the reference */
   void (*packed_release)(lk_packed *packed);           /* NULL is allowed */
+
+  /* Why the chosen engine left works to `native`: reason `index` from 0, in the order in which they
+   * came up. Any thread. LK_OUT_OF_RANGE: there are no more; LK_INVALID_ARGUMENT: a struct_size
+   * of 0. */
+  lk_status (*engine_left)(lk_context *context, uint32_t index, lk_engine_left_info *out_info,
+                           lk_error *error);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/struct.h"
 #include "ops/engine/guard.h"
+#include "ops/engine/left.h"
 #include "ops/engine/value_key.h"
 
 enum { MOST_NAME = 32, MOST_STATE = 128 };
@@ -16,6 +17,7 @@ struct lk_engines {
   const lk_allocator *allocator;
   lk_intern *intern;
   const lk_engine_entry *chosen; /* NULL: native */
+  lk_left *left;                 /* there is one where an engine was chosen */
   uint32_t count;
   lk_engine_entry entries[LK_MAX_ENGINES];
   char names[LK_MAX_ENGINES][MOST_NAME], states[LK_MAX_ENGINES][MOST_STATE];
@@ -64,6 +66,7 @@ static void leave(lk_engines *engines, lk_engine_entry *entry) {
 void lk_engines_destroy(lk_engines *engines) {
   if (engines == NULL) return;
   for (uint32_t i = 0; i < engines->count; i++) leave(engines, &engines->entries[i]);
+  lk_left_destroy(engines->left);
   lk_free(engines->allocator, engines);
 }
 
@@ -160,6 +163,9 @@ lk_status lk_engines_choose(lk_engines *engines, const char *name, lk_error *err
     return lk_fail(error, LK_NOT_FOUND,
                    "failed to choose engine '%.64s': there is none of that name", name);
   }
+  if (found != NULL && engines->left == NULL) {
+    LK_RETURN_NOT_OK(lk_left_create(engines->allocator, &engines->left, error));
+  }
   engines->chosen = found;
   return LK_OK;
 }
@@ -176,8 +182,15 @@ const lk_engine_entry *lk_engines_asked(const lk_engines *engines) {
   return engines->chosen;
 }
 
-void lk_engines_note(lk_engines *engines, lk_engine_answer answer) {
+void lk_engines_note(lk_engines *engines, uint32_t kind, lk_engine_answer answer,
+                     const char *reason, const char *node) {
   atomic_fetch_add_explicit(&engines->answers[answer], 1, memory_order_relaxed);
+  if (answer == LK_ANSWER_PLANNED) return;
+  lk_left_note(engines->left, lk_work_kind_name(kind), reason, node);
+}
+
+bool lk_engines_left(const lk_engines *engines, uint32_t index, lk_engine_left_info *out_info) {
+  return engines->left != NULL && lk_left_get(engines->left, index, out_info);
 }
 
 static uint64_t count_of(const lk_engines *engines, lk_engine_answer answer) {

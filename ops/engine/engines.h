@@ -49,10 +49,13 @@ const char *lk_engines_chosen(const lk_engines *engines);
  * are dear to make, so they are found by name key, in which this is. */
 const lk_key_engine *lk_engines_key(const lk_engines *engines);
 lk_engines_stats lk_engines_stats_get(const lk_engines *engines);
+/* As lk_left_get. */
+bool lk_engines_left(const lk_engines *engines, uint32_t index, lk_engine_left_info *out_info);
 
 /* ---- for planning.c ---- */
 
 /* NULL: native. */
 const lk_engine_entry *lk_engines_asked(const lk_engines *engines);
-/* Counts an answer. */
-void lk_engines_note(lk_engines *engines, lk_engine_answer answer);
+/* Counts what was answered for a work of this kind. `reason`: why it is native's, or NULL. */
+void lk_engines_note(lk_engines *engines, uint32_t kind, lk_engine_answer answer,
+                     const char *reason, const char *node);

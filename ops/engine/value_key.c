@@ -163,6 +163,10 @@ static const uint32_t roles[LK_ROLE_OPERAND + 1] = {
     [LK_ROLE_OPERAND] = LK_WORD_OPERAND,
 };
 
+const char *lk_work_kind_name(uint32_t kind) {
+  return lk_word_text((lk_word)kinds[kind]);
+}
+
 /* ---- making one ---- */
 
 /* What is 0 is left out, and reads as 0. All of this is in line, and no number goes through memory

@@ -6,6 +6,9 @@
 
 #include "keys/key_build.h"
 
+/* As keys have it. */
+const char *lk_work_kind_name(uint32_t kind);
+
 /* The fixed part of the keys of one kind of works: the kind and the engine, whose names stay in use
  * while it does. Freed by lk_key_destroy. */
 lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *engine,

@@ -267,7 +267,8 @@ static bool has_elements(const lk_work *work) {
 
 /* `is_half`: with tensors of f16 and bf16 as they are, or not at all. */
 static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, const lk_task *given,
-                         bool is_half, lk_engine_answer *out_answer, lk_error *error) {
+                         bool is_half, lk_engine_answer *out_answer, const char **out_reason,
+                         lk_error *error) {
   const lk_engine *engine = &entry->engine;
   lk_status status = LK_OK;
   lk_task task = *given;
@@ -280,20 +281,26 @@ static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, cons
   if (is_half && !narrow(planner, &task)) return LK_OK;
   lk_offer offer = {.struct_size = sizeof offer, .n_post_ops = task.work.n_post_ops};
   const uint32_t placed = find_layouts(planner, &task, &offer);
-  if (!has_elements(&task.work) || engine->offer(engine->self, &task.work, placed, &offer) != 1) {
-    return LK_OK;
-  }
+  *out_reason = "a tensor has no elements";
+  if (!has_elements(&task.work)) return LK_OK;
+  const bool is_offered = engine->offer(engine->self, &task.work, placed, &offer) == 1;
+  *out_reason = offer.reason;
+  if (!is_offered) return LK_OK;
   LK_RETURN_NOT_OK(check_offer(engine, &task.work, placed, &offer, error));
   const uint32_t n_own = given->work.n_post_ops;
   if (offer.n_post_ops < n_own) return LK_OK;
   if (is_half && !is_whole(planner, &task, n_own, offer.n_post_ops)) return LK_OK;
   keep_post_ops(&task.work, offer.n_post_ops);
   set_layouts(&task.work, &offer);
+  *out_reason = "it is written over an input that lies otherwise";
   if (mixes_in_place(planner, &task)) return LK_OK;
   LK_TRY(lk_value_get(planner->env, entry, &task.work, &ref, &is_built, error));
   const lk_value *value = lk_ref_value(ref);
   if (value->is_refused) {
-    if (is_built && value->made.is_reference != 0) *out_answer = LK_ANSWER_REFERENCE;
+    const bool is_reference = value->made.is_reference != 0;
+    *out_reason = is_reference ? "there is only a slow reference implementation"
+                               : "there is no implementation";
+    if (is_built && is_reference) *out_answer = LK_ANSWER_REFERENCE;
     goto cleanup;
   }
   if (is_half) keep_halves(planner, &task, true);
@@ -308,10 +315,10 @@ cleanup:
 /* An engine that computes f16 or bf16 rounds once, at the end, as f32 that is made of them and
  * rounded does. */
 lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const lk_task *task,
-                        lk_engine_answer *out_answer, lk_error *error) {
+                        lk_engine_answer *out_answer, const char **out_reason, lk_error *error) {
   if (planner->wide != NULL) {
-    LK_RETURN_NOT_OK(plan_by(planner, entry, task, true, out_answer, error));
+    LK_RETURN_NOT_OK(plan_by(planner, entry, task, true, out_answer, out_reason, error));
     if (*out_answer == LK_ANSWER_PLANNED) return LK_OK;
   }
-  return plan_by(planner, entry, task, false, out_answer, error);
+  return plan_by(planner, entry, task, false, out_answer, out_reason, error);
 }

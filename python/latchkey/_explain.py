@@ -24,8 +24,8 @@ class Finding(NamedTuple):
     """One cause."""
 
     cause: str
-    """``idle_threads``, ``left_nodes``, ``new_sizes``, ``built_again``, ``each_thread_builds``,
-    ``memory_limit``, ``nothing_kept``, ``not_fused``, ``one_size``, ``shapes_from_data``,
+    """``idle_threads``, ``left_nodes``, ``left_works``, ``new_sizes``, ``built_again``,
+    ``each_thread_builds``, ``memory_limit``, ``nothing_kept``, ``not_fused``, ``one_size``, ``shapes_from_data``,
     ``shapes_from_values``, ``others_compute``, ``waits_for_processors`` or ``waits_for_places``."""
     lost_ns: int | None
     """The time that it has cost so far; ``None``: it costs time in each run, or is not timed."""
@@ -431,6 +431,23 @@ def _not_fused(where: str, session: Mapping[str, Any]) -> Iterator[Finding]:
             _refusals_text(pass_name, group) + where, tuple(map(_refusal_detail, group)), advice)
 
 
+# ---- what an engine has left to native ----
+
+
+def _left_works(context: Mapping[str, Any]) -> Iterator[Finding]:
+    engine = context.get("engine", {})
+    reasons = sorted(engine.get("reasons", ()), key=lambda left: -left["works"])
+    if not reasons:
+        return
+    left, asked = engine["left"], engine["works"] + engine["left"]
+    yield Finding(
+        "left_works", None,
+        f"engine '{engine['name']}' left {left} of {_count(asked, 'work')} to 'native' when nodes "
+        "were bound",
+        tuple(f"{reason['work']}, {_count(reason['works'], 'work')}, first '{reason['node']}': "
+              f"{reason['reason'] or 'it gives no reason'}" for reason in reasons), "")
+
+
 # ---- what is left to ONNX Runtime ----
 
 
@@ -512,7 +529,7 @@ def explain_both(statistics: Mapping[str, Any], use: ThreadUse | None) -> Explan
                 else [statistics["session"]] if "session" in statistics else [])
     every_run: list[Finding] = list(_left(statistics.get("claims", {"left": ()}), sessions))
     timed: list[Finding] = []
-    others: list[Finding] = list(_memory(context))
+    others: list[Finding] = [*_memory(context), *_left_works(context)]
     for session in sessions:
         every_run += _kept_nothing(session, context)
         parts = _parts(session["sizes"])

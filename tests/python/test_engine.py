@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy
 import pytest
+from onnx import TensorProto, helper
 
 import latchkey
 
-from conftest import random
+from conftest import make_model, random
 
 MODULE = Path(latchkey.__file__).parent / "liblatchkey_onednn.so"
 needs_module = pytest.mark.skipif(
@@ -57,6 +58,36 @@ def test_the_command_prints_its_keys(convnet, tmp_path):
          "onednn"], capture_output=True, text=True, check=True).stdout
     assert "value:fixed=" in said and ";op=conv;" in said and "engine=name:onednn,state:" in said
     assert "name:fixed=" in said
+
+
+@needs_module
+def test_what_an_engine_leaves_is_explained(tmp_path):
+    """A maximum is left, and says so; a convolution is not."""
+    model = make_model(
+        [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),
+         helper.make_node("MaxPool", ["c"], ["y"], kernel_shape=[2, 2])],
+        [("x", TensorProto.FLOAT, (1, 3, 8, 8))], [("y", TensorProto.FLOAT, None)],
+        [("w", random(4, 3, 3, 3))])
+    with latchkey.Session(model, engine="onednn") as session:
+        session.run({"x": random(1, 3, 8, 8)})
+        engine = session.statistics()["context"]["engine"]
+        found = session.explain()
+    left = {reason["work"]: reason for reason in engine["reasons"]}
+    assert sum(reason["works"] for reason in engine["reasons"]) == engine["left"]
+    assert left["pool"]["reason"] == "poolings that are no means are left"
+    assert left["pool"]["node"] == "y"
+    [finding] = (finding for finding in found if finding.cause == "left_works")
+    assert finding.text.startswith(f"engine 'onednn' left {engine['left']} of ")
+    assert any(detail.startswith("pool, ") for detail in finding.details)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model)
+    said = subprocess.run(
+        [sys.executable, "-m", "latchkey", "explain", path, "--shape", "x=1x3x8x8", "--engine",
+         "onednn"], capture_output=True, text=True, check=True).stdout
+    assert "poolings that are no means are left" in said
+    with latchkey.Session(model, engine="native") as session:
+        session.run({"x": random(1, 3, 8, 8)})
+        assert session.statistics()["context"]["engine"]["reasons"] == []
 
 
 def test_an_engine_that_is_not_there_is_named():

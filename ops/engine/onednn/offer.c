@@ -7,11 +7,17 @@
 
 /* ---- layouts ---- */
 
+/* False, which is why. */
+static bool leave(lk_offer *offer, const char *reason) {
+  offer->reason = reason;
+  return false;
+}
+
 /* Wants `role` in `layout`. False: it lies otherwise, and nobody can choose. */
 static bool want(lk_offer *offer, uint32_t placed, uint32_t role, lk_layout layout) {
-  if ((placed >> role & 1) != 0) return offer->layouts[role] == layout;
-  offer->layouts[role] = layout;
-  return true;
+  if ((placed >> role & 1) == 0) offer->layouts[role] = layout;
+  return offer->layouts[role] == layout ||
+         leave(offer, "a tensor lies in a layout that nobody can choose");
 }
 
 static bool want_both(lk_offer *offer, uint32_t placed, lk_layout layout) {
@@ -43,16 +49,18 @@ static bool has_halves(uint32_t kind) {
 }
 
 /* Src, weights and dst are of one type. */
-static bool takes_types(const lk_onednn *self, const lk_work *work) {
+static bool takes_types(const lk_onednn *self, const lk_work *work, lk_offer *offer) {
   const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
-  if (work->tensors[LK_ROLE_SRC].dtype != dtype) return false;
-  if (lk_onednn_has(work, LK_ROLE_WEIGHTS) && work->tensors[LK_ROLE_WEIGHTS].dtype != dtype) {
-    return false;
+  if (work->tensors[LK_ROLE_SRC].dtype != dtype ||
+      (lk_onednn_has(work, LK_ROLE_WEIGHTS) && work->tensors[LK_ROLE_WEIGHTS].dtype != dtype) ||
+      (lk_onednn_has(work, LK_ROLE_BIAS) && !is_real(work, LK_ROLE_BIAS))) {
+    return leave(offer, "its tensors are of several types");
   }
-  if (lk_onednn_has(work, LK_ROLE_BIAS) && !is_real(work, LK_ROLE_BIAS)) return false;
   if (dtype == LK_F32) return true;
-  return has_halves(work->kind) &&
-         ((dtype == LK_BF16 && self->has_bf16) || (dtype == LK_F16 && self->has_f16));
+  if (dtype != LK_BF16 && dtype != LK_F16) return leave(offer, "it is not of f32, f16 or bf16");
+  if (!has_halves(work->kind)) return leave(offer, "f16 and bf16 of this kind are left");
+  return (dtype == LK_BF16 ? self->has_bf16 : self->has_f16) ||
+         leave(offer, "the processor has no instructions for the type");
 }
 
 /* ---- post-ops ---- */
@@ -79,8 +87,14 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
   uint32_t count = 0;
   for (; count < offer->n_post_ops; count++) {
     const lk_work_post_op *post_op = &work->post_ops[count];
-    if (!takes_function(post_op)) break;
-    if (post_op->operand != 0 && !takes_operand(work, placed, post_op->operand, offer)) break;
+    if (!takes_function(post_op)) {
+      offer->reason = "a post-op has a function that is left";
+      break;
+    }
+    if (post_op->operand != 0 && !takes_operand(work, placed, post_op->operand, offer)) {
+      offer->reason = "a post-op has an operand of a type or a shape that is left";
+      break;
+    }
   }
   offer->n_post_ops = count;
 }
@@ -90,6 +104,7 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
 /* oneDNN keeps what a window has in 32 bits, and multiplies it. Some primitives look at each
  * position of it along a dimension while they are built. */
 enum { MOST_OF_WINDOW = 1 << 14, MOST_POSITIONS = 1 << 20 };
+#define LARGE_WINDOW "the window is too large"
 
 static bool has_small_window(const lk_work *work) {
   const lk_window_shape *window = &work->window;
@@ -115,8 +130,8 @@ static bool has_small_kernel(const lk_work *work) {
 
 /* Weights of a run would have to be brought into the primitive's layout in each: those are left. */
 static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
-  if ((work->constants >> LK_ROLE_WEIGHTS & 1) == 0) return false;
-  if (!has_small_window(work) || !has_small_kernel(work)) return false;
+  if ((work->constants >> LK_ROLE_WEIGHTS & 1) == 0) return leave(offer, "weights come with a run");
+  if (!has_small_window(work) || !has_small_kernel(work)) return leave(offer, LARGE_WINDOW);
   offer->layouts[LK_ROLE_WEIGHTS] = LK_LAYOUT_ANY;
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST) &&
          want_plain(work, offer, placed, LK_ROLE_BIAS);
@@ -137,6 +152,7 @@ static bool offer_product(const lk_work *work, uint32_t placed, lk_offer *offer)
 
 /* oneDNN does a line in one piece, and a run that is to end would wait for it. */
 enum { MOST_OF_LINE = 1 << 20 };
+#define LONG_LINE "its lines are longer than a run that is cancelled may wait for"
 
 static int64_t line_of(const lk_work *work) {
   const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
@@ -153,7 +169,8 @@ static int64_t line_of(const lk_work *work) {
 /* Along one dimension in any layout, or along several that lie side by side. */
 static bool offer_softmax(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const bool is_one = (work->axes & (work->axes - 1)) == 0;
-  if (work->axes == 0 || line_of(work) > MOST_OF_LINE) return false;
+  if (work->axes == 0) return leave(offer, "it goes along no dimension");
+  if (line_of(work) > MOST_OF_LINE) return leave(offer, LONG_LINE);
   return is_one ? keep_layout(offer, placed) : want_both(offer, placed, LK_LAYOUT_PLAIN);
 }
 
@@ -182,18 +199,20 @@ static bool is_dilated(const lk_work *work) {
  * have none that is no number either, are left. */
 static bool offer_pool(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (work->pooling != LK_POOLING_MEAN && work->pooling != LK_POOLING_MEAN_WITH_PADDING) {
-    return false;
+    return leave(offer, "poolings that are no means are left");
   }
-  if (is_dilated(work) || !has_small_window(work)) return false;
-  if (has_excess(work)) return false;
+  if (is_dilated(work)) return leave(offer, "windows are dilated");
+  if (!has_small_window(work)) return leave(offer, LARGE_WINDOW);
+  if (has_excess(work)) return leave(offer, "windows reach beyond the declared padding");
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST);
 }
 
 /* The windows of an even size lie otherwise. Of other ranks there are only reference
  * implementations. */
 static bool offer_lrn(const lk_work *work, uint32_t placed, lk_offer *offer) {
-  return work->lrn.size % 2 == 1 && work->tensors[LK_ROLE_SRC].rank == 4 &&
-         keep_layout(offer, placed);
+  if (work->lrn.size % 2 != 1) return leave(offer, "windows have an even size");
+  if (work->tensors[LK_ROLE_SRC].rank != 4) return leave(offer, "its rank is not 4");
+  return keep_layout(offer, placed);
 }
 
 /* One number for each element of a row, along the dimensions of `axes`, or none at all. */
@@ -210,10 +229,14 @@ static bool is_row(const lk_work *work, uint32_t role) {
 }
 
 static bool offer_layer_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
-  if (lk_onednn_has(work, LK_ROLE_MEAN) || lk_onednn_has(work, LK_ROLE_DEVIATION)) return false;
-  if (line_of(work) > MOST_OF_LINE) return false;
-  return is_row(work, LK_ROLE_SCALE) && is_row(work, LK_ROLE_SHIFT) &&
-         want_both(offer, placed, LK_LAYOUT_PLAIN) &&
+  if (lk_onednn_has(work, LK_ROLE_MEAN) || lk_onednn_has(work, LK_ROLE_DEVIATION)) {
+    return leave(offer, "mean or deviation are wanted");
+  }
+  if (line_of(work) > MOST_OF_LINE) return leave(offer, LONG_LINE);
+  if (!is_row(work, LK_ROLE_SCALE) || !is_row(work, LK_ROLE_SHIFT)) {
+    return leave(offer, "scale or shift do not lie along rows");
+  }
+  return want_both(offer, placed, LK_LAYOUT_PLAIN) &&
          want_plain(work, offer, placed, LK_ROLE_SCALE) &&
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }
@@ -232,10 +255,14 @@ enum { MOST_CHANNELS = 1 << 14 };
 /* Beyond rank 5, oneDNN 3.14.1 reads and writes other memory. */
 static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const uint32_t rank = work->tensors[LK_ROLE_SRC].rank;
-  return work->is_centered != 0 && rank >= 3 && rank <= 5 &&
-         work->tensors[LK_ROLE_SRC].dims[1] <= MOST_CHANNELS && line_of(work) <= MOST_OF_LINE &&
-         has_channels(work, LK_ROLE_SCALE) && has_channels(work, LK_ROLE_SHIFT) &&
-         keep_layout(offer, placed) && want_plain(work, offer, placed, LK_ROLE_SCALE) &&
+  if (work->is_centered == 0) return leave(offer, "the mean is not subtracted");
+  if (rank < 3 || rank > 5) return leave(offer, "its rank is not 3 to 5");
+  if (work->tensors[LK_ROLE_SRC].dims[1] > MOST_CHANNELS) return leave(offer, "many channels");
+  if (line_of(work) > MOST_OF_LINE) return leave(offer, LONG_LINE);
+  if (!has_channels(work, LK_ROLE_SCALE) || !has_channels(work, LK_ROLE_SHIFT)) {
+    return leave(offer, "scale or shift are not one for each channel");
+  }
+  return keep_layout(offer, placed) && want_plain(work, offer, placed, LK_ROLE_SCALE) &&
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }
 
@@ -250,18 +277,23 @@ static bool offer_reduce(const lk_work *work, uint32_t placed, lk_offer *offer) 
   const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
   const uint32_t what = work->reducing;
   if (what != LK_REDUCING_SUM && what != LK_REDUCING_MEAN && what != LK_REDUCING_PRODUCT) {
-    return false;
+    return leave(offer, "reductions that are no sums, means or products are left");
   }
   for (uint32_t i = 0, is_behind = 0; i < src->rank; i++) {
     const uint32_t is_along = work->axes >> i & 1;
-    if (is_behind > is_along && src->dims[i] != 1) return false;
+    if (is_behind > is_along && src->dims[i] != 1) {
+      return leave(offer, "it does not go along the last dimensions");
+    }
     if (src->dims[i] != 1) is_behind = is_along;
   }
   const lk_layout wish = offer->layouts[LK_ROLE_DST];
-  if (offer->layouts[LK_ROLE_SRC] != LK_LAYOUT_PLAIN) return false;
-  if (wish != LK_LAYOUT_PLAIN && wish != LK_LAYOUT_ANY) return false;
-  return line_of(work) > 1 && line_of(work) <= MOST_OF_SUM &&
-         want(offer, placed, LK_ROLE_DST, LK_LAYOUT_PLAIN);
+  if (offer->layouts[LK_ROLE_SRC] != LK_LAYOUT_PLAIN ||
+      (wish != LK_LAYOUT_PLAIN && wish != LK_LAYOUT_ANY)) {
+    return leave(offer, "its tensors do not lie plain");
+  }
+  if (line_of(work) == 1) return leave(offer, "there is nothing to reduce");
+  if (line_of(work) > MOST_OF_SUM) return leave(offer, "long sums lose digits");
+  return want(offer, placed, LK_ROLE_DST, LK_LAYOUT_PLAIN);
 }
 
 /* How many times larger dimension `dim` becomes; 0: not a whole number of times, or by another
@@ -299,21 +331,25 @@ static bool has_linear(const lk_work *work) {
 static bool offer_resize(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC], *dst = &work->tensors[LK_ROLE_DST];
   const lk_work_resize *of = &work->resize;
-  if (src->rank < 3 || src->rank > 5) return false;
+  if (src->rank < 3 || src->rank > 5) return leave(offer, "its rank is not 3 to 5");
   int64_t pixels = 1; /* of src */
   int64_t plane = 1;  /* which oneDNN does in one piece, and of channels that lie last a row */
   const int64_t row = dst->dims[src->rank - 1] * dst->dims[1];
   for (uint32_t i = 0; i < src->rank; i++) {
     const int64_t times = times_larger(work, i);
-    if (times == 0 || (i < 2 && times != 1)) return false;
+    if (times == 0 || (i < 2 && times != 1)) {
+      return leave(offer, "a factor is not whole, small and of an image's size");
+    }
     if (i >= 2) pixels *= src->dims[i];
     if (i >= 2) plane *= dst->dims[i];
   }
-  if (pixels == 1 || plane > MOST_OF_LINE || row > MOST_OF_LINE) return false;
+  if (pixels == 1) return leave(offer, "it is of one pixel");
+  if (plane > MOST_OF_LINE || row > MOST_OF_LINE) return leave(offer, LONG_LINE);
   const bool is_there = of->interpolation == LK_INTERPOLATION_NEAREST  ? has_nearest(of)
                         : of->interpolation == LK_INTERPOLATION_LINEAR ? has_linear(work)
                                                                        : false;
-  return is_there && keep_layout(offer, placed);
+  if (!is_there) return leave(offer, "its interpolation or its positions are left");
+  return keep_layout(offer, placed);
 }
 
 /* ---- element-wise works ---- */
@@ -386,13 +422,21 @@ static void leave_last(lk_work *work) {
  * over memory, and a primitive would take one of its own. */
 static bool offer_element(const lk_work *work, uint32_t placed, lk_offer *offer) {
   (void)placed; /* nothing but dst is chosen, if that is open */
-  if (work->n_post_ops == 0 || !lk_onednn_is_exact(&work->post_ops[0])) return false;
-  if (work->post_ops[0].operand == 0 && work->n_post_ops > 1) return false;
-  if (!choose_layout(work, offer)) return false;
+  if (work->n_post_ops == 0 || !lk_onednn_is_exact(&work->post_ops[0])) {
+    return leave(offer, "its function is left");
+  }
+  if (work->post_ops[0].operand == 0 && work->n_post_ops > 1) {
+    return leave(offer, "several functions are one pass over memory without it");
+  }
+  if (!choose_layout(work, offer)) {
+    return leave(offer, "a tensor lies in a layout that nobody can choose");
+  }
   lk_work taken = *work;
   taken.tensors[LK_ROLE_DST].layout = offer->layouts[LK_ROLE_DST];
   while (taken.n_post_ops > 0 && !takes_elements(&taken)) leave_last(&taken);
   offer->n_post_ops = taken.n_post_ops;
+  if (taken.n_post_ops < work->n_post_ops)
+    offer->reason = "a tensor is repeated in a way that is left";
   return taken.n_post_ops > 0;
 }
 
@@ -413,8 +457,10 @@ static const offer_fn offers[LK_WORK_KINDS] = {
 };
 
 int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *offer) {
-  if (work->kind >= LK_WORK_KINDS || offers[work->kind] == NULL) return 0;
-  if (!takes_types(self, work)) return 0;
+  if (work->kind >= LK_WORK_KINDS || offers[work->kind] == NULL) {
+    return leave(offer, "works of this kind are left");
+  }
+  if (!takes_types(self, work, offer)) return 0;
   if (!offers[work->kind](work, placed, offer)) return 0;
   if (work->kind != LK_WORK_ELEMENT) take_post_ops(work, placed, offer);
   return 1;

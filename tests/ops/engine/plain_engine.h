@@ -94,6 +94,7 @@ private:
     if (work->kind != LK_WORK_PRODUCT || src.rank != 2 ||
         work->tensors[LK_ROLE_WEIGHTS].rank != 2 || work->orders[0].swaps != 0 ||
         work->orders[1].swaps != 0) {
+      inout->reason = "it has loops for products alone";
       return 0;
     }
     const bool is_packed = (work->constants >> LK_ROLE_WEIGHTS & 1) != 0;

@@ -387,6 +387,41 @@ TEST_F(Engine, ReferenceImplementationsAreCountedAndLeft) {
   EXPECT_EQ(lk::stats(context).engine_works, 0u);
 }
 
+// Each reason once, with how often and where it was first met.
+TEST_F(Engine, WhyWorksAreLeftIsTold) {
+  lk_engine_left_info info = {};
+  info.struct_size = sizeof info;
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->engine_left(context, 0, &info, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("no reason 0"));
+  Plan plan, again, empty;
+  engine.is_reference = true;
+  create(node());
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  LK_ASSERT_OK(bind(&again, {x.desc, w.desc}));
+  LK_ASSERT_OK(api()->engine_left(context, 0, &info, LK_ERR));
+  EXPECT_STREQ(info.work, "product");
+  EXPECT_STREQ(info.reason, "there is only a slow reference implementation");
+  EXPECT_STREQ(info.node, node().name.c_str());
+  EXPECT_EQ(info.works, lk::stats(context).engine_left);
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->engine_left(context, 1, &info, LK_ERR));
+  lk_engine_left_info none = {};
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->engine_left(context, 0, &none, LK_ERR));
+}
+
+// What the engine itself says of a work.
+TEST_F(Engine, ItsOwnReasonIsTold) {
+  Plan plan;
+  lk::TestNode n;
+  n.op = "Softmax";
+  create(n);
+  LK_ASSERT_OK(bind(&plan, {x.desc}));
+  lk_engine_left_info info = {};
+  info.struct_size = sizeof info;
+  LK_ASSERT_OK(api()->engine_left(context, 0, &info, LK_ERR));
+  EXPECT_STREQ(info.work, "softmax");
+  EXPECT_STREQ(info.reason, "it has loops for products alone");
+}
+
 TEST_F(Engine, ValuesCountForTheMemoryOfTheContext) {
   engine.bytes = 1 << 20;
   create(node());
