@@ -316,7 +316,7 @@ cleanup:
  * rounded does. */
 lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const lk_task *task,
                         lk_engine_answer *out_answer, const char **out_reason, lk_error *error) {
-  if (planner->wide != NULL) {
+  if (lk_planner_is_widened(planner)) {
     LK_RETURN_NOT_OK(plan_by(planner, entry, task, true, out_answer, out_reason, error));
     if (*out_answer == LK_ANSWER_PLANNED) return LK_OK;
   }
