@@ -193,8 +193,8 @@ def test_a_unit_has_a_folder_of_its_own_with_a_short_path():
 
 
 def has_ended(pid):
-    """The signal that ends a process is sent at once, and takes effect when the process is next on a
-    processor."""
+    """The signal that ends a process is sent at once, and takes effect when the process is next
+    on a processor."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
     except (FileNotFoundError, ProcessLookupError):
