@@ -64,7 +64,7 @@ def make(path, dims, layers, dtype):
 
 def worker(model, threads, engine):
     return common.Worker(common.BUILD / "benchmarks/worker", model, threads, 0,
-                         LATCHKEY_ENGINE=engine)
+                         LATCHKEY_ENGINE=engine, LD_LIBRARY_PATH=str(common.BUILD))
 
 
 def first_output(model, shape, engine, folder):
