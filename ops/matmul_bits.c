@@ -1,14 +1,9 @@
-/* MatMulNBits (com.microsoft): a product by a matrix of few bits. Constant weights stay so, in
- * panels; a product unpacks them a block at a time, for all its rows. Others are unpacked as a
- * whole in each run. */
+/* MatMulNBits (com.microsoft): a product by a matrix of few bits. */
 #include <inttypes.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/integer/bits_panels.h"
-#include "ops/plan/matmul_shape.h"
-#include "ops/plan/packing.h"
-#include "ops/plan/product_steps.h"
+#include "ops/plan/work.h"
 
 enum { A, NUMBERS, SCALES, ZEROS, GROUP_INDICES, BIAS };
 enum { LEAST_BLOCK = 16, LEVEL_INT8 = 4 };
@@ -58,19 +53,6 @@ static uint32_t own_post_ops(const lk_op_node *node, lk_post_op *out) {
 
 /* ---- shapes ---- */
 
-static lk_block_bits describe(const lk_op_node *node, const lk_tensor *inputs) {
-  const bits_params *params = node->params;
-  const bool has_zeros = lk_op_has(node, ZEROS);
-  const bool is_packed = has_zeros && inputs[ZEROS].desc.dtype == LK_U8;
-  return (lk_block_bits){.rows = params->n,
-                         .columns = params->k,
-                         .block = params->block,
-                         .bits = params->bits,
-                         .zeros = !has_zeros  ? LK_BLOCK_ZEROS_NONE
-                                  : is_packed ? LK_BLOCK_ZEROS_PACKED
-                                              : LK_BLOCK_ZEROS_REAL};
-}
-
 /* So many elements, in any shape: older models have vectors. */
 static lk_status check_count(const lk_inference *self, uint32_t input, const char *name,
                              int64_t count, lk_error *error) {
@@ -85,8 +67,7 @@ static lk_status check_count(const lk_inference *self, uint32_t input, const cha
 
 static lk_status check_operands(const lk_inference *self, lk_error *error) {
   const bits_params *params = self->node->params;
-  const lk_block_bits of = describe(self->node, self->inputs);
-  const int64_t blocks = lk_block_bits_blocks(&of);
+  const int64_t blocks = (params->k + params->block - 1) / params->block; /* of a row */
   const uint32_t zeros = lk_op_has(self->node, ZEROS) ? self->inputs[ZEROS].desc.dtype : 0,
                  real = self->inputs[A].desc.dtype;
   if (lk_op_has(self->node, GROUP_INDICES)) {
@@ -103,7 +84,7 @@ static lk_status check_operands(const lk_inference *self, lk_error *error) {
   LK_RETURN_NOT_OK(check_count(self, SCALES, "scales", params->n * blocks, error));
   LK_RETURN_NOT_OK(check_count(self, BIAS, "bias", params->n, error));
   if (zeros == LK_DTYPE_NONE) return LK_OK;
-  const int64_t each = zeros == LK_U8 ? lk_block_bits_zero_bytes(&of) : blocks;
+  const int64_t each = zeros == LK_U8 ? (blocks * params->bits + 7) / 8 : blocks;
   return check_count(self, ZEROS, "zero_points", params->n * each, error);
 }
 
@@ -129,105 +110,19 @@ static double flops(const lk_op_node *node, const lk_tensor *inputs,
   return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
 }
 
-/* ---- the weights ---- */
-
-typedef struct bits_packing {
-  lk_bits_panels panels;
-  lk_block_operands from; /* without numbers */
-} bits_packing;
-
-static lk_status pack(const void *params, const void *plain, void *to, lk_error *error) {
-  const bits_packing *self = params;
-  lk_block_operands from = self->from;
-  (void)error;
-  from.numbers = plain;
-  lk_bits_panels_pack(&self->panels, &from, to);
-  return LK_OK;
-}
-
-static lk_status number_of(const lk_node_constant *constant, int64_t *out, lk_error *error) {
-  uint64_t id = 0;
-  LK_RETURN_NOT_OK(lk_content_settle_id(constant->content, &id, error));
-  *out = (int64_t)id;
-  return LK_OK;
-}
-
-/* Of constants. Their copies are found by the contents of all three. */
-static lk_status take_constant(lk_planner *planner, const lk_matmul *matmul, lk_operand *out,
-                               lk_error *error) {
-  const lk_node_constant *constants = planner->node->constants;
-  bits_packing packing = {.panels = {.bits = describe(planner->node, planner->inputs),
-                                     .panel = matmul->product.panel,
-                                     .panels = matmul->product.panels}};
-  const lk_block_bits *bits = &packing.panels.bits;
-  const bool has_zeros = bits->zeros != LK_BLOCK_ZEROS_NONE;
-  int64_t of_scales = 0, of_zeros = 0;
-  LK_RETURN_NOT_OK(number_of(&constants[SCALES], &of_scales, error));
-  if (has_zeros) LK_RETURN_NOT_OK(number_of(&constants[ZEROS], &of_zeros, error));
-  const lk_weights_layout layout = {.numbers = {LK_PACKED_BITS, bits->columns, bits->rows,
-                                                bits->block, bits->bits, bits->zeros,
-                                                matmul->product.panel, of_scales, of_zeros}};
-  const lk_packer packer = {pack, NULL, &packing, sizeof packing};
-  const size_t bytes = lk_bits_panels_size(&packing.panels);
-  lk_packed *scales = NULL, *zeros = NULL;
-  lk_status status = LK_OK;
-  LK_TRY(lk_planner_constant(planner, SCALES, &scales, error));
-  packing.from.scales = lk_packed_data(scales);
-  if (has_zeros) {
-    LK_TRY(lk_planner_constant(planner, ZEROS, &zeros, error));
-    packing.from.zeros = lk_packed_data(zeros);
-  }
-  LK_TRY(lk_planner_packed(planner, NUMBERS, &layout, bytes, &packer, out, error));
-
-cleanup:
-  lk_packed_release(zeros);
-  lk_packed_release(scales);
-  return status;
-}
-
-/* Of a run. */
-static lk_status take_input(lk_planner *planner, lk_operand *out, lk_error *error) {
-  const lk_block_bits bits = describe(planner->node, planner->inputs);
-  const int64_t dims[] = {bits.rows, bits.columns};
-  const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 2, dims);
-  lk_operand operands[4];
-  uint32_t n = 0;
-  for (uint32_t i = NUMBERS; i <= ZEROS; i++) {
-    if (!lk_op_has(planner->node, i)) continue;
-    LK_RETURN_NOT_OK(lk_planner_input(planner, i, LK_LAYOUT_PLAIN, &operands[n++], error));
-  }
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
-  operands[n++] = *out;
-  return lk_planner_kernel(planner, lk_block_bits_kernel, "unpack", &bits, sizeof bits, operands, n,
-                           error);
-}
-
-static lk_status take_weights(lk_planner *planner, const lk_matmul *matmul, lk_operand *out,
-                              lk_error *error) {
-  return matmul->b_is_packed ? take_constant(planner, matmul, out, error)
-                             : take_input(planner, out, error);
-}
-
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  static const lk_matmul_order orders[2] = {{0}, {.swaps = true}};
   const bits_params *params = planner->node->params;
-  const int64_t dims[] = {params->n, params->k};
-  const lk_tensor_desc b = lk_tensor_desc_make(LK_F32, 2, dims);
-  lk_tensor_desc a = planner->inputs[A].desc;
-  a.layout = LK_LAYOUT_PLAIN; /* as it is taken */
-  lk_matmul matmul = lk_matmul_of_ordered(&a, &b, orders, &planner->outputs[0]);
-  matmul.b_is_packed = matmul.b_is_bits = true;
-  for (uint32_t i = NUMBERS; i <= ZEROS; i++) {
-    if (!lk_op_has(planner->node, i)) continue;
-    if (planner->node->constants[i].content == NULL) matmul.b_is_packed = matmul.b_is_bits = false;
-  }
-  const lk_block_bits bits = describe(planner->node, planner->inputs);
-  const bool is_simple = matmul.batch_rank == 0 && matmul.a_k == 1;
-  if (params->as_bytes && matmul.b_is_bits && is_simple) {
-    matmul.left_bytes =
-        (int64_t)lk_bits_left_size(&bits, lk_integer_loops_get(lk_isa_get()), matmul.rows);
-  }
-  return lk_plan_matmul_by(planner, &matmul, true, a.layout, take_weights, error);
+  const lk_tensor *inputs = planner->inputs;
+  lk_task task;
+  lk_task_begin(&task, LK_WORK_PRODUCT_BITS);
+  lk_task_input(&task, LK_ROLE_SRC, A, &inputs[A].desc);
+  lk_task_input(&task, LK_ROLE_WEIGHTS, NUMBERS, &inputs[NUMBERS].desc);
+  lk_task_input(&task, LK_ROLE_WEIGHTS_SCALE, SCALES, &inputs[SCALES].desc);
+  lk_task_optional(&task, LK_ROLE_WEIGHTS_ZERO, planner->node, inputs, ZEROS);
+  lk_task_output(&task, LK_ROLE_DST, 0, &planner->outputs[0]);
+  task.work.bits = (lk_work_bits){
+      .block = params->block, .width = params->bits, .takes_bytes = params->as_bytes};
+  return lk_plan_task(planner, &task, error);
 }
 
 const lk_op_class lk_op_matmul_n_bits = {

@@ -1,35 +1,58 @@
 /* MatMulInteger, QLinearMatMul (ONNX operators of these names), QGemm, MatMulIntegerToFloat and
  * DynamicQuantizeMatMul of com.microsoft: products of matrices of bytes, exact in i32. */
-#include <inttypes.h>
-
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/integer_steps.h"
-#include "ops/plan/matmul_shape.h"
 #include "ops/plan/quantized_steps.h"
+#include "ops/plan/work.h"
 
 #define BYTES (LK_TYPE(LK_U8) | LK_TYPE(LK_I8))
 
-/* Which inputs are what; -1: the operator has none. */
-typedef struct roles {
-  int32_t a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero, bias;
-} roles;
-
-enum { INTEGER, QLINEAR, TO_FLOAT, DYNAMIC }; /* the class's variants */
-static const roles roles_of[] = {
-    [INTEGER] = {-1, 2, 1, -1, 3, -1, -1, -1},
-    [QLINEAR] = {1, 2, 3, 4, 5, 6, 7, -1},
-    [TO_FLOAT] = {2, 4, 1, 3, 5, -1, -1, 6},
-    [DYNAMIC] = {-1, -1, 1, 2, 3, -1, -1, 4},
+/* Which inputs are what; 0, which is A: the operator has none. */
+enum { INTEGER, QLINEAR, TO_FLOAT, DYNAMIC, QGEMM }; /* the class's variants */
+static const uint32_t inputs_of[][LK_ROLES] = {
+    [INTEGER] = {[LK_ROLE_WEIGHTS] = 1, [LK_ROLE_SRC_ZERO] = 2, [LK_ROLE_WEIGHTS_ZERO] = 3},
+    [QLINEAR] = {[LK_ROLE_SRC_SCALE] = 1,
+                 [LK_ROLE_SRC_ZERO] = 2,
+                 [LK_ROLE_WEIGHTS] = 3,
+                 [LK_ROLE_WEIGHTS_SCALE] = 4,
+                 [LK_ROLE_WEIGHTS_ZERO] = 5,
+                 [LK_ROLE_DST_SCALE] = 6,
+                 [LK_ROLE_DST_ZERO] = 7},
+    [TO_FLOAT] = {[LK_ROLE_WEIGHTS] = 1,
+                  [LK_ROLE_SRC_SCALE] = 2,
+                  [LK_ROLE_WEIGHTS_SCALE] = 3,
+                  [LK_ROLE_SRC_ZERO] = 4,
+                  [LK_ROLE_WEIGHTS_ZERO] = 5},
+    [DYNAMIC] = {[LK_ROLE_WEIGHTS] = 1, [LK_ROLE_WEIGHTS_SCALE] = 2, [LK_ROLE_WEIGHTS_ZERO] = 3},
+    [QGEMM] = {[LK_ROLE_SRC_SCALE] = 1,
+               [LK_ROLE_SRC_ZERO] = 2,
+               [LK_ROLE_WEIGHTS] = 3,
+               [LK_ROLE_WEIGHTS_SCALE] = 4,
+               [LK_ROLE_WEIGHTS_ZERO] = 5,
+               [LK_ROLE_BIAS] = 6,
+               [LK_ROLE_DST_SCALE] = 7,
+               [LK_ROLE_DST_ZERO] = 8},
 };
+
+/* A bias of f32, which is a post-op. */
+static const uint32_t real_bias_of[] = {[TO_FLOAT] = 6, [DYNAMIC] = 4};
+
+static uint32_t own_post_ops(const lk_op_node *node, lk_post_op *out) {
+  const uint32_t bias = real_bias_of[node->class_->variant];
+  if (!lk_op_has(node, bias)) return 0;
+  out[0] = (lk_post_op){LK_POST_ADD, (int32_t)bias, 0, 0};
+  return 1;
+}
 
 /* ---- shapes ---- */
 
 /* A zero point or scale of the whole tensor; of each column of B (`axis` 1), as a vector or with
  * all dimensions of B but rows; or of each row of A (`axis` 0) in the same way. */
-static lk_status check(const lk_inference *self, int32_t index, const char *what, uint32_t matrix,
-                       uint32_t axis, lk_error *error) {
-  if (index < 0 || !lk_op_has(self->node, (uint32_t)index)) return LK_OK;
+static lk_status check(const lk_inference *self, lk_role role, const char *what, uint32_t axis,
+                       lk_error *error) {
+  const uint32_t *inputs = inputs_of[self->node->class_->variant];
+  const uint32_t index = inputs[role], matrix = axis == 0 ? 0 : inputs[LK_ROLE_WEIGHTS];
+  if (index == 0 || !lk_op_has(self->node, index)) return LK_OK;
   const lk_tensor_desc *of = &self->inputs[matrix].desc, *given = &self->inputs[index].desc;
   if (!lk_shape_is_known(given) || !lk_rank_is_known(of)) return LK_OK;
   if (given->rank <= 1 && lk_elements(given) == 1) return LK_OK;
@@ -47,28 +70,28 @@ static lk_status check(const lk_inference *self, int32_t index, const char *what
                  lk_tensor_text(given, text), axis == 0 ? "row" : "column");
 }
 
-static lk_status single(const lk_inference *self, int32_t index, const char *what,
-                        lk_error *error) {
-  return index < 0 ? LK_OK : lk_infer_quantizer(self, (uint32_t)index, what, 1, error);
+static lk_status single(const lk_inference *self, lk_role role, const char *what, lk_error *error) {
+  const uint32_t index = inputs_of[self->node->class_->variant][role];
+  return index == 0 ? LK_OK : lk_infer_quantizer(self, index, what, 1, error);
 }
 
 /* ONNX has scales for each row of A, too, which ONNX Runtime and its operators do not take. */
 static lk_status infer(lk_inference *self, lk_error *error) {
-  const bool has_rows = self->node->class_->variant == QLINEAR;
-  const roles *of = &roles_of[self->node->class_->variant];
-  const uint32_t b = (uint32_t)of->b;
+  const int32_t variant = self->node->class_->variant;
+  const uint32_t b = inputs_of[variant][LK_ROLE_WEIGHTS];
   const lk_tensor_desc *right = &self->inputs[b].desc;
-  const int64_t columns =
-      lk_rank_is_known(right) && right->rank > 1 ? right->dims[right->rank - 1] : LK_DIM_UNKNOWN;
-  LK_RETURN_NOT_OK(check(self, of->a_zero, "zero point of A", 0, 0, error));
-  LK_RETURN_NOT_OK(check(self, of->b_zero, "zero point of B", b, 1, error));
-  LK_RETURN_NOT_OK(check(self, of->b_scale, "scale of B", b, 1, error));
-  LK_RETURN_NOT_OK(has_rows ? check(self, of->a_scale, "scale of A", 0, 0, error)
-                            : single(self, of->a_scale, "scale of A", error));
-  LK_RETURN_NOT_OK(single(self, of->c_scale, "scale of the output", error));
-  LK_RETURN_NOT_OK(single(self, of->c_zero, "zero point of the output", error));
-  if (of->bias >= 0) {
-    LK_RETURN_NOT_OK(lk_infer_quantizer(self, (uint32_t)of->bias, "bias", columns, error));
+  const int64_t columns = !lk_rank_is_known(right) ? LK_DIM_UNKNOWN
+                          : right->rank > 1        ? right->dims[right->rank - 1]
+                                                   : 1;
+  LK_RETURN_NOT_OK(check(self, LK_ROLE_SRC_ZERO, "zero point of A", 0, error));
+  LK_RETURN_NOT_OK(check(self, LK_ROLE_WEIGHTS_ZERO, "zero point of B", 1, error));
+  LK_RETURN_NOT_OK(check(self, LK_ROLE_WEIGHTS_SCALE, "scale of B", 1, error));
+  LK_RETURN_NOT_OK(variant == QLINEAR ? check(self, LK_ROLE_SRC_SCALE, "scale of A", 0, error)
+                                      : single(self, LK_ROLE_SRC_SCALE, "scale of A", error));
+  LK_RETURN_NOT_OK(single(self, LK_ROLE_DST_SCALE, "scale of the output", error));
+  LK_RETURN_NOT_OK(single(self, LK_ROLE_DST_ZERO, "zero point of the output", error));
+  if (self->node->class_->own_post_ops != NULL) {
+    LK_RETURN_NOT_OK(lk_infer_quantizer(self, real_bias_of[variant], "bias", columns, error));
   }
   return lk_infer_matmul(self, 0, b, error);
 }
@@ -82,113 +105,33 @@ static double flops_of(const lk_op_node *node, const lk_tensor *inputs,
 
 /* ---- plans ---- */
 
-static lk_status take(lk_planner *planner, lk_integer_step *step, lk_integer_role role,
-                      int32_t index, lk_error *error) {
-  return index < 0 ? LK_OK : lk_integer_take(planner, step, role, (uint32_t)index, error);
-}
-
-/* The output += bias, of f32. */
-static lk_status add_bias(lk_planner *planner, int32_t index, const lk_operand *to,
-                          lk_error *error) {
-  lk_chain chain;
-  lk_operand bias;
-  if (index < 0 || !lk_op_has(planner->node, (uint32_t)index)) return LK_OK;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, (uint32_t)index, LK_LAYOUT_PLAIN, &bias, error));
-  lk_chain_begin_at(planner, to, &chain);
-  const lk_element_value product = lk_chain_operand(&chain, to);
-  const lk_element_value added = lk_chain_operand(&chain, &bias);
-  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_ADD, product, added);
-  return lk_chain_step(&chain, error);
-}
-
-/* A is the step's already where it is no input of bytes, and so are its scale and zero point. */
-static lk_status plan_step(lk_planner *planner, lk_integer_step *step, const lk_operand *a_scale,
-                           lk_error *error) {
-  const roles *of = &roles_of[planner->node->class_->variant];
-  LK_RETURN_NOT_OK(take(planner, step, LK_INTEGER_A_ZERO, of->a_zero, error));
-  LK_RETURN_NOT_OK(take(planner, step, LK_INTEGER_B_ZERO, of->b_zero, error));
-  LK_RETURN_NOT_OK(take(planner, step, LK_INTEGER_C_ZERO, of->c_zero, error));
-  if (of->b_scale >= 0) {
-    LK_RETURN_NOT_OK(
-        lk_integer_scale(planner, step, 1, a_scale, (uint32_t)of->b_scale, of->c_scale, error));
+static void describe(const lk_planner *planner, lk_task *out) {
+  const uint32_t *inputs = inputs_of[planner->node->class_->variant];
+  lk_task_begin(out, LK_WORK_PRODUCT);
+  lk_task_input(out, LK_ROLE_SRC, 0, &planner->inputs[0].desc);
+  lk_task_output(out, LK_ROLE_DST, 0, &planner->outputs[0]);
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (inputs[role] == 0) continue;
+    lk_task_optional(out, (lk_role)role, planner->node, planner->inputs, inputs[role]);
   }
-  LK_RETURN_NOT_OK(lk_integer_emit(planner, step, (uint32_t)of->b, error));
-  return add_bias(planner, of->bias, &step->operands[LK_INTEGER_C], error);
-}
-
-static void begin(lk_planner *planner, lk_integer_step *step) {
-  const int32_t b = roles_of[planner->node->class_->variant].b;
-  lk_tensor_desc left = planner->inputs[0].desc, right = planner->inputs[b].desc;
-  left.layout = right.layout = LK_LAYOUT_PLAIN; /* as they are taken */
-  const lk_matmul matmul = lk_matmul_of(&left, &right, &planner->outputs[0]);
-  lk_integer_matmul(&matmul, step);
-}
-
-/* A scale as it broadcasts to the output; `is_rows`: a vector has a number for each row. */
-static lk_status take_scale(lk_chain *chain, int32_t index, bool is_rows, lk_element_value *out,
-                            lk_error *error) {
-  lk_operand scale;
-  LK_RETURN_NOT_OK(
-      lk_planner_input(chain->planner, (uint32_t)index, LK_LAYOUT_PLAIN, &scale, error));
-  if (lk_elements(&scale.desc) == 1) scale.desc.rank = 0;
-  if (is_rows && scale.desc.rank == 1) scale.desc.dims[scale.desc.rank++] = 1;
-  *out = lk_element_cast(&chain->program, lk_chain_operand(chain, &scale), LK_F32);
-  return LK_OK;
-}
-
-/* With a scale for each row of A: exact sums, which another step scales. */
-static lk_status plan_rows(lk_planner *planner, lk_error *error) {
-  const roles *of = &roles_of[QLINEAR];
-  lk_integer_step step;
-  lk_operand sums, to;
-  lk_chain chain;
-  lk_element_value a_scale, b_scale;
-  lk_tensor_desc desc = planner->outputs[0];
-  desc.dtype = LK_I32;
-  begin(planner, &step);
-  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &to, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &sums, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
-  LK_RETURN_NOT_OK(take(planner, &step, LK_INTEGER_A_ZERO, of->a_zero, error));
-  LK_RETURN_NOT_OK(take(planner, &step, LK_INTEGER_B_ZERO, of->b_zero, error));
-  lk_integer_give(&step, LK_INTEGER_C, &sums);
-  LK_RETURN_NOT_OK(lk_integer_emit(planner, &step, (uint32_t)of->b, error));
-  lk_chain_begin_at(planner, &to, &chain);
-  chain.value = lk_element_cast(&chain.program, lk_chain_operand(&chain, &sums), LK_F32);
-  LK_RETURN_NOT_OK(take_scale(&chain, of->a_scale, true, &a_scale, error));
-  LK_RETURN_NOT_OK(take_scale(&chain, of->b_scale, false, &b_scale, error));
-  const lk_element_value scale =
-      lk_element_binary(&chain.program, LK_ELEMENT_MUL, a_scale, b_scale);
-  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_MUL, chain.value, scale);
-  LK_RETURN_NOT_OK(
-      lk_chain_quantize(&chain, (uint32_t)of->c_scale, (uint32_t)of->c_zero, &chain.value, error));
-  return lk_chain_step(&chain, error);
+  if (lk_work_has(&out->work, LK_ROLE_WEIGHTS_SCALE)) out->work.factor = 1;
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  const roles *of = &roles_of[planner->node->class_->variant];
-  lk_integer_step step;
-  lk_operand a_scale = {0};
-  if (of == &roles_of[QLINEAR] && lk_elements(&planner->inputs[of->a_scale].desc) != 1) {
-    return plan_rows(planner, error);
-  }
-  begin(planner, &step);
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
-  if (of->a_scale >= 0) {
-    LK_RETURN_NOT_OK(
-        lk_planner_input(planner, (uint32_t)of->a_scale, LK_LAYOUT_PLAIN, &a_scale, error));
-  }
-  return plan_step(planner, &step, &a_scale, error);
+  lk_task task;
+  describe(planner, &task);
+  return lk_plan_task(planner, &task, error);
 }
 
 static lk_status plan_dynamic(lk_planner *planner, lk_error *error) {
-  lk_integer_step step;
+  lk_task task;
   lk_quantized a;
-  begin(planner, &step);
+  describe(planner, &task);
   LK_RETURN_NOT_OK(lk_plan_quantize_input(planner, 0, NULL, &a, error));
-  lk_integer_give(&step, LK_INTEGER_A, &a.y);
-  lk_integer_give(&step, LK_INTEGER_A_ZERO, &a.zero);
-  return plan_step(planner, &step, &a.scale, error);
+  lk_task_operand(&task, LK_ROLE_SRC, &a.y);
+  lk_task_operand(&task, LK_ROLE_SRC_SCALE, &a.scale);
+  lk_task_operand(&task, LK_ROLE_SRC_ZERO, &a.zero);
+  return lk_plan_task(planner, &task, error);
 }
 
 #define ROW(name, domain_text, first, summary_text, least, most, ...)                              \
@@ -219,6 +162,7 @@ const lk_op_class lk_op_matmul_integer_to_float = {
         .types = {BYTES, BYTES, 0, LK_TYPES_BY_F32}),
     .by_f32 = true,
     .variant = TO_FLOAT,
+    .own_post_ops = own_post_ops,
     .infer = infer,
     .flops = flops_of,
     .plan = plan,
@@ -228,6 +172,7 @@ const lk_op_class lk_op_dynamic_quantize_matmul = {
         "Matrix product in bytes, quantized for it, by a quantized matrix", 3, 5,
         .input_types = "TUTUT", .output_types = "T", .types = {LK_TYPES_F32, BYTES}),
     .variant = DYNAMIC,
+    .own_post_ops = own_post_ops,
     .infer = infer,
     .flops = flops_of,
     .plan = plan_dynamic,
@@ -310,41 +255,14 @@ static lk_status infer_qgemm(lk_inference *self, lk_error *error) {
                                        : lk_refuse(c, "C", "one that broadcasts to Y", error);
 }
 
-/* The bias is what C is; its strides follow from its shape. */
-static lk_status take_c(lk_planner *planner, lk_integer_step *step, lk_error *error) {
-  if (!lk_op_has(planner->node, QGEMM_C)) return LK_OK;
-  LK_RETURN_NOT_OK(lk_integer_take(planner, step, LK_INTEGER_BIAS, QGEMM_C, error));
-  const lk_tensor_desc *c = &planner->inputs[QGEMM_C].desc;
-  const bool has_columns = c->rank > 0 && c->dims[c->rank - 1] != 1;
-  step->product.bias_matrix = 0;
-  step->product.bias_column = has_columns ? 1 : 0;
-  step->product.bias_row = c->rank == 2 && c->dims[0] != 1 ? (has_columns ? c->dims[1] : 1) : 0;
-  return LK_OK;
-}
-
 static lk_status plan_qgemm(lk_planner *planner, lk_error *error) {
   const qgemm_params *params = planner->node->params;
-  const lk_tensor_desc *a = &planner->inputs[0].desc, *b = &planner->inputs[QGEMM_B].desc;
-  const bool has_scale = lk_op_has(planner->node, QGEMM_Y_SCALE);
-  const lk_matmul matmul = {.rows = a->dims[params->transpose_a ? 1 : 0],
-                            .columns = b->dims[params->transpose_b ? 0 : 1],
-                            .k = a->dims[params->transpose_a ? 0 : 1],
-                            .a_row = params->transpose_a ? 1 : a->dims[1],
-                            .a_k = params->transpose_a ? a->dims[1] : 1,
-                            .b_k = params->transpose_b ? 1 : b->dims[1],
-                            .b_column = params->transpose_b ? b->dims[1] : 1};
-  lk_integer_step step;
-  lk_operand a_scale;
-  lk_integer_matmul(&matmul, &step);
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, 0, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A_ZERO, 2, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_B_ZERO, 5, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_C_ZERO, QGEMM_Y_ZERO, error));
-  LK_RETURN_NOT_OK(take_c(planner, &step, error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &a_scale, error));
-  LK_RETURN_NOT_OK(lk_integer_scale(planner, &step, params->alpha, &a_scale, 4,
-                                    has_scale ? QGEMM_Y_SCALE : -1, error));
-  return lk_integer_emit(planner, &step, QGEMM_B, error);
+  lk_task task;
+  describe(planner, &task);
+  task.work.orders[0].swaps = params->transpose_a;
+  task.work.orders[1].swaps = params->transpose_b;
+  task.work.factor = params->alpha;
+  return lk_plan_task(planner, &task, error);
 }
 
 static double qgemm_flops(const lk_op_node *node, const lk_tensor *inputs,
@@ -358,6 +276,7 @@ static double qgemm_flops(const lk_op_node *node, const lk_tensor *inputs,
 const lk_op_class lk_op_qgemm = {
     ROW("QGemm", "com.microsoft", 1, "Gemm of quantized tensors, quantized or in f32", 6, 9,
         .input_types = "TWTUWU?W?", .output_types = "?", .types = {BYTES, BYTES, 0, LK_TYPES_F32}),
+    .variant = QGEMM,
     .params_size = sizeof(qgemm_params),
     LK_OP_ATTRS(LK_FLOAT("alpha", 1), LK_FLAG("transA", 0), LK_FLAG("transB", 0)),
     .parse = parse_qgemm,

@@ -149,7 +149,8 @@ lk_layout lk_matmul_layout(lk_planner *planner, uint32_t index) {
 }
 
 lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_columns,
-                            lk_layout left, lk_take_right_fn *take_right, lk_error *error) {
+                            lk_layout left, lk_take_right_fn *take_right, const void *right,
+                            lk_error *error) {
   const lk_layout layout = LK_LAYOUT_PLAIN;
   const uint32_t rank = planner->outputs[0].rank;
   const lk_product_output output = {.layout = layout,
@@ -167,7 +168,7 @@ lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_col
   matmul->high = step.ends.high;
   lk_matmul_plan(matmul);
   LK_RETURN_NOT_OK(lk_planner_input(planner, 0, left, &operands[0], error));
-  LK_RETURN_NOT_OK(take_right(planner, matmul, &operands[1], error));
+  LK_RETURN_NOT_OK(take_right(planner, right, matmul, &operands[1], error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &operands[2], error));
   LK_RETURN_NOT_OK(lk_product_step_input(planner, &step, step.ends.bias, layout, error));
   LK_RETURN_NOT_OK(lk_product_step_input(planner, &step, step.ends.residual, layout, error));
@@ -178,8 +179,9 @@ lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_col
   return lk_product_step_emit(planner, &step, &kernel, error);
 }
 
-static lk_status take_second(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
-                             lk_error *error) {
+static lk_status take_second(lk_planner *planner, const void *right, const lk_matmul *matmul,
+                             lk_operand *out_operand, lk_error *error) {
+  (void)right;
   return matmul->b_is_packed
              ? lk_matmul_weights(planner, matmul, out_operand, error)
              : lk_planner_input(planner, 1, lk_matmul_layout(planner, 1), out_operand, error);
@@ -207,5 +209,5 @@ lk_status lk_plan_matmul(lk_planner *planner, lk_matmul *matmul, bool has_column
   matmul->b_is_packed = planner->node->constants[1].content != NULL &&
                         lk_elements(&planner->inputs[1].desc) == matmul->k * matmul->columns;
   return lk_plan_matmul_by(planner, matmul, has_columns, lk_matmul_layout(planner, 0), take_second,
-                           error);
+                           NULL, error);
 }

@@ -58,11 +58,13 @@ lk_status lk_plan_plain_matmul(lk_planner *planner, const lk_matmul *matmul, lk_
                                lk_error *error);
 
 /* As lk_plan_matmul, of f32, with input 0 in the layout `left`, and a right operand that
- * `take_right` brings, packed where `matmul` says so, which is planned when it is called. */
-typedef lk_status lk_take_right_fn(lk_planner *planner, const lk_matmul *matmul,
+ * `take_right` makes of `right`, packed where `matmul` says so, which is planned when it is
+ * called. */
+typedef lk_status lk_take_right_fn(lk_planner *planner, const void *right, const lk_matmul *matmul,
                                    lk_operand *out_operand, lk_error *error);
 lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_columns,
-                            lk_layout left, lk_take_right_fn *take_right, lk_error *error);
+                            lk_layout left, lk_take_right_fn *take_right, const void *right,
+                            lk_error *error);
 
 /* One step: `c` is the product that `matmul` describes, without bias, residual and chain, of `a`
  * and `b`, none of which is packed. */

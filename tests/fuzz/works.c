@@ -219,6 +219,12 @@ static void make_conv(fuzz_bytes *from, lk_work *work) {
   add_dims(from, work, LK_ROLE_DST, rank + 2, y);
 }
 
+static uint32_t take_dims(fuzz_bytes *from, uint32_t least, int64_t dims[LK_MAX_RANK]) {
+  const uint32_t rank = least + fuzz_take_up_to(from, LK_MAX_RANK - least);
+  for (uint32_t i = 0; i < rank; i++) dims[i] = take_size(from);
+  return rank;
+}
+
 /* From the order of numpy.matmul to that of memory. */
 static void put_in_memory(int64_t *dims, uint32_t rank, lk_matmul_order order) {
   if (order.swaps != 0) {
@@ -236,6 +242,39 @@ static void put_in_memory(int64_t *dims, uint32_t rank, lk_matmul_order order) {
 static void take_order(fuzz_bytes *from, uint32_t rank, lk_matmul_order *out) {
   if (rank >= 2) out->swaps = (uint16_t)take_bool(from);
   if (rank >= 3) out->batch_inside = (uint16_t)take_bool(from);
+}
+
+static void add_number(lk_work *work, uint32_t role, lk_dtype dtype) {
+  const lk_tensor_desc desc = {.dtype = dtype};
+  add(work, role, &desc);
+}
+
+static lk_dtype take_byte_type(fuzz_bytes *from) {
+  return take_bool(from) ? LK_U8 : LK_I8;
+}
+
+/* A product of bytes, with what they may stand for. */
+static void make_bytes(fuzz_bytes *from, lk_work *work) {
+  const lk_dtype a = take_byte_type(from), b = take_byte_type(from), y = take_byte_type(from);
+  lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
+  work->tensors[LK_ROLE_SRC].dtype = a;
+  work->tensors[LK_ROLE_WEIGHTS].dtype = b;
+  dst->dtype = LK_I32;
+  if (take_bool(from)) add_number(work, LK_ROLE_SRC_ZERO, a);
+  if (take_bool(from)) add_number(work, LK_ROLE_WEIGHTS_ZERO, b);
+  if (take_bool(from)) return;
+  dst->dtype = LK_F32;
+  work->factor = take_float(from);
+  add_number(work, LK_ROLE_SRC_SCALE, LK_F32);
+  add_number(work, LK_ROLE_WEIGHTS_SCALE, LK_F32);
+  if (dst->rank > 0 && take_bool(from)) {
+    add_dims(from, work, LK_ROLE_BIAS, 1, &dst->dims[dst->rank - 1]);
+    work->tensors[LK_ROLE_BIAS].dtype = LK_I32;
+  }
+  if (take_bool(from)) return;
+  dst->dtype = y;
+  add_number(work, LK_ROLE_DST_SCALE, LK_F32);
+  add_number(work, LK_ROLE_DST_ZERO, y);
 }
 
 static void make_product(fuzz_bytes *from, lk_work *work) {
@@ -270,12 +309,26 @@ static void make_product(fuzz_bytes *from, lk_work *work) {
     const bool is_ordered = order.swaps != 0 || order.batch_inside != 0;
     if (desc->layout == LK_LAYOUT_CHANNELS_LAST || is_ordered) desc->layout = LK_LAYOUT_PLAIN;
   }
+  if (fuzz_take_up_to(from, 7) == 1) make_bytes(from, work);
 }
 
-static uint32_t take_dims(fuzz_bytes *from, uint32_t least, int64_t dims[LK_MAX_RANK]) {
-  const uint32_t rank = least + fuzz_take_up_to(from, LK_MAX_RANK - least);
-  for (uint32_t i = 0; i < rank; i++) dims[i] = take_size(from);
-  return rank;
+static void make_product_bits(fuzz_bytes *from, lk_work *work) {
+  int64_t x[LK_MAX_RANK], y[LK_MAX_RANK];
+  const uint32_t rank = take_dims(from, 1, x);
+  memcpy(y, x, rank * sizeof *y);
+  y[rank - 1] = take_size(from);
+  work->bits.block = (int64_t)16 << fuzz_take_up_to(from, 4);
+  work->bits.width = 2U << fuzz_take_up_to(from, 2);
+  work->bits.takes_bytes = (uint32_t)take_bool(from);
+  const int64_t blocks = (x[rank - 1] + work->bits.block - 1) / work->bits.block;
+  const int64_t w[] = {y[rank - 1], blocks, work->bits.block * work->bits.width / 8};
+  add_dims(from, work, LK_ROLE_SRC, rank, x);
+  add_dims(from, work, LK_ROLE_DST, rank, y);
+  add_dims(from, work, LK_ROLE_WEIGHTS, 3, w);
+  add_dims(from, work, LK_ROLE_WEIGHTS_SCALE, 2, w);
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_WEIGHTS_ZERO, 2, w); /* of src's type */
+  work->tensors[LK_ROLE_WEIGHTS].dtype = LK_U8;
+  work->tensors[LK_ROLE_WEIGHTS].layout = LK_LAYOUT_PLAIN;
 }
 
 /* The same size. */
@@ -455,6 +508,7 @@ lk_work fuzz_fitting_work(fuzz_bytes *from) {
       [LK_WORK_ELEMENT] = make_element,
       [LK_WORK_REDUCE] = make_reduce,
       [LK_WORK_RESIZE] = make_resize,
+      [LK_WORK_PRODUCT_BITS] = make_product_bits,
   };
   lk_work work;
   memset(&work, 0, sizeof work);

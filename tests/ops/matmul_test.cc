@@ -204,11 +204,14 @@ TEST(MatMulNBits, NamesWhatItCannotDo) {
 }
 
 TEST(MatMulIntegerToFloat, NamesABiasThatDoesNotFit) {
-  for (const Dims &bias : {Dims{2}, Dims{3, 1}}) {
+  const struct {
+    Dims right, bias;
+  } cases[] = {{{4, 3}, {2}}, {{4, 3}, {3, 1}}, {{4}, {2}}, {{4}, {1000}}}; // of {4}, one column
+  for (const auto &[right, bias] : cases) {
     OpTester("MatMulIntegerToFloat", 1)
         .domain("com.microsoft")
         .input(bytes({2, 4}, 1))
-        .constant(bytes({4, 3}, 1))
+        .constant(bytes(right, 1))
         .constant(lk::floats({}, {0.5F}))
         .constant(lk::floats({}, {0.5F}))
         .absent()

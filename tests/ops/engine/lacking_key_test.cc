@@ -223,7 +223,7 @@ public:
 
   Node make() {
     Node made;
-    switch (below(13)) {
+    switch (below(17)) {
     case 0:
       made = conv();
       break;
@@ -259,6 +259,18 @@ public:
       break;
     case 11:
       made = resize();
+      break;
+    case 12:
+      made = integer_product();
+      break;
+    case 13:
+      made = quantized_product();
+      break;
+    case 14:
+      made = quantized_gemm();
+      break;
+    case 15:
+      made = product_by_bits();
       break;
     default:
       made = fused_product();
@@ -504,6 +516,69 @@ private:
                    w_zero, f32({}), scalar_like(y)};
     return made;
   }
+  Node integer_product() {
+    Node made;
+    made.node.op = "MatMulInteger";
+    made.node.opset = 10;
+    made.inputs = {bytes({2, 2}), bytes({2, 2})};
+    for (const uint32_t zero : {2, 3}) {
+      made.inputs.push_back(scalar_like(made.inputs[zero - 2]));
+      if (coin()) made.node.absent.push_back(zero);
+    }
+    return made;
+  }
+  // With a scale for each row, or each column.
+  Node quantized_product() {
+    Node made;
+    made.node.op = "QLinearMatMul";
+    made.node.opset = 10;
+    const lk_tensor_desc a = bytes({2, 2}), b = bytes({2, 2}), y = bytes({});
+    made.inputs = {a,
+                   coin() ? f32({2}) : f32({}),
+                   scalar_like(a),
+                   b,
+                   coin() ? f32({2}) : f32({}),
+                   scalar_like(b),
+                   f32({}),
+                   y};
+    return made;
+  }
+  // In f32 or bytes, times a number.
+  Node quantized_gemm() {
+    Node made;
+    made.node.op = "QGemm";
+    made.node.domain = "com.microsoft";
+    made.node.opset = 1;
+    made.node.ints = {{"transA", {below(2)}}, {"transB", {below(2)}}};
+    made.node.floats = {{"alpha", {1 + float(below(2))}}};
+    const lk_tensor_desc a = bytes({2, 2}), b = bytes({2, 2}), y = bytes({});
+    lk_tensor_desc c = f32(coin() ? lk::Dims{2} : lk::Dims{2, 2});
+    c.dtype = LK_I32;
+    made.inputs = {a, f32({}), scalar_like(a), b, f32({}), scalar_like(b), c, f32({}), y};
+    if (coin()) made.node.absent.push_back(6);
+    if (coin()) {
+      made.node.absent.push_back(7);
+      made.node.absent.push_back(8);
+    }
+    return made;
+  }
+  Node product_by_bits() {
+    Node made;
+    const int64_t k = 32, n = 2, block = coin() ? 16 : 32, bits = coin() ? 4 : 8;
+    made.node.op = "MatMulNBits";
+    made.node.domain = "com.microsoft";
+    made.node.opset = 1;
+    made.node.ints = {{"K", {k}},
+                      {"N", {n}},
+                      {"block_size", {block}},
+                      {"bits", {bits}},
+                      {"accuracy_level", {coin() ? 4 : 0}}};
+    lk_tensor_desc numbers = f32({n, k / block, block * bits / 8}), zeros = f32({n, k / block});
+    numbers.dtype = LK_U8;
+    made.inputs = {f32({one_or_two(), k}), numbers, f32({n, k / block}), zeros};
+    if (coin()) made.node.absent.push_back(3);
+    return made;
+  }
   std::mt19937 random_;
   int count_ = 0;
 };
@@ -572,11 +647,12 @@ TEST(LackingKey, EachFieldIsMissedByWorks) {
 // What nodes cannot differ in alone, so that works have to show it.
 bool is_implied(const std::string &name) {
   static const std::set<std::string> implied = {
-      "attr POSITIONS",                       // dst's dimensions
-      "attr DOWN",        "attr ROUNDED",     // with a scale that is given, 1, and what that gives
-      "post_op.input",    "tensor.index",     // operands are numbered in order
-      "tensor SRC_SCALE", "tensor DST_SCALE", // one number each, if dst is bytes
-      "tensor DST_ZERO",                      // of dst's type
+      "attr POSITIONS",                   // dst's dimensions
+      "attr DOWN",        "attr ROUNDED", // with a scale that is given, 1, and what that gives
+      "post_op.input",    "tensor.index", // operands are numbered in order
+      "tensor DST_SCALE",                 // one number, if dst is bytes
+      "tensor DST_ZERO",                  // of dst's type
+      "attr BLOCK",       "attr WIDTH",   // either with the other, and the size of weights
   };
   return implied.count(name) != 0 || name.rfind("engine.", 0) == 0; // a context asks one
 }

@@ -95,6 +95,54 @@ TEST(Primitives, PackOneContentForEachOrderOfIt) {
   }
 }
 
+Case microsoft(const char *op, const std::vector<Value> &inputs) {
+  Case made;
+  made.node.op = op;
+  made.node.domain = "com.microsoft";
+  made.node.opset = 1;
+  made.inputs = inputs;
+  return made;
+}
+
+// With all that they may have: zero points, scales, a factor, a bias.
+TEST(Primitives, LeaveProductsOfBytesAndOfFewBits) {
+  const Value a = lk::tensor<uint8_t>({2, 3}, {1, 2, 3, 250, 5, 6}),
+              b = lk::tensor<int8_t>({3, 2}, {-1, 2, 3, -120, 5, 6}),
+              a_zero = lk::tensor<uint8_t>({}, {3}), b_zero = lk::tensor<int8_t>({}, {-2}),
+              half = lk::floats({}, {0.5f}), rows = lk::floats({2}, {0.5f, 0.25f}),
+              bias = lk::floats({2}, {1, -1}), c = lk::tensor<int32_t>({2}, {7, -9}),
+              numbers = lk::tensor<uint8_t>({2, 1, 8}, std::vector<uint8_t>(16, 0x59));
+  std::vector<Case> cases = {
+      microsoft("MatMulIntegerToFloat", {a, b, half, half, a_zero, b_zero}),
+      microsoft("MatMulIntegerToFloat", {a, b, half, half, a_zero, b_zero, bias}),
+      microsoft("DynamicQuantizeMatMul", {lk::random({2, 3}, 1), b, half, b_zero, bias}),
+      microsoft("QGemm", {a, half, a_zero, b, half, b_zero, c}),
+      microsoft("QGemm", {a, half, a_zero, b, half, b_zero, c, half, a_zero}),
+      microsoft("MatMulNBits", {lk::random({2, 16}, 1), numbers, lk::floats({2, 1}, {0.5f, 2})}),
+  };
+  cases[3].node.floats = {{"alpha", {0.75f}}};
+  cases[5].node.ints = {{"K", {16}}, {"N", {2}}, {"block_size", {16}}};
+  for (const Value &scale : {half, rows}) {
+    cases.emplace_back();
+    cases.back().node.op = "QLinearMatMul";
+    cases.back().inputs = {a, scale, a_zero, b, half, b_zero, half, a_zero};
+  }
+  cases.emplace_back();
+  cases.back().node.op = "MatMulInteger";
+  cases.back().inputs = {a, b, a_zero, b_zero};
+  Host native("native"), onednn("onednn");
+  for (const Case &each : cases) {
+    SCOPED_TRACE(each.node.op);
+    Value expected, computed;
+    native.run(each, &expected);
+    onednn.run(each, &computed);
+    if (HasFatalFailure()) return;
+    EXPECT_EQ(expected.bytes, computed.bytes);
+  }
+  EXPECT_EQ(onednn.works(), 0u);
+  EXPECT_EQ(onednn.stats().engine_left, cases.size());
+}
+
 size_t resident_bytes() {
   size_t pages = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> pages >> resident;
