@@ -143,7 +143,7 @@ TEST_F(ValueKey, TextNamesFunctions) {
   work.post_ops[2] = {LK_POST_RELU, 0, 0, 0};
   EXPECT_EQ(lk::key_text(intern, key_of(work)),
             "value:fixed=96;op=element;precision=f32;engine=name:test,state:1.0 isa%3D3;"
-            "tensor.src=4x768:f32;tensor.operand=4x768:f32;post_op=kind:shift_right,input:15;"
+            "tensor.src=4x768:f32;tensor.operand=4x768:f32;post_op=kind:shift_right,input:24;"
             "post_op=kind:elu,input:-1,alpha:0.5,beta:1;post_op=kind:relu,input:-1");
 }
 
@@ -160,10 +160,10 @@ TEST_F(ValueKey, RefusesWhatIsNoWork) {
       {"value:op=conv;attr.groups=[1,2]", "a number of an unknown name"},
       {"value:op=conv;number.groups=value:1", "a number of an unknown name"},
       {"value:op=conv;content.src=id:1", "a record of an unknown type"},
-      {"value:op=element;post_op=kind:max,input:15", "a post-op without its operand"},
-      {"value:op=conv;post_op=kind:add,input:19", "an operand that is none"},
+      {"value:op=element;post_op=kind:max,input:24", "a post-op without its operand"},
+      {"value:op=conv;post_op=kind:add,input:28", "an operand that is none"},
       {"value:op=conv;post_op=kind:add,input:3", "an operand that is none"},
-      {"value:op=conv;post_op=kind:add,input:15", "a post-op without its operand"},
+      {"value:op=conv;post_op=kind:add,input:24", "a post-op without its operand"},
       {"value:op=conv;attr.kernel=[3,3];attr.strides=[1]", "a number of an unknown name or count"},
       {"value:op=conv;attr.axes=[-1]", "a number out of its range"},
       {"value:op=conv;attr.orders=[0,65536]", "a number out of its range"},
