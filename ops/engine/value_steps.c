@@ -23,11 +23,14 @@ static bool is_node_output(const lk_task *task) {
 
 /* Weights that are constant, which an engine may pack. Other constants are small, and lie plain. */
 static void note_constants(const lk_planner *planner, lk_task *task) {
-  const uint32_t role = LK_ROLE_WEIGHTS;
-  if (!lk_work_has(&task->work, role) || !is_input(task, role)) return;
-  if (lk_task_has_channels_last(task, role)) return;
-  if (planner->node->constants[task->from[role].index].content != NULL) {
-    task->work.constants |= 1U << role;
+  static const lk_role roles[] = {LK_ROLE_WEIGHTS, LK_ROLE_RECURRENT_WEIGHTS};
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+    const lk_role role = roles[i];
+    if (!lk_work_has(&task->work, role) || !is_input(task, role)) continue;
+    if (lk_task_has_channels_last(task, role)) continue;
+    if (planner->node->constants[task->from[role].index].content != NULL) {
+      task->work.constants |= 1U << role;
+    }
   }
 }
 

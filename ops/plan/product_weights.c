@@ -151,13 +151,13 @@ lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, lk_ope
 }
 
 lk_status lk_recurrent_r(lk_planner *planner, const lk_recurrent_weights *weights_of,
-                         lk_operand *out_operand, lk_error *error) {
+                         uint32_t input, lk_operand *out_operand, lk_error *error) {
   const lk_product *parts = weights_of->parts;
   weights of = {.layout = {{LK_PACKED_RECURRENT, weights_of->directions, weights_of->hidden}},
                 .packer = {pack_recurrent, unpack_recurrent, weights_of, sizeof *weights_of},
                 .pack = lk_recurrent_pack_kernel,
                 .elements = lk_recurrent_packed_size(weights_of),
-                .input = 2};
+                .input = input};
   for (int64_t i = 0; i < weights_of->n_parts; i++) {
     of.layout.numbers[3 + 2 * i] = parts[i].columns;
     of.layout.numbers[4 + 2 * i] = parts[i].panel;

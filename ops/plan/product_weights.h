@@ -20,6 +20,6 @@ lk_status lk_depthwise_weights(lk_planner *planner, const lk_depthwise *depthwis
 /* Input 1 is constant. */
 lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
                             lk_error *error);
-/* Input 2, which is R. */
-lk_status lk_recurrent_r(lk_planner *planner, const lk_recurrent_weights *weights,
+/* Of input `input`, which is R. */
+lk_status lk_recurrent_r(lk_planner *planner, const lk_recurrent_weights *weights, uint32_t input,
                          lk_operand *out_operand, lk_error *error);

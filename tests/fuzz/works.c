@@ -463,6 +463,79 @@ static void make_resize(fuzz_bytes *from, lk_work *work) {
   add_dims(from, work, LK_ROLE_DST, rank, out);
 }
 
+static void take_recurrent(fuzz_bytes *from, lk_work_recurrent *layer) {
+  layer->cell = fuzz_take_up_to(from, LK_CELL_LSTM);
+  layer->direction = fuzz_take_up_to(from, LK_DIRECTION_BOTH);
+  layer->batch_first = (uint32_t)take_bool(from);
+  layer->couples_forget = (uint32_t)take_bool(from);
+  layer->clip = take_float(from);
+  for (uint32_t d = 0; d < LK_WORK_DIRECTIONS; d++) {
+    for (uint32_t i = 0; i < LK_CELL_FUNCTIONS; i++) {
+      layer->functions[d][i] = fuzz_take_up_to(from, LK_CELL_SOFTPLUS);
+      layer->alphas[d][i] = take_float(from);
+      layer->betas[d][i] = take_float(from);
+    }
+  }
+}
+
+/* Of each direction, or of each of its columns. */
+static void add_quantizer(fuzz_bytes *from, lk_work *work, uint32_t role, uint32_t dtype,
+                          const int64_t dims[2]) {
+  add_dims(from, work, role, take_bool(from) ? 1 : 2, dims);
+  work->tensors[role].dtype = dtype;
+}
+
+/* Makes the layer one of bytes. */
+static void add_quantizers(fuzz_bytes *from, lk_work *work, int64_t directions, int64_t columns) {
+  const int64_t dims[] = {directions, columns};
+  const uint32_t dtype = take_bool(from) ? LK_U8 : LK_I8;
+  work->tensors[LK_ROLE_WEIGHTS].dtype = dtype;
+  work->tensors[LK_ROLE_RECURRENT_WEIGHTS].dtype = dtype;
+  add_quantizer(from, work, LK_ROLE_WEIGHTS_SCALE, LK_F32, dims);
+  add_quantizer(from, work, LK_ROLE_WEIGHTS_ZERO, dtype, dims);
+  add_quantizer(from, work, LK_ROLE_RECURRENT_SCALE, LK_F32, dims);
+  add_quantizer(from, work, LK_ROLE_RECURRENT_ZERO, dtype, dims);
+}
+
+static void swap(bool swaps, int64_t *a, int64_t *b) {
+  const int64_t kept = *a;
+  if (!swaps) return;
+  *a = *b;
+  *b = kept;
+}
+
+static void make_recurrent(fuzz_bytes *from, lk_work *work) {
+  static const int64_t gates[] = {1, 3, 3, 4}; /* by lk_cell */
+  take_recurrent(from, &work->recurrent);
+  const bool is_first = work->recurrent.batch_first != 0, is_of_bytes = take_bool(from);
+  const int64_t directions = work->recurrent.direction == LK_DIRECTION_BOTH ? 2 : 1;
+  const int64_t length = take_size(from), batch = take_size(from);
+  const int64_t width = take_size(from), hidden = take_size(from);
+  const int64_t columns = gates[work->recurrent.cell] * hidden;
+  const int64_t bias[] = {directions, 2 * columns}, peepholes[] = {directions, 3 * hidden};
+  const int64_t y[2][4] = {{length, directions, batch, hidden},
+                           {batch, length, directions, hidden}};
+  int64_t x[] = {length, batch, width}, state[] = {directions, batch, hidden};
+  int64_t w[] = {directions, columns, width}, r[] = {directions, columns, hidden};
+  swap(is_first, &x[0], &x[1]);
+  swap(is_first, &state[0], &state[1]);
+  swap(is_of_bytes, &w[1], &w[2]);
+  swap(is_of_bytes, &r[1], &r[2]);
+  add_dims(from, work, LK_ROLE_SRC, 3, x);
+  add_dims(from, work, LK_ROLE_WEIGHTS, 3, w);
+  add_dims(from, work, LK_ROLE_RECURRENT_WEIGHTS, 3, r);
+  add_dims(from, work, LK_ROLE_DST, 4, y[is_first]);
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_BIAS, 2, bias);
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_LENGTHS, 1, &batch);
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_STATE, 3, state);
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_DST_STATE, 3, state);
+  if (is_of_bytes) add_quantizers(from, work, directions, columns);
+  if (work->recurrent.cell != LK_CELL_LSTM) return;
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_CELL, 3, state);
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_PEEPHOLES, 2, peepholes);
+  if (take_bool(from)) add_dims(from, work, LK_ROLE_DST_CELL, 3, state);
+}
+
 /* Of element-wise works, also functions that others do not have. */
 static uint32_t take_function(fuzz_bytes *from, const lk_work *work) {
   if (work->kind == LK_WORK_ELEMENT && take_bool(from)) {
@@ -509,6 +582,7 @@ lk_work fuzz_fitting_work(fuzz_bytes *from) {
       [LK_WORK_REDUCE] = make_reduce,
       [LK_WORK_RESIZE] = make_resize,
       [LK_WORK_PRODUCT_BITS] = make_product_bits,
+      [LK_WORK_RECURRENT] = make_recurrent,
   };
   lk_work work;
   memset(&work, 0, sizeof work);

@@ -19,6 +19,7 @@ struct TestNode {
   std::vector<std::pair<std::string, std::vector<int64_t>>> ints;
   std::vector<std::pair<std::string, std::vector<float>>> floats;
   std::vector<std::pair<std::string, std::string>> texts;
+  std::vector<std::pair<std::string, std::vector<const char *>>> lists; // of texts
   std::vector<lk_post_op> post_ops;
   std::vector<Value> constants; // of the last inputs
   std::vector<uint32_t> absent; // inputs that are not there
@@ -46,6 +47,10 @@ struct TestNode {
     for (const auto &attr : texts) {
       attrs.push_back(
           {attr.first.c_str(), LK_ATTR_STRING, uint32_t(attr.second.size()), attr.second.data()});
+    }
+    for (const auto &attr : lists) {
+      attrs.push_back(
+          {attr.first.c_str(), LK_ATTR_STRINGS, uint32_t(attr.second.size()), attr.second.data()});
     }
     lk_node_desc desc = host_node(op.c_str(), inputs.data(), n_inputs);
     desc.output_name = name.c_str();

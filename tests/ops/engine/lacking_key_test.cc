@@ -223,7 +223,7 @@ public:
 
   Node make() {
     Node made;
-    switch (below(17)) {
+    switch (below(19)) {
     case 0:
       made = conv();
       break;
@@ -271,6 +271,12 @@ public:
       break;
     case 15:
       made = product_by_bits();
+      break;
+    case 16:
+      made = recurrent();
+      break;
+    case 17:
+      made = quantized_recurrent();
       break;
     default:
       made = fused_product();
@@ -481,6 +487,73 @@ private:
     made.node.constants = {lk::tensor<float>({6}, {0, 0, from, 1, 1, to}),
                            lk::tensor<float>({3}, {1, 1, 1.5f + 0.0625f * float(below(4))})};
     made.inputs = {f32({1, 1, 4}), made.node.constants[0].desc, made.node.constants[1].desc};
+    return made;
+  }
+  static lk_tensor_desc i32(const lk::Dims &dims) {
+    return lk_tensor_desc_make(LK_I32, uint32_t(dims.size()), dims.data());
+  }
+  // Of 2 inputs and 1 hidden unit, for 2 sequences of 2 steps. Each differs in one way.
+  Node recurrent() {
+    static const char *const ops[] = {"RNN", "GRU", "LSTM"};
+    static const char *const directions[] = {"forward", "reverse", "bidirectional"};
+    Node made;
+    const int64_t cell = below(3), direction = below(3), batch_first = below(2);
+    const int64_t gates = cell == 0 ? 1 : 2 + cell, layers = direction == 2 ? 2 : 1;
+    const lk::Dims state = batch_first == 1 ? lk::Dims{2, layers, 1} : lk::Dims{layers, 2, 1};
+    made.node.op = ops[cell];
+    made.node.opset = 14;
+    made.node.texts = {{"direction", directions[direction]}};
+    made.node.ints = {{"layout", {batch_first}}};
+    made.inputs = {f32({2, 2, 2}), f32({layers, gates, 2}), f32({layers, gates, 1})};
+    switch (below(4)) {
+    case 0:
+      add_functions(&made, size_t((cell + 1) * layers));
+      break;
+    case 1:
+      made.node.floats = {{"clip", {1 + float(below(2))}}};
+      break;
+    case 2:
+      made.inputs.insert(made.inputs.end(), {f32({layers, 2 * gates}), i32({2}), f32(state)});
+      if (cell == 2) made.inputs.insert(made.inputs.end(), {f32(state), f32({layers, 3})});
+      leave_out(&made, 3, uint32_t(made.inputs.size()));
+      break;
+    default:
+      made.node.n_outputs = uint32_t(1 + below(cell == 2 ? 3 : 2));
+      if (cell == 1) made.node.ints.push_back({"linear_before_reset", {below(2)}});
+      if (cell == 2) made.node.ints.push_back({"input_forget", {below(2)}});
+      if (coin()) made.inputs[2].layout = LK_LAYOUT_CHANNELS_LAST;
+    }
+    return made;
+  }
+  void add_functions(Node *made, size_t count) {
+    static const char *const names[] = {"Tanh", "Sigmoid", "ScaledTanh"};
+    const int64_t name = below(3);
+    made->node.lists = {{"activations", std::vector<const char *>(count, names[name])}};
+    if (name != 2) return;
+    made->node.floats = {{"activation_alpha", {0.25f + 0.25f * float(below(2))}},
+                         {"activation_beta", {0.25f + 0.25f * float(below(2))}}};
+  }
+  // Some of the inputs from `first` on.
+  void leave_out(Node *made, uint32_t first, uint32_t end) {
+    for (uint32_t i = first; i < end; i++) {
+      if (coin()) made->node.absent.push_back(i);
+    }
+  }
+  Node quantized_recurrent() {
+    Node made;
+    const lk_tensor_desc w = bytes({1, 2, 4}), r = lk_tensor_desc_make(w.dtype, 3, w.dims);
+    const lk::Dims sizes[] = {{1}, {1, 4}};
+    made.node.op = "DynamicQuantizeLSTM";
+    made.node.domain = "com.microsoft";
+    made.node.opset = 1;
+    made.inputs = {f32({2, 2, 2}), w,          r, f32({1, 8}), i32({2}), f32({1, 2, 1}),
+                   f32({1, 2, 1}), f32({1, 3})};
+    made.inputs[2].dims[1] = 1;
+    leave_out(&made, 3, 8);
+    for (int i = 0; i < 4; i++) {
+      made.inputs.push_back(f32(sizes[below(2)]));
+      if (i % 2 != 0) made.inputs.back().dtype = w.dtype;
+    }
     return made;
   }
   lk_tensor_desc bytes(const lk::Dims &dims) {

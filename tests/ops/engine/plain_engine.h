@@ -28,6 +28,7 @@ struct PlainEngine {
 
   std::atomic<int> offers{0}, builds{0}, destroyed{0}, packs{0}, opened{0}, closed{0}, runs{0},
       engines_closed{0};
+  std::atomic<uint32_t> constants{0}; // of the last work that was offered
   lk_status build_status = LK_OK, pack_status = LK_OK, open_status = LK_OK, run_status = LK_OK;
   bool gives_nothing = false, gives_no_name = false, is_reference = false, has_slots = true,
        is_silent = false;
@@ -67,6 +68,7 @@ private:
 
   static int offer(void *self, const lk_work *work, uint32_t placed, lk_offer *inout) {
     of(self).offers++;
+    of(self).constants = work->constants;
     for (uint32_t role = 0; role < LK_ROLES; role++) { // what is absent is 0
       static const lk_tensor_desc none = {};
       const bool is_there = (work->roles >> role & 1) != 0;

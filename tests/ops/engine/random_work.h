@@ -27,8 +27,7 @@ public:
     work.constants = uint32_t(below(4));
     work.n_post_ops = uint32_t(below(LK_WORK_POST_OPS + 1));
     for (uint32_t i = 0; i < work.n_post_ops; i++) {
-      const uint32_t operand =
-          below(2) != 0 ? uint32_t(LK_ROLE_OPERAND + below(LK_WORK_OPERANDS)) : 0;
+      const uint32_t operand = below(2) != 0 ? any_operand() : 0;
       const uint32_t kind = uint32_t(below(2) != 0 ? 1 + below(17) : LK_FUNCTION_ABS + below(48));
       work.post_ops[i] = {kind, operand, number(), number()};
       if (operand != 0) add_tensor(&work, operand);
@@ -159,7 +158,9 @@ public:
       work.resize.extrapolation += 1;
       break;
     case 25:
-      if (!move_tensor(&work, role, uint32_t(below(LK_ROLES)))) return change(from);
+      if (!move_tensor(&work, role, below(2) != 0 ? any_operand() : uint32_t(below(LK_ROLES)))) {
+        return change(from);
+      }
       break;
     case 26:
       work.factor += 1;
@@ -183,6 +184,7 @@ public:
   }
 
 private:
+  uint32_t any_operand() { return uint32_t(LK_ROLE_OPERAND + below(LK_WORK_OPERANDS)); }
   float number() { return float(below(7)) / 4 - 0.5f; }
   void add_tensor(lk_work *work, uint32_t role) {
     lk_tensor_desc desc = {};

@@ -141,6 +141,24 @@ TEST_F(Engine, TakesWeightsThatComeWithARun) {
   EXPECT_EQ(engine.runs, 1);
 }
 
+TEST_F(Engine, MayPackBothWeightsOfARecurrentLayer) {
+  const Value weights = lk::random({1, 3, 7}, 3), recurrent = lk::random({1, 3, 3}, 4);
+  const lk_tensor_desc sequence = lk::desc_of(LK_F32, {2, 5, 7});
+  lk::TestNode n;
+  n.op = "RNN";
+  n.n_inputs = 3;
+  for (const bool are_both : {false, true}) {
+    Plan plan;
+    n.name = are_both ? "both" : "one";
+    n.constants = {recurrent};
+    if (are_both) n.constants.insert(n.constants.begin(), weights);
+    create(n);
+    LK_ASSERT_OK(bind(&plan, {sequence, weights.desc, recurrent.desc}));
+    EXPECT_EQ(engine.constants >> LK_ROLE_WEIGHTS & 1, uint32_t(are_both));
+    EXPECT_EQ(engine.constants >> LK_ROLE_RECURRENT_WEIGHTS & 1, 1u);
+  }
+}
+
 TEST_F(Engine, LeavesPostOpsThatFollowAsSteps) {
   const Value full = lk::random({5, 3}, 4);
   lk::TestNode n = node();
