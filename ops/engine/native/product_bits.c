@@ -1,10 +1,9 @@
 /* Products by matrices of few bits. Constant weights stay so, in panels; a product unpacks them a
  * block at a time, for all its rows. Others are unpacked as a whole in each run. */
-#include "ops/kernel/integer/bits_panels.h"
-
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/engine/native/native.h"
+#include "ops/kernel/integer/bits_panels.h"
 #include "ops/plan/packing.h"
 #include "ops/plan/product_steps.h"
 

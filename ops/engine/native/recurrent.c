@@ -168,10 +168,12 @@ static lk_status add_program(const layer *self, write_fn *write, kernel_params *
 }
 
 static bool has_same_functions(const lk_work_recurrent *of) {
-  const size_t size = sizeof of->functions[0];
-  return memcmp(of->functions[0], of->functions[1], size) == 0 &&
-         memcmp(of->alphas[0], of->alphas[1], size) == 0 &&
-         memcmp(of->betas[0], of->betas[1], size) == 0;
+  bool are_same = true;
+  for (uint32_t i = 0; i < LK_CELL_FUNCTIONS; i++) {
+    are_same = are_same && of->functions[0][i] == of->functions[1][i] &&
+               of->alphas[0][i] == of->alphas[1][i] && of->betas[0][i] == of->betas[1][i];
+  }
+  return are_same;
 }
 
 /* Two directions with the same functions share their programs. */
