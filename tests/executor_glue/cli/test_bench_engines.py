@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from latchkey._bench import read
 from wait import with_more_time
 
 from cli_harness import latchkey
@@ -83,6 +84,8 @@ def test_latencies_have_the_engine(classifier, tmp_path):
     whole = json.loads((tmp_path / "a.json").read_text())
     assert [one["setting"]["engine"] for one in whole["latencies"]] == ["native", "alike"]
     assert [len(one["rows"]) for one in whole["latencies"]] == [24, 24]
+    assert [str(one) for one in read(str(tmp_path / "a.json")).settings] == [
+        "native, 1 thread, 1 caller", "alike, 1 thread, 1 caller"]
 
 
 # ---- the order of requests ---------------------------------------------------------------------
