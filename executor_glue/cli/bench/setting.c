@@ -1,4 +1,4 @@
-/* A setting that is measured: who computes, on how many threads, for how many callers, and a batch. */
+/* A setting that is measured: an engine, a number of threads, of callers, and a batch. */
 #include "executor_glue/cli/bench/setting.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Several settings beside each other: throughput and latency by engine, threads, callers and batch. */
+/* Several settings beside each other: throughput and latency by engine, threads, callers, batch. */
 #include "executor_glue/cli/bench/sweep_report.h"
 
 #include <inttypes.h>

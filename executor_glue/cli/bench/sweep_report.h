@@ -1,4 +1,4 @@
-/* Several settings beside each other: throughput and latency by engine, threads, callers and batch. */
+/* Several settings beside each other: throughput and latency by engine, threads, callers, batch. */
 #pragma once
 
 #include "executor_glue/cli/bench/args.h"
