@@ -133,6 +133,16 @@ def test_engines_take_turns_in_time(classifier, tmp_path):
         assert sum(each["requests"] for each in one["passes"]) == sent[one["engine"]] - 1
 
 
+def test_a_request_that_fails_is_told_with_its_engine(classifier, tmp_path, faulty):
+    """The twelfth run is the fourth of the second engine."""
+    file = tmp_path / "a.csv"
+    bench(classifier, *SHAPE, "-n", 5, "--engine", "native,alike", "--latencies", file,
+          environment=faulty(fail=12)).fails(
+              1, "latchkey bench: alike, 1 thread, 1 caller: failed to run: this is the turn")
+    rows = [(row["engine"], row["ok"]) for row in csv.DictReader(file.open())]
+    assert rows == [("native", "1")] * 8 + [("alike", "1")] * 3 + [("alike", "0")]
+
+
 def test_sigint_leaves_the_later_engines_empty(classifier, interrupt):
     words = ["bench", classifier, *SHAPE, "--engine", "native,alike", "--threads", "1",
              "--duration", "10000"]
