@@ -1,5 +1,5 @@
 /* latchkey bench: latency, memory and cache of a model over a series of shapes, at one setting of
- * threads, callers and batch or at several. */
+ * engine, threads, callers and batch or at several. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "executor_glue/cli/bench/measure.h"
 #include "executor_glue/cli/bench/origin.h"
+#include "executor_glue/cli/bench/outputs.h"
 #include "executor_glue/cli/bench/raw_file.h"
 #include "executor_glue/cli/bench/result_report.h"
 #include "executor_glue/cli/bench/sweep_report.h"
@@ -14,15 +15,17 @@
 #include "executor_glue/cli/common/interrupt.h"
 #include "executor_glue/cli/profile_report.h"
 
-/* All that is measured, setting by setting. */
+/* All that is measured: group by group, each of the settings that differ in nothing but the engine.
+ */
 typedef struct bench_run {
   const bench_args *args;
   bench_result *results; /* [n_settings] */
   uint32_t n_settings;
   uint32_t n_measured; /* whole, or ended by SIGINT with some requests */
   bool interrupted;
-  bench_subject subject; /* open: the one that was measured last */
-  double load_ms;        /* its */
+  bench_subject *subjects; /* [n_engines], open: the group that was measured last */
+  uint32_t n_engines;
+  double load_ms; /* of the only setting */
   profile_report profile;
   json_t *report; /* where the numbers come from; NULL when no JSON is written */
 } bench_run;
@@ -54,42 +57,66 @@ static lk_status begin(bench_run *run, lk_error *error) {
   return interrupt_begin(error);
 }
 
-static lk_status measure_setting(bench_run *run, uint32_t index, progress *bar, lk_error *error) {
+static lk_status open_group(bench_run *run, uint32_t first, lk_error *error) {
   const bench_args *args = run->args;
-  const bench_setting setting = bench_setting_at(args, index);
-  bench_subject *subject = &run->subject;
   lk_session_stats stats;
-  bench_subject_close(subject);
-  LK_RETURN_NOT_OK(bench_subject_open(args, &setting, subject, error));
-  LK_RETURN_NOT_OK(cli_session_stats(&subject->model, &stats, error));
+  for (uint32_t i = 0; i < run->n_engines; i++) bench_subject_close(&run->subjects[i]);
+  for (uint32_t i = 0; i < run->n_engines; i++) {
+    const bench_setting setting = bench_setting_at(args, first + i);
+    lk_status status = bench_subject_open(args, &setting, &run->subjects[i], error);
+    LK_RETURN_NOT_OK(bench_setting_prefix(args, &setting, status, error));
+  }
+  LK_RETURN_NOT_OK(cli_session_stats(&run->subjects[0].model, &stats, error));
   run->load_ms = (double)stats.load_ns / 1e6;
-  if (index == 0) LK_RETURN_NOT_OK(begin(run, error));
-  LK_RETURN_NOT_OK(bench_measure(args, subject, bar, &run->results[index], error));
-  if (!args->profile || run->results[index].interrupted) return LK_OK;
-  return run_profiled(subject, args->common.inputs.requests, bar, &run->profile, error);
+  return LK_OK;
+}
+
+static lk_status measure_group(bench_run *run, uint32_t first, progress *bar, lk_error *error) {
+  const bench_args *args = run->args;
+  bench_result *results = &run->results[first];
+  LK_RETURN_NOT_OK(open_group(run, first, error));
+  if (first == 0) LK_RETURN_NOT_OK(begin(run, error));
+  LK_RETURN_NOT_OK(bench_measure(args, run->subjects, run->n_engines, bar, results, error));
+  if (run->n_engines > 1) {
+    LK_RETURN_NOT_OK(bench_outputs_compare(args, run->subjects, run->n_engines, results, error));
+  }
+  if (!args->profile || results[0].interrupted) return LK_OK;
+  return run_profiled(run->subjects, args->common.inputs.requests, bar, &run->profile, error);
+}
+
+/* The settings that have requests, of which there are others only behind them. */
+static uint32_t count_begun(const bench_run *run) {
+  uint32_t count = 0;
+  while (count < run->n_settings && run->results[count].samples.count > 0) count++;
+  return count;
+}
+
+static void write_label(const bench_run *run, uint32_t first, char *label, size_t capacity) {
+  if (run->n_engines == 1) {
+    (void)snprintf(label, capacity, "setting %u of %u, requests", first + 1, run->n_settings);
+  } else {
+    (void)snprintf(label, capacity, "settings %u to %u of %u, requests", first + 1,
+                   first + run->n_engines, run->n_settings);
+  }
 }
 
 static lk_status measure_all(bench_run *run, lk_error *error) {
   const bench_args *args = run->args;
   const uint64_t steps = args->common.inputs.requests * (BENCH_PASSES + (args->profile ? 1 : 0));
-  const bool is_sweep = run->n_settings > 1;
-  for (uint32_t i = 0; i < run->n_settings && !run->interrupted; i++) {
-    char label[64], text[BENCH_SETTING_CAPACITY];
+  for (uint32_t i = 0; i < run->n_settings && !run->interrupted; i += run->n_engines) {
+    char label[64];
     progress bar;
-    (void)snprintf(label, sizeof label, "setting %u of %u, requests", i + 1, run->n_settings);
-    progress_begin(&bar, is_sweep ? label : "requests", args->duration_ns > 0 ? 0 : steps);
-    lk_status status = measure_setting(run, i, &bar, error);
+    write_label(run, i, label, sizeof label);
+    progress_begin(&bar, run->n_settings > 1 ? label : "requests",
+                   args->duration_ns > 0 ? 0 : steps);
+    lk_status status = measure_group(run, i, &bar, error);
     progress_end(&bar);
     if (status == LK_CANCELLED && i > 0) {
       run->interrupted = true;
       return LK_OK;
     }
-    if (status != LK_OK && is_sweep) {
-      const bench_setting setting = bench_setting_at(args, i);
-      status = lk_error_prefix(error, status, "%s", bench_setting_text(&setting, text));
-    }
     LK_RETURN_NOT_OK(status);
-    run->n_measured = i + 1;
+    run->n_measured = count_begun(run);
     run->interrupted = run->results[i].interrupted;
   }
   return LK_OK;
@@ -107,10 +134,12 @@ static void add_results(const bench_run *run, json_t *report) {
   (void)json_object_set_new(report, "seed", lk_json_number(args->common.inputs.seed));
   (void)json_object_set_new(report, "interrupted", json_boolean(run->interrupted));
   if (run->n_settings > 1) {
-    (void)json_object_set_new(report, "settings", bench_sweep_json(run->results, run->n_measured));
+    (void)json_object_set_new(report, "settings",
+                              bench_sweep_json(args, run->results, run->n_measured));
     json_decref(batch);
     return;
   }
+  (void)json_object_set_new(report, "engine", lk_json_text(first->engine));
   (void)json_object_set_new(report, "threads", json_integer(first->setting.threads));
   (void)json_object_set_new(report, "callers", json_integer(first->setting.callers));
   (void)json_object_set_new(report, "batch", batch);
@@ -120,6 +149,19 @@ static void add_results(const bench_run *run, json_t *report) {
   if (run->profile.entries != NULL) {
     (void)json_object_set_new(report, "profile", profile_report_json(&run->profile));
   }
+}
+
+static void print_outputs(const bench_run *run) {
+  char text[BENCH_SETTING_CAPACITY];
+  uint32_t n_differing = 0;
+  for (uint32_t i = 0; i < run->n_measured; i++) {
+    const bench_result *result = &run->results[i];
+    if (result->difference.status == LK_OK) continue;
+    n_differing++;
+    report_line("outputs differ: %s: %s", bench_setting_text(&result->setting, text),
+                result->difference.message);
+  }
+  if (n_differing == 0 && run->n_measured > 1) report_line("outputs of the first request agree");
 }
 
 static lk_status report_as_text(const bench_run *run, lk_error *error) {
@@ -132,6 +174,7 @@ static lk_status report_as_text(const bench_run *run, lk_error *error) {
                 args->common.path, inputs->requests, inputs->seed, first->cache_mode,
                 run->n_settings);
     LK_RETURN_NOT_OK(bench_sweep_print(args, run->results, run->n_measured, error));
+    if (run->n_engines > 1) print_outputs(run);
   } else {
     report_line("%s: %" PRIu64 " requests, %" PRIu64 " shapes, seed %" PRIu64
                 ", %s, cache %s, opened in %.1f ms",
@@ -149,21 +192,40 @@ static lk_status report_as_text(const bench_run *run, lk_error *error) {
 
 /* Also after a request has failed: what was measured before is told there, with what failed. */
 static lk_status write_latencies(const bench_run *run, lk_error *error) {
-  uint32_t count = 0;
-  if (run->args->latencies == NULL) return LK_OK;
-  while (count < run->n_settings && run->results[count].samples.count > 0) count++;
-  if (count == 0) return LK_OK;
+  const uint32_t count = count_begun(run);
+  if (run->args->latencies == NULL || count == 0) return LK_OK;
   return bench_raw_write(run->args, run->results, count, run->report, error);
+}
+
+/* The report comes first, and is whole: that outputs differ is part of it. */
+static lk_status check_outputs(const bench_run *run, lk_error *error) {
+  const bench_result *first = NULL;
+  char text[BENCH_SETTING_CAPACITY];
+  uint32_t n_differing = 0;
+  for (uint32_t i = run->n_measured; i-- > 0;) {
+    if (run->results[i].difference.status == LK_OK) continue;
+    first = &run->results[i];
+    n_differing++;
+  }
+  if (first == NULL) return LK_OK;
+  return lk_fail(error, LK_INTERNAL,
+                 "failed to compare engines: the outputs of %u setting%s differ from those of %s, "
+                 "the first: %s: %s",
+                 n_differing, n_differing == 1 ? "" : "s", run->args->engines.names[0],
+                 bench_setting_text(&first->setting, text), first->difference.message);
 }
 
 static lk_status bench(void *arguments, lk_error *error) {
   const bench_args *args = arguments;
   const lk_allocator *allocator = lk_allocator_default();
   lk_status status = LK_OK;
-  bench_run run = {.args = args, .n_settings = bench_args_settings(args)};
+  bench_run run = {
+      .args = args, .n_settings = bench_args_settings(args), .n_engines = args->engines.count};
   run.results = lk_calloc(allocator, run.n_settings, sizeof *run.results);
-  if (run.results == NULL) return lk_fail_memory(error, "results", sizeof *run.results);
-
+  run.subjects = lk_calloc(allocator, run.n_engines, sizeof *run.subjects);
+  if (run.results == NULL || run.subjects == NULL) {
+    LK_TRY(lk_fail_memory(error, "results", run.n_settings * sizeof *run.results));
+  }
   status = measure_all(&run, error);
   interrupt_end();
   if (run.report != NULL && run.n_measured > 0) add_results(&run, run.report);
@@ -173,19 +235,24 @@ static lk_status bench(void *arguments, lk_error *error) {
     goto cleanup;
   }
   LK_TRY(write_latencies(&run, error));
-  LK_TRY(cli_trace_save(&args->common.model, &run.subject.model, error));
+  LK_TRY(cli_trace_save(&args->common.model, &run.subjects[0].model, error));
   if (args->common.model.json) {
     status = report_json(run.report, error);
     run.report = NULL;
+    LK_TRY(status);
   } else {
     LK_TRY(report_as_text(&run, error));
   }
+  LK_TRY(check_outputs(&run, error));
 
 cleanup:
   json_decref(run.report);
-  profile_report_destroy(&run.subject.model, &run.profile);
-  bench_subject_close(&run.subject);
-  for (uint32_t i = 0; i < run.n_settings; i++) {
+  if (run.subjects != NULL) profile_report_destroy(&run.subjects[0].model, &run.profile);
+  for (uint32_t i = 0; run.subjects != NULL && i < run.n_engines; i++) {
+    bench_subject_close(&run.subjects[i]);
+  }
+  lk_free(allocator, run.subjects);
+  for (uint32_t i = 0; run.results != NULL && i < run.n_settings; i++) {
     bench_result_destroy(&run.results[i], args->common.inputs.requests);
   }
   lk_free(allocator, run.results);
@@ -195,5 +262,7 @@ cleanup:
 int cli_cmd_bench(int argc, char **argv) {
   bench_args args;
   bench_args_create(&args);
-  return cli_run(&bench_argp, argc, argv, &args.common, 100, bench);
+  const int code = cli_run(&bench_argp, argc, argv, &args.common, 100, bench);
+  bench_args_destroy(&args);
+  return code;
 }

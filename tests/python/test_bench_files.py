@@ -29,13 +29,15 @@ def latencies(seed, count, factor=1.0):
     return numpy.exp(numpy.convolve(noise, numpy.full(5, 0.5), "valid")) * 1e6 * factor
 
 
-def setting(ns, threads=1, callers=1, batch=None, new=0, ok=None, shapes=None):
-    """Two passes over the requests, of which the first `new` are of new shapes."""
+def setting(ns, threads=1, callers=1, batch=None, new=0, ok=None, shapes=None, **engine):
+    """Two passes over the requests, of which the first `new` are of new shapes. `engine`: where the
+    file has several."""
     half = len(ns) // 2
     shapes = shapes or [f"x={i % 7 + 1}x10" for i in range(half)]
     rows = [[1 + (i >= half), i % half, i % callers, i * 1000, int(one), int(i < new),
              1 if ok is None else ok[i]] for i, one in enumerate(ns)]
-    return {"setting": {"threads": threads, "callers": callers, "batch": batch, "shapes": shapes},
+    return {"setting": {"threads": threads, "callers": callers, "batch": batch, "shapes": shapes,
+                        **engine},
             "rows": rows}
 
 
@@ -271,7 +273,33 @@ def test_settings_are_compared_each_with_its_own(save):
                                     f"8 threads, 1 caller is only in {b}"]
     c = save("c.json", setting(one, threads=8))
     done = latchkey("bench-compare", save("d.json", setting(one, threads=1)), c)
-    assert done.returncode == 1 and "no setting of threads, callers and batch" in done.stderr
+    assert done.returncode == 1
+    assert "no setting of engine, threads, callers and batch" in done.stderr
+
+
+def test_engines_of_a_file_are_compared_each_with_its_own(save):
+    one, two = latencies(1, 400), latencies(2, 400)
+    a = save("a.json", setting(one, engine="native"), setting(two, engine="onednn"))
+    b = save("b.json", setting(two * 2, engine="onednn"), setting(one, engine="native"))
+    found = json.loads(latchkey("bench-compare", a, b, "--json").stdout)
+    assert {one["setting"]: one["verdict"] for one in found["verdicts"]
+            if (one["shapes"], one["metric"]) == ("known", "p50")} == {
+                "native, 1 thread, 1 caller": "no difference shown",
+                "onednn, 1 thread, 1 caller": "slower"}
+    assert found["only_in_one"] == []
+    drawn = json.loads(latchkey("bench-plot", a, "--json").stdout)
+    assert [one["engine"] for one in drawn] == ["native", "onednn"]
+
+
+def test_files_of_one_engine_each_are_compared(save):
+    ns = latencies(1, 400)
+    a = save("a.json", setting(ns), engine="native")
+    b = save("b.json", setting(ns), engine="onednn")
+    done = latchkey("bench-compare", a, b)
+    assert done.returncode == 0
+    assert "unlike: engine is native and onednn\n" in done.stdout
+    assert "\n1 thread, 1 caller:" in done.stdout
+    assert json.loads(latchkey("bench-plot", a, "--json").stdout)[0]["engine"] is None
 
 
 @pytest.mark.parametrize("change, sentence", [
@@ -460,7 +488,7 @@ def test_what_bench_writes_is_read(tmp_path, relu):
         assert done.returncode == 0, done.stderr
     result = read(str(files[0]))
     assert [one.setting for one in result.settings] == [
-        (t, c, None) for t in (1, 2) for c in (1, 2)]
+        (None, t, c, None) for t in (1, 2) for c in (1, 2)]
     assert all(len(one.ns) == 120 and one.settled.sum() == 60 for one in result.settings)
     assert result.report["schema"] == "latchkey-bench-1"
     done = latchkey("bench-compare", *files, "--threshold", "1000")

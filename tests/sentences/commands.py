@@ -62,6 +62,11 @@ bench m.onnx --shape x=2x3 --memory much
 bench m.onnx --fix rows
 bench m.onnx --fix columns=3
 bench m.onnx --shape x=2x3 --latencies raw.txt
+bench m.onnx --shape x=2x3 --engine native,
+bench m.onnx --shape x=2x3 --engine native,native
+bench m.onnx --shape x=2x3 --engine native,no/such
+bench m.onnx --shape x=2x3 --engine a,b,c,d,e,f,g,h,i,j,k,l,m
+bench m.onnx --shape x=2x3 --engine native,other --profile
 load
 load m.onnx m.onnx
 load m.onnx --shape x=2x3 --mix other:1

@@ -10,6 +10,9 @@
 
 enum {
   KEY_PROFILE = 0x600,
+  KEY_ENGINE,
+  KEY_RTOL,
+  KEY_ATOL,
   KEY_CALLERS,
   KEY_BATCH,
   KEY_WARMUP,
@@ -32,6 +35,15 @@ static const struct argp_option options[] = {
      "Run all requests once more and show what each operator took, by the most expensive, beside "
      "what this machine can do",
      3},
+    {"engine", KEY_ENGINE, "NAME,...", 0,
+     "Who computes: native, kernels that serve every size; onednn, primitives of oneDNN, built for "
+     "one size and found by key, and native for the rest (default: native). Several are measured "
+     "by turns, and shown beside the first one",
+     4},
+    {"rtol", KEY_RTOL, "X", 0,
+     "Allow floats that another engine gives a relative difference of X (default: 1e-3)", 4},
+    {"atol", KEY_ATOL, "X", 0,
+     "Allow floats that another engine gives an absolute difference of X (default: 1e-5)", 4},
     {"callers", KEY_CALLERS, "N,...", 0,
      "Send requests from N threads at once, which share the session; several numbers are measured "
      "one after the other, and shown in a table (default: 1)",
@@ -81,6 +93,43 @@ cleanup:
   return status;
 }
 
+/* ---- engines --------------------------------------------------------------------------------- */
+
+/* What the library knows no engine by is refused when the context is made. */
+static lk_status add_engine(const char *name, bench_engines *list, lk_error *error) {
+  if (name[0] == '\0') {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read --engine: '' is number %u of the list, a name is needed",
+                   list->count + 1);
+  }
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (strcmp(list->names[i], name) != 0) continue;
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to read --engine: '%s' is given twice, once is needed", name);
+  }
+  if (list->count == BENCH_MOST_VALUES) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to read --engine: '%s' is number %d of the list, %d are allowed", name,
+                   BENCH_MOST_VALUES + 1, BENCH_MOST_VALUES);
+  }
+  list->names[list->count++] = name;
+  return LK_OK;
+}
+
+static lk_status parse_engines(const char *text, bench_args *args) {
+  bench_engines *list = &args->engines;
+  lk_error *error = &args->common.error;
+  lk_free(lk_allocator_default(), list->text);
+  *list = (bench_engines){.text = lk_strdup(lk_allocator_default(), text)};
+  if (list->text == NULL) return lk_fail_memory(error, "options", strlen(text));
+  char *rest = list->text;
+  for (char *item = strsep(&rest, ","); item != NULL; item = strsep(&rest, ",")) {
+    LK_RETURN_NOT_OK(add_engine(item, list, error));
+  }
+  args->common.model.context.engine = list->names[0];
+  return LK_OK;
+}
+
 /* ---- the others ------------------------------------------------------------------------------ */
 
 static lk_status parse_warmup(const char *text, bench_args *args) {
@@ -116,8 +165,8 @@ static lk_status check_all(bench_args *args) {
   const bool traces = args->common.model.trace != NULL;
   if ((!args->profile && !traces) || bench_args_settings(args) == 1) return LK_OK;
   return lk_fail(&args->common.error, LK_INVALID_ARGUMENT,
-                 "failed to read %s: %u settings are to be measured, one number for "
-                 "--threads, --callers and --batch is needed",
+                 "failed to read %s: %u settings are to be measured, one value for "
+                 "--engine, --threads, --callers and --batch is needed",
                  args->profile ? "--profile" : "--trace", bench_args_settings(args));
 }
 
@@ -125,6 +174,12 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   bench_args *args = state->input;
   lk_error *error = &args->common.error;
   switch (key) {
+  case KEY_ENGINE:
+    return cli_parsed(parse_engines(arg, args));
+  case KEY_RTOL:
+    return cli_parsed(parse_tolerance(arg, "--rtol", &args->within.relative, error));
+  case KEY_ATOL:
+    return cli_parsed(parse_tolerance(arg, "--atol", &args->within.absolute, error));
   case 't':
     return cli_parsed(parse_list(arg, "--threads", LK_MAX_THREADS, &args->threads, error));
   case KEY_CALLERS:
@@ -151,14 +206,19 @@ static const struct argp_child children[] = {
     {&traced_library_argp, 0, "Library:", 10}, {&series_argp, 0, "Inputs:", 1}, {0}};
 static const char doc[] =
     "Runs one seeded sequence of shapes twice, or for some time. Shows latency with its 95 % "
-    "intervals, throughput, memory and what the cache did; several numbers of threads, callers or "
-    "batches in one table.\v"
+    "intervals, throughput, memory and what the cache did; several engines, numbers of threads, "
+    "callers or batches in one table.\v"
     "Without a range in --shape all requests have one shape. Only the run is timed: inputs are "
     "made before. A request whose shapes no request before it had counts as new, also in its time. "
     "SIGINT ends early, with the report of what was measured.\n\n"
+    "Several engines are open at once, and get the requests in turns of eight or more, so that "
+    "what the machine does meanwhile slows all of them. The ratio is that of p50 to the first "
+    "one's. Outputs of the first request are compared with the first one's: the exit code is 1 "
+    "when they differ.\n\n"
     "Example:\n"
     "  latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400\n"
-    "  latchkey bench rec.onnx --shape x=1x3x48x320 --threads 1,2 --batch 1,4,8";
+    "  latchkey bench rec.onnx --shape x=1x3x48x320 --threads 1,2 --batch 1,4,8\n"
+    "  latchkey bench rec.onnx --shape x=1x3x48x320 --engine native,onednn";
 
 const struct argp bench_argp = {
     .options = options,
@@ -169,9 +229,18 @@ const struct argp bench_argp = {
 };
 
 void bench_args_create(bench_args *args) {
-  *args = (bench_args){.threads = {{0}, 1}, .callers = {{1}, 1}, .batches = {{0}, 1}};
+  *args = (bench_args){.engines = {.count = 1},
+                       .within = {.relative = 1e-3, .absolute = 1e-5},
+                       .threads = {{0}, 1},
+                       .callers = {{1}, 1},
+                       .batches = {{0}, 1}};
+}
+
+void bench_args_destroy(bench_args *args) {
+  lk_free(lk_allocator_default(), args->engines.text);
+  args->engines = (bench_engines){0};
 }
 
 uint32_t bench_args_settings(const bench_args *args) {
-  return args->threads.count * args->callers.count * args->batches.count;
+  return args->engines.count * args->threads.count * args->callers.count * args->batches.count;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "executor_glue/cli/common/cli.h"
+#include "executor_glue/cli/common/compare.h"
 
 enum { BENCH_MOST_VALUES = 12 /* of an option that takes a list: a table's columns */ };
 
@@ -11,9 +12,18 @@ typedef struct bench_list {
   uint32_t count;
 } bench_list;
 
+/* The engines that are compared, in the order given. */
+typedef struct bench_engines {
+  char *text;                           /* what `names` point into */
+  const char *names[BENCH_MOST_VALUES]; /* the only one may be NULL: not given */
+  uint32_t count;
+} bench_engines;
+
 typedef struct bench_args {
   cli_args common;
   bool profile;
+  bench_engines engines;
+  tolerance within;                    /* of the outputs of engines */
   bench_list threads, callers;         /* threads 0: not given */
   bench_list batches;                  /* 0: not given */
   uint64_t warmup_requests, warmup_ns; /* one is 0, or both */
@@ -25,6 +35,7 @@ extern const struct argp bench_argp; /* fills in a bench_args */
 
 /* The defaults of what lists have no value for. */
 void bench_args_create(bench_args *args);
+void bench_args_destroy(bench_args *args);
 /* How many settings there are to measure: more than one is a sweep. */
 uint32_t bench_args_settings(const bench_args *args);
 /* Whether FILE ends in this suffix. */

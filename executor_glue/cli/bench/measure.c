@@ -1,4 +1,4 @@
-/* One setting, measured: a number of threads, of callers, and a batch. */
+/* Settings, measured: one by itself, or several by turns. */
 #include "executor_glue/cli/bench/measure.h"
 
 #include <stdlib.h>
@@ -12,11 +12,9 @@
 #include "executor_glue/cli/common/rss.h"
 #include "executor_glue/cli/common/shape_text.h"
 
-const bench_quantile bench_quantiles[BENCH_QUANTILES] = {{"p50", "p50", 500},
-                                                         {"p90", "p90", 900},
-                                                         {"p95", "p95", 950},
-                                                         {"p99", "p99", 990},
-                                                         {"p99.9", "p99_9", 999}};
+/* Of a pass, or of --duration, where several are measured. The first request of a turn finds
+ * another one's code and data in the processor's caches, so a turn has some more. */
+enum { TURNS = 8, FEWEST_OF_A_TURN = 8 };
 
 /* ---- a model --------------------------------------------------------------------------------- */
 
@@ -24,6 +22,7 @@ lk_status bench_subject_open(const bench_args *args, const bench_setting *settin
                              bench_subject *out, lk_error *error) {
   model_args model = args->common.model;
   input_args inputs = args->common.inputs;
+  if (setting->engine != NULL) model.context.engine = setting->engine;
   if (setting->threads > 0) model.context.threads = setting->threads;
   inputs.batch = setting->batch;
   *out = (bench_subject){.setting = *setting};
@@ -39,122 +38,150 @@ void bench_subject_close(bench_subject *subject) {
   *subject = (bench_subject){0};
 }
 
-/* ---- times ----------------------------------------------------------------------------------- */
+/* ---- a run of the passes --------------------------------------------------------------------- */
 
-static int compare_ns(const void *a, const void *b) {
-  const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-  return (left > right) - (left < right);
-}
+/* How far a subject has got. */
+typedef struct bench_course {
+  bench_subject *subject;
+  bench_result *result;
+  bench_work work;
+  bench_callers *callers;
+  uint64_t next;     /* request, as phases number them */
+  uint32_t n_begun;  /* passes */
+  size_t before;     /* samples before the pass that was begun last */
+  uint64_t spent_ns; /* of --duration */
+} bench_course;
 
-/* Sorts them. */
-static bench_times summarize(uint64_t *times, uint64_t count) {
-  bench_times out = {.requests = count};
-  uint64_t total = 0;
-  if (count == 0) return out;
-  for (uint64_t i = 0; i < count; i++) total += times[i];
-  qsort(times, count, sizeof *times, compare_ns);
-  out.mean = (double)total / (double)count / 1e6;
-  for (uint32_t q = 0; q < BENCH_QUANTILES; q++) {
-    const uint32_t permille = bench_quantiles[q].permille;
-    order_interval ranks;
-    out.at[q] = (double)times[order_rank(count, permille) - 1] / 1e6;
-    out.has_interval[q] = order_interval_of(count, permille, &ranks);
-    if (!out.has_interval[q]) continue;
-    out.low[q] = (double)times[ranks.low - 1] / 1e6;
-    out.high[q] = (double)times[ranks.high - 1] / 1e6;
-  }
-  return out;
-}
-
-static lk_status throughput(const bench_sample *samples, size_t count, uint32_t callers,
-                            double *out, lk_error *error) {
-  const lk_allocator *allocator = lk_allocator_default();
-  struct {
-    uint64_t requests, ns;
-  } *shares = lk_calloc(allocator, callers, sizeof *shares);
-  if (shares == NULL) return lk_fail_memory(error, "counters", callers * sizeof *shares);
-  for (size_t i = 0; i < count; i++) {
-    shares[samples[i].caller].requests++;
-    shares[samples[i].caller].ns += samples[i].ns;
-  }
-  *out = 0;
-  for (uint32_t c = 0; c < callers; c++) {
-    if (shares[c].ns > 0) *out += (double)shares[c].requests * 1e9 / (double)shares[c].ns;
-  }
-  lk_free(allocator, shares);
-  return LK_OK;
-}
-
-static lk_status summarize_pass(const bench_sample *samples, size_t count, uint32_t callers,
-                                bench_pass *out, lk_error *error) {
-  const lk_allocator *allocator = lk_allocator_default();
-  LK_RETURN_NOT_OK(throughput(samples, count, callers, &out->requests_per_s, error));
-  uint64_t *times = lk_calloc(allocator, count, sizeof *times);
-  if (times == NULL) return lk_fail_memory(error, "times", count * sizeof *times);
-  /* New shapes from the front, known ones from the back. */
-  uint64_t n_new = 0, n_known = 0;
-  for (size_t i = 0; i < count; i++) {
-    times[samples[i].is_new ? n_new++ : count - ++n_known] = samples[i].ns;
-  }
-  out->by_shapes[BENCH_NEW] = summarize(times, n_new);
-  out->by_shapes[BENCH_KNOWN] = summarize(times + n_new, n_known);
-  out->all = summarize(times, count);
-  lk_free(allocator, times);
-  return LK_OK;
-}
-
-/* ---- phases ---------------------------------------------------------------------------------- */
+/* Those that are measured by turns. */
+typedef struct bench_group {
+  const bench_args *args;
+  progress *bar;
+  bench_course *items; /* [count] */
+  uint32_t count;
+} bench_group;
 
 /* Memory of the process without what is noted of the requests: a long measurement looks no larger
  * than a short one. */
-static uint64_t rss_without(const bench_samples *samples) {
-  const uint64_t rss = rss_now(), noted = samples->count * sizeof *samples->items;
+static uint64_t rss_without_samples(const bench_group *group) {
+  const uint64_t rss = rss_now();
+  uint64_t noted = 0;
+  for (uint32_t i = 0; i < group->count; i++) {
+    const bench_samples *samples = &group->items[i].result->samples;
+    noted += samples->count * sizeof *samples->items;
+  }
   return rss > noted ? rss - noted : 0;
 }
 
-static lk_status run_pass(bench_subject *subject, bench_callers *callers, const bench_phase *phase,
-                          progress *bar, bench_result *result, bench_pass *out, lk_error *error) {
-  bench_samples *samples = &result->samples;
-  const size_t before = samples->count;
-  uint64_t sent = 0;
-  LK_RETURN_NOT_OK(cli_stats(&subject->model, &out->before, error));
-  LK_RETURN_NOT_OK(cli_session_stats(&subject->model, &out->session_before, error));
-  out->rss_before = rss_without(samples);
-  LK_RETURN_NOT_OK(bench_callers_run(callers, phase, bar, samples, &sent, error));
-  out->rss_after = rss_without(samples);
-  LK_RETURN_NOT_OK(cli_stats(&subject->model, &out->after, error));
-  LK_RETURN_NOT_OK(cli_session_stats(&subject->model, &out->session_after, error));
-  if (sent == 0) return LK_OK;
-  return summarize_pass(samples->items + before, samples->count - before, subject->setting.callers,
-                        out, error);
+static lk_status begin_pass(const bench_group *group, bench_course *one, lk_error *error) {
+  const cli_model *model = &one->subject->model;
+  bench_pass *pass = &one->result->passes[one->n_begun++];
+  one->before = one->result->samples.count;
+  LK_RETURN_NOT_OK(cli_stats(model, &pass->before, error));
+  LK_RETURN_NOT_OK(cli_session_stats(model, &pass->session_before, error));
+  pass->rss_before = rss_without_samples(group);
+  return LK_OK;
 }
 
-static lk_status warm_up(const bench_args *args, bench_callers *callers, progress *bar,
-                         uint64_t *sent, lk_error *error) {
+static lk_status end_pass(const bench_group *group, bench_course *one, lk_error *error) {
+  const cli_model *model = &one->subject->model;
+  const bench_samples *samples = &one->result->samples;
+  bench_pass *pass = &one->result->passes[one->n_begun - 1];
+  pass->rss_after = rss_without_samples(group);
+  LK_RETURN_NOT_OK(cli_stats(model, &pass->after, error));
+  LK_RETURN_NOT_OK(cli_session_stats(model, &pass->session_after, error));
+  if (samples->count == one->before) return LK_OK;
+  return bench_summarize(samples->items + one->before, samples->count - one->before,
+                         one->subject->setting.callers, pass, error);
+}
+
+/* The number behind the last request of the pass that was begun last. */
+static uint64_t end_of_pass(const bench_group *group, const bench_course *one) {
+  const uint64_t requests = group->args->common.inputs.requests;
+  if (one->n_begun == 1) return requests;
+  return group->args->duration_ns > 0 ? requests * UINT32_MAX : requests * BENCH_PASSES;
+}
+
+/* Requests up to number `end`, while it is not `until_ns`, with the passes that they begin. */
+static lk_status run_part(const bench_group *group, bench_course *one, uint64_t end,
+                          uint64_t until_ns, lk_error *error) {
+  uint64_t sent = 0;
+  while (one->next < end && lk_now_ns() < until_ns && !interrupt_seen()) {
+    if (one->next == end_of_pass(group, one)) {
+      LK_RETURN_NOT_OK(end_pass(group, one, error));
+      LK_RETURN_NOT_OK(begin_pass(group, one, error));
+    }
+    const uint64_t last = end_of_pass(group, one);
+    const bench_phase phase = {.first = one->next,
+                               .end = last < end ? last : end,
+                               .until_ns = until_ns,
+                               .warmed = one->result->warmed,
+                               .keeps = true};
+    LK_RETURN_NOT_OK(
+        bench_callers_run(one->callers, &phase, group->bar, &one->result->samples, &sent, error));
+    one->next += sent;
+  }
+  return LK_OK;
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+static uint64_t divide_up(uint64_t number, uint64_t by) {
+  return number / by + (number % by != 0);
+}
+
+static bool is_done(const bench_group *group, const bench_course *one) {
+  const uint64_t duration = group->args->duration_ns;
+  if (interrupt_seen()) return true;
+  if (duration > 0) return one->spent_ns >= duration;
+  return one->next >= group->args->common.inputs.requests * BENCH_PASSES;
+}
+
+/* The next part of one of several, or all of the only one. */
+static lk_status take_turn(const bench_group *group, bench_course *one, lk_error *error) {
+  const uint64_t requests = group->args->common.inputs.requests;
+  const uint64_t duration = group->args->duration_ns;
+  const uint64_t turns = group->count > 1 ? TURNS : 1;
+  if (duration == 0) {
+    const uint64_t left = requests * BENCH_PASSES - one->next;
+    uint64_t some = divide_up(requests, turns);
+    if (some < FEWEST_OF_A_TURN) some = FEWEST_OF_A_TURN;
+    if (turns == 1 || some > left) some = left;
+    return run_part(group, one, one->next + some, UINT64_MAX, error);
+  }
+  const uint64_t begin = lk_now_ns(), left = duration - one->spent_ns;
+  const uint64_t some = divide_up(duration, turns);
+  lk_status status =
+      run_part(group, one, requests * UINT32_MAX, begin + (some < left ? some : left), error);
+  one->spent_ns += lk_now_ns() - begin;
+  return status;
+}
+
+/* Each second turn begins with the last one: what slows down steadily is no advantage of the first
+ * one. */
+static lk_status run_turns(const bench_group *group, lk_error *error) {
+  uint32_t n_left = group->count;
+  for (uint32_t turn = 0; n_left > 0; turn++) {
+    n_left = 0;
+    for (uint32_t i = 0; i < group->count; i++) {
+      bench_course *one = &group->items[turn % 2 == 0 ? i : group->count - 1 - i];
+      if (is_done(group, one)) continue;
+      lk_status status = take_turn(group, one, error);
+      LK_RETURN_NOT_OK(bench_setting_prefix(group->args, &one->subject->setting, status, error));
+      n_left += !is_done(group, one);
+    }
+  }
+  return LK_OK;
+}
+
+/* ---- from beginning to end ------------------------------------------------------------------- */
+
+static lk_status warm_up(const bench_group *group, bench_course *one, lk_error *error) {
+  const bench_args *args = group->args;
   bench_samples none = {0};
   const bench_phase phase = {.end = args->warmup_ns > 0 ? UINT64_MAX : args->warmup_requests,
                              .until_ns =
                                  args->warmup_ns > 0 ? lk_now_ns() + args->warmup_ns : UINT64_MAX};
-  return bench_callers_run(callers, &phase, bar, &none, sent, error);
-}
-
-static lk_status run_passes(const bench_args *args, bench_subject *subject, bench_callers *callers,
-                            progress *bar, bench_result *out, lk_error *error) {
-  const uint64_t requests = args->common.inputs.requests;
-  const bool timed = args->duration_ns > 0;
-  LK_RETURN_NOT_OK(warm_up(args, callers, bar, &out->warmed, error));
-  bench_phase phase = {.end = requests,
-                       .until_ns = timed ? lk_now_ns() + args->duration_ns : UINT64_MAX,
-                       .warmed = out->warmed,
-                       .keeps = true};
-  LK_RETURN_NOT_OK(run_pass(subject, callers, &phase, bar, out, &out->passes[0], error));
-  phase.first = requests;
-  phase.end = timed ? requests * UINT32_MAX : requests * BENCH_PASSES;
-  LK_RETURN_NOT_OK(run_pass(subject, callers, &phase, bar, out, &out->passes[1], error));
-  out->interrupted = interrupt_seen();
-  if (out->samples.count > 0) return LK_OK;
-  return lk_fail(error, LK_CANCELLED,
-                 "failed to measure: it was interrupted before the first request was measured");
+  return bench_callers_run(one->callers, &phase, group->bar, &none, &one->result->warmed, error);
 }
 
 static lk_status note_shapes(const bench_subject *subject, uint64_t requests, char ***out,
@@ -174,23 +201,62 @@ static lk_status note_shapes(const bench_subject *subject, uint64_t requests, ch
   return LK_OK;
 }
 
-lk_status bench_measure(const bench_args *args, bench_subject *subject, progress *bar,
-                        bench_result *out, lk_error *error) {
+/* With its callers, and warmed up. */
+static lk_status begin_course(const bench_group *group, bench_subject *subject,
+                              bench_result *result, bench_course *out, lk_error *error) {
   const cli_model *model = &subject->model;
-  const uint64_t requests = args->common.inputs.requests;
+  const uint64_t requests = group->args->common.inputs.requests;
+  *result = (bench_result){.setting = subject->setting,
+                           .cache_mode = cli_cache_mode_text(model),
+                           .distinct = input_series_distinct(subject->series)};
+  result->setting.threads = model->api->context_threads(model->context);
+  (void)snprintf(result->engine, sizeof result->engine, "%s",
+                 model->api->engine_chosen(model->context));
+  *out = (bench_course){.subject = subject,
+                        .result = result,
+                        .work = {&subject->model, subject->series, subject->rows, requests}};
+  if (group->args->latencies != NULL) {
+    LK_RETURN_NOT_OK(note_shapes(subject, requests, &result->shapes, error));
+  }
+  LK_RETURN_NOT_OK(
+      bench_callers_create(&out->work, subject->setting.callers, &out->callers, error));
+  return warm_up(group, out, error);
+}
+
+/* Also of the passes that nothing was sent in, so that what the cache has is told. */
+static lk_status end_course(const bench_group *group, bench_course *one, lk_error *error) {
+  LK_RETURN_NOT_OK(end_pass(group, one, error));
+  while (one->n_begun < BENCH_PASSES) {
+    LK_RETURN_NOT_OK(begin_pass(group, one, error));
+    LK_RETURN_NOT_OK(end_pass(group, one, error));
+  }
+  one->result->interrupted = interrupt_seen();
+  return LK_OK;
+}
+
+lk_status bench_measure(const bench_args *args, bench_subject *subjects, uint32_t count,
+                        progress *bar, bench_result *results, lk_error *error) {
+  const lk_allocator *allocator = lk_allocator_default();
   lk_status status = LK_OK;
-  bench_callers *callers = NULL;
-  *out = (bench_result){.setting = subject->setting,
-                        .cache_mode = cli_cache_mode_text(model),
-                        .distinct = input_series_distinct(subject->series)};
-  out->setting.threads = model->api->context_threads(model->context);
-  if (args->latencies != NULL) LK_TRY(note_shapes(subject, requests, &out->shapes, error));
-  const bench_work work = {&subject->model, subject->series, subject->rows, requests};
-  LK_TRY(bench_callers_create(&work, subject->setting.callers, &callers, error));
-  LK_TRY(run_passes(args, subject, callers, bar, out, error));
+  bench_group group = {.args = args, .bar = bar};
+  group.items = lk_calloc(allocator, count, sizeof *group.items);
+  if (group.items == NULL) return lk_fail_memory(error, "courses", count * sizeof *group.items);
+  for (; group.count < count; group.count++) {
+    const uint32_t i = group.count;
+    status = begin_course(&group, &subjects[i], &results[i], &group.items[i], error);
+    LK_TRY(bench_setting_prefix(args, &subjects[i].setting, status, error));
+  }
+  for (uint32_t i = 0; i < count; i++) LK_TRY(begin_pass(&group, &group.items[i], error));
+  LK_TRY(run_turns(&group, error));
+  for (uint32_t i = 0; i < count; i++) LK_TRY(end_course(&group, &group.items[i], error));
+  if (results[0].samples.count == 0) {
+    LK_TRY(lk_fail(error, LK_CANCELLED,
+                   "failed to measure: it was interrupted before the first request was measured"));
+  }
 
 cleanup:
-  bench_callers_destroy(callers);
+  for (uint32_t i = 0; i < count; i++) bench_callers_destroy(group.items[i].callers);
+  lk_free(allocator, group.items);
   return status;
 }
 

@@ -26,7 +26,9 @@ static uint64_t since_first(const bench_result *result, const bench_sample *samp
   return sample->begin_ns - result->samples.items[0].begin_ns;
 }
 
+/* The engine is told where several are compared: else files of one engine each are compared. */
 static void write_csv(const bench_result *results, uint32_t count, FILE *stream) {
+  if (results[0].setting.engine != NULL) (void)fputs("engine,", stream);
   (void)fputs("threads,callers,batch,number,pass,shape,caller,begin_ns,ns,new,ok\n", stream);
   for (uint32_t i = 0; i < count; i++) {
     const bench_result *result = &results[i];
@@ -35,6 +37,7 @@ static void write_csv(const bench_result *results, uint32_t count, FILE *stream)
     if (setting->batch > 0) (void)snprintf(batch, sizeof batch, "%" PRId64, setting->batch);
     for (size_t s = 0; s < result->samples.count; s++) {
       const bench_sample *sample = &result->samples.items[s];
+      if (setting->engine != NULL) (void)fprintf(stream, "%s,", result->engine);
       (void)fprintf(stream, "%d,%" PRIu32 ",%s,%zu,%" PRIu32 ",", setting->threads,
                     setting->callers, batch, s, sample->pass + 1);
       write_quoted(result->shapes[sample->request], stream);
@@ -50,10 +53,10 @@ static json_t *setting_json(const bench_result *result, uint64_t requests) {
   for (uint64_t r = 0; r < requests; r++) {
     (void)json_array_append_new(shapes, lk_json_text(result->shapes[r]));
   }
-  return json_pack("{s:i, s:I, s:o, s:o}", "threads", (int)setting->threads, "callers",
-                   (json_int_t)setting->callers, "batch",
-                   setting->batch > 0 ? json_integer(setting->batch) : json_null(), "shapes",
-                   shapes);
+  return json_pack(
+      "{s:s*, s:i, s:I, s:o, s:o}", "engine", setting->engine != NULL ? result->engine : NULL,
+      "threads", (int)setting->threads, "callers", (json_int_t)setting->callers, "batch",
+      setting->batch > 0 ? json_integer(setting->batch) : json_null(), "shapes", shapes);
 }
 
 static lk_status write_value(const json_t *value, FILE *stream, lk_error *error) {

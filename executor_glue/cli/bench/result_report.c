@@ -4,19 +4,11 @@
 #include <inttypes.h>
 
 #include "base/names.h"
+#include "executor_glue/cli/bench/order_stats.h"
 #include "executor_glue/cli/common/cache_counts.h"
 
 const bench_pass *bench_last_pass(const bench_result *result) {
   return &result->passes[result->passes[1].all.requests > 0 ? 1 : 0];
-}
-
-const char *bench_setting_text(const bench_setting *setting, char buffer[BENCH_SETTING_CAPACITY]) {
-  char batch[32] = "";
-  if (setting->batch > 0) (void)snprintf(batch, sizeof batch, ", batch %" PRId64, setting->batch);
-  (void)snprintf(buffer, BENCH_SETTING_CAPACITY, "%d thread%s, %" PRIu32 " caller%s%s",
-                 setting->threads, setting->threads == 1 ? "" : "s", setting->callers,
-                 setting->callers == 1 ? "" : "s", batch);
-  return buffer;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -9,8 +9,5 @@ json_t *bench_passes_json(const bench_result *result);
 /* The passes beside each other. */
 lk_status bench_passes_print(const bench_result *result, lk_error *error);
 
-/* "2 threads, 1 caller, batch 4" */
-#define BENCH_SETTING_CAPACITY 96
-const char *bench_setting_text(const bench_setting *setting, char buffer[BENCH_SETTING_CAPACITY]);
 /* The pass whose numbers stand for a setting: the last that has requests. */
 const bench_pass *bench_last_pass(const bench_result *result);

@@ -1,16 +1,15 @@
-/* Several settings beside each other: throughput and latency by threads, callers and batch. */
+/* Several settings beside each other: throughput and latency by engine, threads, callers, batch. */
 #pragma once
 
 #include "executor_glue/cli/bench/args.h"
 #include "executor_glue/cli/bench/measure.h"
 #include "executor_glue/cli/common/report.h"
 
-/* A row for each number of threads and of callers, columns for each batch. `results` [count] are in
- * the order of bench_setting_at; those beyond were not measured, and show as "-". */
+/* A row for each number of threads and of callers, and for each engine where several are compared,
+ * columns for each batch. `results` [count] are in the order of bench_setting_at; those beyond were
+ * not measured, and show as "-". */
 lk_status bench_sweep_print(const bench_args *args, const bench_result *results, uint32_t count,
                             lk_error *error);
-/* A list of settings with their passes. */
-json_t *bench_sweep_json(const bench_result *results, uint32_t count);
-
-/* Setting `index` < bench_args_settings: the batch changes first, then the callers. */
-bench_setting bench_setting_at(const bench_args *args, uint32_t index);
+/* A list of settings with their passes; where engines are compared, with "ratio" and
+ * "outputs_differ". */
+json_t *bench_sweep_json(const bench_args *args, const bench_result *results, uint32_t count);

@@ -37,10 +37,6 @@ static const struct argp_option library_options[] = {
     {"cache", KEY_CACHE, "MODE", 0,
      "shared: all threads use one cache; thread: each has one of its own; off (default: shared)",
      10},
-    {"engine", KEY_ENGINE, "NAME", 0,
-     "Who computes: native, kernels that serve every size; onednn, primitives of oneDNN, built for "
-     "one size and found by key, and native for the rest (default: native)",
-     10},
     {"cache-entries", KEY_ENTRIES, "N", 0, "Keep at most N entries; 0 disables the cache", 10},
     {"cache-bytes", KEY_BYTES, "SIZE", 0,
      "Keep at most SIZE bytes, with k, m or g; 0 disables the cache (default: 20m, or "
@@ -128,9 +124,6 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
   switch (key) {
   case KEY_CACHE:
     return cli_parsed(parse_cache_mode(arg, &args->context.cache_mode, args->error));
-  case KEY_ENGINE:
-    args->context.engine = arg;
-    return 0;
   case KEY_ENTRIES:
     return cli_parsed(note_none(
         parse_u64(arg, "--cache-entries", 0, UINT32_MAX, &args->context.cache_entries, args->error),
@@ -173,6 +166,22 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
 static const struct argp library_argp = {.options = library_options,
                                          .parser = parse_library_option};
 
+static const struct argp_option engine_options[] = {
+    {"engine", KEY_ENGINE, "NAME", 0,
+     "Who computes: native, kernels that serve every size; onednn, primitives of oneDNN, built for "
+     "one size and found by key, and native for the rest (default: native)",
+     10},
+    {0}};
+
+static error_t parse_engine_option(int key, char *arg, struct argp_state *state) {
+  model_args *args = state->input;
+  if (key != KEY_ENGINE) return ARGP_ERR_UNKNOWN;
+  args->context.engine = arg;
+  return 0;
+}
+
+static const struct argp engine_argp = {.options = engine_options, .parser = parse_engine_option};
+
 static const struct argp_option threads_options[] = {
     {"threads", 't', "N", 0, "Let an operator use at most N threads (default: the CPUs allowed)",
      10},
@@ -190,6 +199,7 @@ static error_t parse_threads_option(int key, char *arg, struct argp_state *state
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = args;
+    state->child_inputs[1] = args;
     return 0;
   case 't':
     return cli_parsed(parse_threads(arg, "--threads", &args->context.threads, args->error));
@@ -200,7 +210,8 @@ static error_t parse_threads_option(int key, char *arg, struct argp_state *state
   }
 }
 
-static const struct argp_child model_children[] = {{&library_argp, 0, NULL, 0}, {0}};
+static const struct argp_child model_children[] = {
+    {&library_argp, 0, NULL, 0}, {&engine_argp, 0, NULL, 0}, {0}};
 const struct argp model_argp = {
     .options = threads_options, .parser = parse_threads_option, .children = model_children};
 const struct argp op_threads_argp = {

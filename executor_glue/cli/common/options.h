@@ -31,7 +31,7 @@ extern const struct argp op_threads_argp; /* the same with --op-threads for --th
 /* Each with --trace and --trace-events. */
 extern const struct argp traced_model_argp;
 extern const struct argp traced_op_threads_argp;
-extern const struct argp traced_library_argp; /* without --threads */
+extern const struct argp traced_library_argp; /* without --threads and --engine */
 
 /* A file given for an input: NAME=FILE.npy. */
 typedef struct input_file {

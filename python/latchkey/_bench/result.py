@@ -20,8 +20,10 @@ class BadFile(Exception):
 
 @dataclass(frozen=True)
 class Measured:
-    """One setting of threads, callers and batch, with what each request that succeeded took."""
+    """One setting of engine, threads, callers and batch, with what each request that succeeded
+    took."""
 
+    engine: str | None  # one of several in the file, else None
     threads: int
     callers: int
     batch: int | None
@@ -32,13 +34,14 @@ class Measured:
     new: NDArray[numpy.bool_]  # no request before it had its shapes
 
     @property
-    def setting(self) -> tuple[int, int, int | None]:
+    def setting(self) -> tuple[str | None, int, int, int | None]:
         """What tells it from the other settings of a file."""
-        return self.threads, self.callers, self.batch
+        return self.engine, self.threads, self.callers, self.batch
 
     def __str__(self) -> str:
+        engine = "" if self.engine is None else f"{self.engine}, "
         batch = "" if self.batch is None else f", batch {self.batch}"
-        return (f"{self.threads} thread{'s' * (self.threads != 1)}, "
+        return (f"{engine}{self.threads} thread{'s' * (self.threads != 1)}, "
                 f"{self.callers} caller{'s' * (self.callers != 1)}{batch}")
 
     @property
@@ -94,6 +97,7 @@ def _read_setting(one: Mapping[str, Any]) -> Measured:
     turn, request, _, _, ns, new, ok = rows[rows[:, -1] != 0].T
     if len(ns) > 0 and not (0 <= request.min() and request.max() < len(shapes) and ns.min() >= 0):
         raise ValueError("a request has no shape, or a time below 0")
+    engine = None if setting.get("engine") is None else str(setting["engine"])
     batch = None if setting["batch"] is None else int(setting["batch"])
-    return Measured(int(setting["threads"]), int(setting["callers"]), batch, shapes, turn, request,
-                    ns, new != 0)
+    return Measured(engine, int(setting["threads"]), int(setting["callers"]), batch, shapes, turn,
+                    request, ns, new != 0)

@@ -60,6 +60,7 @@ def elements(shape: str) -> int:
 
 def to_json(settings: Sequence[tuple[str, Measured]], count: int) -> list[dict[str, Any]]:
     """The same as numbers; ``settings`` with the path of their file."""
-    return [{"file": path, "threads": one.threads, "callers": one.callers, "batch": one.batch,
+    return [{"file": path, "engine": one.engine, "threads": one.threads, "callers": one.callers,
+             "batch": one.batch,
              "histogram": [vars(part) for part in bins(one.ns[one.settled], count)],
              "by_size": [vars(size) for size in sizes(one)]} for path, one in settings]

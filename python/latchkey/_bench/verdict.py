@@ -53,7 +53,8 @@ def unlike(a: Result, b: Result) -> tuple[list[str], list[str]]:
         other = there.get(one.setting)
         if other is not None and one.shapes != other.shapes:
             grave.append(f"the requests have other shapes with {one}")
-    told = [text for key in ("latchkey", "cache", "seed", "options", "environment", "interrupted")
+    told = [text for key in ("latchkey", "engine", "cache", "seed", "options", "environment",
+                             "interrupted")
             for text in _differences(key, a.report.get(key), b.report.get(key))]
     return grave, told
 

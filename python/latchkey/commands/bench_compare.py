@@ -14,10 +14,10 @@ from .options import bounded
 ARGUMENTS = "A.json B.json | A.json... --with B.json..."
 DESCRIPTION = """\
 Compares two files of 'latchkey bench --latencies FILE.json': for each setting of
-threads, callers and batch, for known and for new shapes, and for each metric it
-says whether B is faster or slower than A, or that the data shows no difference,
-with the 95 % interval of the ratio. With several files of each, the interval is
-that of how files differ, which one file of each cannot show."""
+engine, threads, callers and batch, for known and for new shapes, and for each
+metric it says whether B is faster or slower than A, or that the data shows no
+difference, with the 95 % interval of the ratio. With several files of each, the
+interval is that of how files differ, which one file of each cannot show."""
 
 EPILOG = """\
 The exit code is 1 when something is slower beyond the threshold, which means
@@ -55,7 +55,7 @@ def work(arguments: argparse.Namespace) -> int:
     verdicts = compare(a, b)
     if not verdicts:
         raise CommandError(f"failed to compare '{a[0].path}' with '{b[0].path}': no setting of "
-                           "threads, callers and batch was measured in "
+                           "engine, threads, callers and batch was measured in "
                            f"{'both' if len(a) == 1 else 'all files'}")
     slower = [one for one in verdicts if one.is_slower_beyond(arguments.threshold)]
     if arguments.json:

@@ -43,6 +43,25 @@ def faulty(tmp_path_factory):
     return environment
 
 
+@pytest.fixture(scope="session")
+def modules(tmp_path_factory):
+    """A folder with engines of softmax_engine.c: `alike` and `other` are right, `skewed` is not."""
+    folder = tmp_path_factory.mktemp("engines")
+    here = Path(__file__).resolve().parent
+    for name, factor in (("alike", "1.0f"), ("other", "1.0f"), ("skewed", "1.5f")):
+        subprocess.run(["cc", "-shared", "-fPIC", "-D_GNU_SOURCE", f'-DNAME="{name}"',
+                        f"-DFACTOR={factor}", here / "softmax_engine.c", "-I",
+                        here.parents[2] / "include", "-lm", "-o",
+                        folder / f"liblatchkey_{name}.so"], check=True)
+    return folder
+
+
+@pytest.fixture
+def engines(modules, monkeypatch):
+    """The command finds these engines."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(modules), prepend=os.pathsep)
+
+
 @pytest.fixture
 def interrupt(faulty, tmp_path):
     """Runs a command, sends SIGINT once it has begun so many runs, and returns its exit code and

@@ -1,0 +1,76 @@
+/* What the samples of a pass come to: throughput and quantiles. */
+#include "executor_glue/cli/bench/summary.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "executor_glue/cli/bench/order_stats.h"
+
+const bench_quantile bench_quantiles[BENCH_QUANTILES] = {{"p50", "p50", 500},
+                                                         {"p90", "p90", 900},
+                                                         {"p95", "p95", 950},
+                                                         {"p99", "p99", 990},
+                                                         {"p99.9", "p99_9", 999}};
+
+static int compare_ns(const void *a, const void *b) {
+  const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+  return (left > right) - (left < right);
+}
+
+/* Sorts them. */
+static bench_times summarize(uint64_t *times, uint64_t count) {
+  bench_times out = {.requests = count};
+  uint64_t total = 0;
+  if (count == 0) return out;
+  for (uint64_t i = 0; i < count; i++) total += times[i];
+  qsort(times, count, sizeof *times, compare_ns);
+  out.mean = (double)total / (double)count / 1e6;
+  for (uint32_t q = 0; q < BENCH_QUANTILES; q++) {
+    const uint32_t permille = bench_quantiles[q].permille;
+    order_interval ranks;
+    out.at[q] = (double)times[order_rank(count, permille) - 1] / 1e6;
+    out.has_interval[q] = order_interval_of(count, permille, &ranks);
+    if (!out.has_interval[q]) continue;
+    out.low[q] = (double)times[ranks.low - 1] / 1e6;
+    out.high[q] = (double)times[ranks.high - 1] / 1e6;
+  }
+  return out;
+}
+
+static lk_status throughput(const bench_sample *samples, size_t count, uint32_t callers,
+                            double *out, lk_error *error) {
+  const lk_allocator *allocator = lk_allocator_default();
+  struct {
+    uint64_t requests, ns;
+  } *shares = lk_calloc(allocator, callers, sizeof *shares);
+  if (shares == NULL) return lk_fail_memory(error, "counters", callers * sizeof *shares);
+  for (size_t i = 0; i < count; i++) {
+    shares[samples[i].caller].requests++;
+    shares[samples[i].caller].ns += samples[i].ns;
+  }
+  *out = 0;
+  for (uint32_t c = 0; c < callers; c++) {
+    if (shares[c].ns > 0) *out += (double)shares[c].requests * 1e9 / (double)shares[c].ns;
+  }
+  lk_free(allocator, shares);
+  return LK_OK;
+}
+
+lk_status bench_summarize(const bench_sample *samples, size_t count, uint32_t callers,
+                          bench_pass *out, lk_error *error) {
+  const lk_allocator *allocator = lk_allocator_default();
+  LK_RETURN_NOT_OK(throughput(samples, count, callers, &out->requests_per_s, error));
+  uint64_t *times = lk_calloc(allocator, count, sizeof *times);
+  if (times == NULL) return lk_fail_memory(error, "times", count * sizeof *times);
+  /* New shapes from the front, known ones from the back. */
+  uint64_t n_new = 0, n_known = 0;
+  for (size_t i = 0; i < count; i++) {
+    times[samples[i].is_new ? n_new++ : count - ++n_known] = samples[i].ns;
+  }
+  out->by_shapes[BENCH_NEW] = summarize(times, n_new);
+  out->by_shapes[BENCH_KNOWN] = summarize(times + n_new, n_known);
+  out->all = summarize(times, count);
+  lk_free(allocator, times);
+  return LK_OK;
+}

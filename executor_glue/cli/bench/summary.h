@@ -1,0 +1,40 @@
+/* What the samples of a pass come to: throughput and quantiles. */
+#pragma once
+
+#include <latchkey/session.h>
+
+#include "executor_glue/cli/bench/samples.h"
+
+typedef struct bench_quantile {
+  const char *title; /* "p99.9" */
+  const char *key;   /* "p99_9", of JSON */
+  uint32_t permille;
+} bench_quantile;
+
+enum { BENCH_P50, BENCH_P90, BENCH_P95, BENCH_P99, BENCH_P99_9, BENCH_QUANTILES };
+extern const bench_quantile bench_quantiles[BENCH_QUANTILES];
+
+/* How long some requests took, in ms. */
+typedef struct bench_times {
+  uint64_t requests;
+  double mean; /* this and the next are 0 without requests */
+  double at[BENCH_QUANTILES];
+  bool has_interval[BENCH_QUANTILES];                 /* false: too few requests for one */
+  double low[BENCH_QUANTILES], high[BENCH_QUANTILES]; /* of the 95 % interval */
+} bench_times;
+
+/* By the shapes of a request. */
+enum { BENCH_NEW, BENCH_KNOWN, BENCH_SHAPES };
+
+typedef struct bench_pass {
+  bench_times all, by_shapes[BENCH_SHAPES];
+  double requests_per_s; /* the sum over callers: a caller's requests by the time of their runs */
+  uint64_t rss_before, rss_after;
+  lk_stats before, after;
+  lk_session_stats session_before, session_after;
+} bench_pass;
+
+/* Fills in the times and the throughput of `out` by the samples [count] of a pass with so many
+ * callers. LK_OUT_OF_MEMORY. */
+lk_status bench_summarize(const bench_sample *samples, size_t count, uint32_t callers,
+                          bench_pass *out, lk_error *error);
