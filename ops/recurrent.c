@@ -8,8 +8,8 @@
 #include "base/tensor.h"
 #include "ops/plan/work.h"
 
-/* Inputs; what each is to the work. Where W and R are bytes, which have scales and zero points, they
- * lie [input or hidden_size, gates times hidden_size]. */
+/* Inputs; what each is to the work. Where W and R are bytes, which have scales and zero points,
+ * they lie [input or hidden_size, gates times hidden_size]. */
 enum { X, W, R, W_SCALE = 8, INPUTS = 12 };
 static const lk_role roles[INPUTS] = {
     LK_ROLE_SRC,          LK_ROLE_WEIGHTS,         LK_ROLE_RECURRENT_WEIGHTS,
@@ -24,58 +24,58 @@ typedef struct recurrent_params {
   bool is_quantized;
 } recurrent_params;
 
-/* ---- functions ---- */
+/* ---- activations ---- */
 
 #define NAME(symbol, value, name) [symbol] = name,
-static const char *const names_of_functions[] = {LK_CELL_FUNCTION_LIST(NAME)};
+static const char *const names_of_activations[] = {LK_ACTIVATION_LIST(NAME)};
 #undef NAME
-enum { FUNCTION_KINDS = sizeof names_of_functions / sizeof *names_of_functions };
+enum { ACTIVATIONS = sizeof names_of_activations / sizeof *names_of_activations };
 
-/* Numbers that a function has, and what they are where they are not given. */
-typedef struct function_numbers {
+/* Numbers that an activation has, and what they are where they are not given. */
+typedef struct activation_numbers {
   bool has_alpha, has_beta;
   float alpha, beta;
-} function_numbers;
+} activation_numbers;
 
 /* Defaults are those of the operators of these names. ONNX has none for ScaledTanh, which is tanh
  * then. ONNX Runtime takes 0 for all of Affine, ScaledTanh and ThresholdedRelu, which makes the
  * first two constant. */
-static const function_numbers numbers_of_functions[FUNCTION_KINDS] = {
-    [LK_CELL_AFFINE] = {true, true, 1, 0},
-    [LK_CELL_LEAKY_RELU] = {true, false, 0.01F, 0},
-    [LK_CELL_THRESHOLDED_RELU] = {true, false, 1, 0},
-    [LK_CELL_SCALED_TANH] = {true, true, 1, 1},
-    [LK_CELL_HARD_SIGMOID] = {true, true, 0.2F, 0.5F},
-    [LK_CELL_ELU] = {true, false, 1, 0},
+static const activation_numbers numbers_of_activations[ACTIVATIONS] = {
+    [LK_ACTIVATION_AFFINE] = {true, true, 1, 0},
+    [LK_ACTIVATION_LEAKY_RELU] = {true, false, 0.01F, 0},
+    [LK_ACTIVATION_THRESHOLDED_RELU] = {true, false, 1, 0},
+    [LK_ACTIVATION_SCALED_TANH] = {true, true, 1, 1},
+    [LK_ACTIVATION_HARD_SIGMOID] = {true, true, 0.2F, 0.5F},
+    [LK_ACTIVATION_ELU] = {true, false, 1, 0},
 };
 
-/* FUNCTION_KINDS: there is none. ONNX Runtime and ONNX's reference take names in lower case too. */
-static uint32_t find_function(const char *name) {
+/* ACTIVATIONS: there is none. ONNX Runtime and ONNX's reference take names in lower case too. */
+static uint32_t find_activation(const char *name) {
   uint32_t kind = 0;
-  while (kind < FUNCTION_KINDS && strcasecmp(name, names_of_functions[kind]) != 0) kind++;
+  while (kind < ACTIVATIONS && strcasecmp(name, names_of_activations[kind]) != 0) kind++;
   return kind;
 }
 
-static void refuse_function(lk_attrs *attrs, const char *name) {
+static void refuse_activation(lk_attrs *attrs, const char *name) {
   char known[192] = "";
   size_t used = 0;
-  for (size_t i = 0; i < FUNCTION_KINDS && used < sizeof known; i++) {
+  for (size_t i = 0; i < ACTIVATIONS && used < sizeof known; i++) {
     used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                             names_of_functions[i]);
+                             names_of_activations[i]);
   }
   lk_attrs_fail(attrs, LK_INVALID_ARGUMENT,
                 "attribute 'activations' has '%.64s', each must be one of: %s", name, known);
 }
 
-/* Values of an attribute, consumed by the functions that have such a number, in their order. */
+/* Values of an attribute, consumed by the activations that have such a number, in their order. */
 typedef struct numbers {
-  float values[LK_WORK_DIRECTIONS * LK_CELL_FUNCTIONS];
+  float values[LK_WORK_DIRECTIONS * LK_WORK_ACTIVATIONS];
   uint32_t count, next;
 } numbers;
 
 static numbers read_numbers(lk_attrs *attrs, const char *name) {
   numbers self = {.next = 0};
-  self.count = lk_attrs_floats(attrs, name, self.values, LK_WORK_DIRECTIONS * LK_CELL_FUNCTIONS);
+  self.count = lk_attrs_floats(attrs, name, self.values, LK_WORK_DIRECTIONS * LK_WORK_ACTIVATIONS);
   return self;
 }
 
@@ -87,9 +87,9 @@ static int64_t directions_of(const lk_work_recurrent *layer) {
   return layer->direction == LK_DIRECTION_BOTH ? 2 : 1;
 }
 
-/* `fallback`: `count` functions of each direction. */
-static void parse_functions(lk_attrs *attrs, lk_work_recurrent *layer,
-                            const lk_cell_function *fallback, uint32_t count) {
+/* `fallback`: `count` activations of each direction. */
+static void parse_activations(lk_attrs *attrs, lk_work_recurrent *layer,
+                              const lk_activation *fallback, uint32_t count) {
   uint32_t n_names = 0;
   const char *const *names = lk_attrs_strings(attrs, "activations", &n_names);
   numbers alphas = read_numbers(attrs, "activation_alpha");
@@ -104,13 +104,13 @@ static void parse_functions(lk_attrs *attrs, lk_work_recurrent *layer,
   }
   for (uint32_t i = 0; i < needed; i++) {
     const uint32_t direction = i / count, function = i % count;
-    const uint32_t kind = names != NULL ? find_function(names[i]) : (uint32_t)fallback[function];
-    if (kind == FUNCTION_KINDS) {
-      refuse_function(attrs, names[i]);
+    const uint32_t kind = names != NULL ? find_activation(names[i]) : (uint32_t)fallback[function];
+    if (kind == ACTIVATIONS) {
+      refuse_activation(attrs, names[i]);
       return;
     }
-    const function_numbers *of = &numbers_of_functions[kind];
-    layer->functions[direction][function] = kind;
+    const activation_numbers *of = &numbers_of_activations[kind];
+    layer->activations[direction][function] = kind;
     layer->alphas[direction][function] = take(&alphas, of->has_alpha, of->alpha);
     layer->betas[direction][function] = take(&betas, of->has_beta, of->beta);
   }
@@ -136,26 +136,27 @@ static void parse(lk_attrs *attrs, lk_cell cell, recurrent_params *self) {
 }
 
 static void parse_rnn(lk_attrs *attrs, void *params) {
-  static const lk_cell_function functions[] = {LK_CELL_TANH};
+  static const lk_activation activations[] = {LK_ACTIVATION_TANH};
   recurrent_params *self = params;
   parse(attrs, LK_CELL_RNN, self);
-  parse_functions(attrs, &self->layer, functions, 1);
+  parse_activations(attrs, &self->layer, activations, 1);
 }
 
 static void parse_gru(lk_attrs *attrs, void *params) {
-  static const lk_cell_function functions[] = {LK_CELL_SIGMOID, LK_CELL_TANH};
+  static const lk_activation activations[] = {LK_ACTIVATION_SIGMOID, LK_ACTIVATION_TANH};
   recurrent_params *self = params;
   const bool is_linear = lk_attrs_bool(attrs, "linear_before_reset");
   parse(attrs, is_linear ? LK_CELL_GRU_LINEAR : LK_CELL_GRU, self);
-  parse_functions(attrs, &self->layer, functions, 2);
+  parse_activations(attrs, &self->layer, activations, 2);
 }
 
 static void parse_lstm(lk_attrs *attrs, void *params) {
-  static const lk_cell_function functions[] = {LK_CELL_SIGMOID, LK_CELL_TANH, LK_CELL_TANH};
+  static const lk_activation activations[] = {LK_ACTIVATION_SIGMOID, LK_ACTIVATION_TANH,
+                                              LK_ACTIVATION_TANH};
   recurrent_params *self = params;
   parse(attrs, LK_CELL_LSTM, self);
   self->layer.couples_forget = lk_attrs_bool(attrs, "input_forget");
-  parse_functions(attrs, &self->layer, functions, 3);
+  parse_activations(attrs, &self->layer, activations, 3);
 }
 
 static void parse_quantized_lstm(lk_attrs *attrs, void *params) {

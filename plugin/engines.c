@@ -126,7 +126,8 @@ lk_status lk_engine_left(lk_context *context, uint32_t index, lk_engine_left_inf
   lk_engine_left_info found = {.struct_size = sizeof found};
   if (!lk_engines_left(context->env.engines, index, &found)) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to tell why works were left: there is no reason %u", index);
+                   "failed to tell why works were left: reason %u is asked for, there are fewer",
+                   index);
   }
   return lk_struct_write(out_info, &found, sizeof found, "a reason of an engine", error);
 }

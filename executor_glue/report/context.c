@@ -105,6 +105,7 @@ static json_t *reasons_json(const lk_api *api, lk_context *context) {
     lk_json_set(&json, "reason", lk_json_text(info.reason));
     lk_json_set(&json, "node", lk_json_text(info.node));
     lk_json_set(&json, "works", lk_json_number(info.works));
+    lk_json_set(&json, "is_part", json_boolean(info.is_part != 0));
     lk_json_add(&reasons, lk_json_end(&json));
   }
   return lk_json_end(&reasons);

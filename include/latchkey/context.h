@@ -159,14 +159,18 @@ typedef struct lk_stats {
   lk_kind_stats kind[LK_KIND_COUNT]; /* last: a further kind moves nothing */
 } lk_stats;
 
-/* Works of one kind that the chosen engine left to `native` for one reason. Texts are cut where
- * they are longer. */
+/* Works of one kind that the chosen engine left to `native` for one reason, or a part of them.
+ * Texts are cut where they are longer. What is beyond some tens of reasons is counted together, as
+ * work "others". */
 typedef struct lk_engine_left_info {
   size_t struct_size;
   char work[32];   /* the kind, as value keys have it: "pool" */
   char reason[96]; /* as the engine gave it; "": it gave none */
   char node[64];   /* the output's name of the first node */
   uint64_t works;  /* so far: a node is asked for each time that it is bound */
+  /* 1: it took the works, but not their last post-ops, or not f16 or bf16 as they are */
+  uint32_t is_part;
+  uint32_t reserved;
 } lk_engine_left_info;
 
 #ifdef __cplusplus

@@ -29,10 +29,14 @@ typedef enum lk_work_kind {
   LK_WORK_CONV = 0,
   /* the same of real numbers, with weights [C][M / groups][kernel] */
   LK_WORK_CONV_TRANSPOSED = 1,
-  /* dst = src weights: matrices and batches of them as numpy.matmul has them, but for `orders` */
-  /* Of bytes, which may have zero points: dst is sums of i32, or, where there are scales, real
-   * numbers, or bytes. Maybe a bias, which is added to the sums and broadcasts to dst, and a factor
-   * of the scales */
+  /* dst = src weights: matrices and batches of them as numpy.matmul has them, but for `orders`.
+   * Of bytes: sums of (src - src zero) (weights - weights zero), and of a bias that broadcasts to
+   * dst, exact in i32, which is dst's type. Where there are scales, these sums times factor, src
+   * scale and weights scale are dst, of real numbers; or divided by dst scale, rounded to even,
+   * plus dst zero, and held within dst's type, they are bytes. Zero points and scales are one
+   * number, or
+   * of weights a vector with one for each column, or [batch][1][columns]; or of src one for each
+   * row, as a vector or [batch][rows][1] */
   LK_WORK_PRODUCT = 2,
   LK_WORK_SOFTMAX = 3,     /* dst = e^src over its sum along `axes` */
   LK_WORK_LOG_SOFTMAX = 4, /* the logarithm of that */
@@ -59,17 +63,27 @@ typedef enum lk_work_kind {
    * reduced ones are left out, or of size 1 */
   LK_WORK_REDUCE = 11,
   LK_WORK_RESIZE = 12, /* dst = src interpolated between its elements (ONNX Resize), by `resize` */
-  /* dst = src weights', weights [columns][src's last dimension] of few bits, by `bits`: blocks along
-   * rows, each with a scale, and maybe a zero point, which is the middle of the range where there
-   * is none (com.microsoft MatMulNBits) */
+  /* dst = src weights': weights [columns][src's last dimension] of few bits, by `bits`. A row is
+   * blocks, each with a scale, and maybe a zero point: without one that is the middle of the range
+   * (com.microsoft MatMulNBits). The tensors of weights, scales [columns][blocks] and zero points
+   * [columns][blocks] may have any dimensions, as the node has them: the sizes are those of src,
+   * dst and `bits` */
   LK_WORK_PRODUCT_BITS = 13,
-  /* A recurrent layer (ONNX RNN, GRU and LSTM), by `recurrent`: of src [time][batch][width], dst
-   * [time][directions][batch][hidden]. Weights [directions][gates hidden][width], recurrent weights
-   * [directions][gates hidden][hidden], bias [directions][2 gates hidden], of weights and then of
-   * recurrent ones, states and cells [directions][batch][hidden], peepholes [directions][3 hidden],
-   * lengths of sequences [batch]. Gates are in ONNX's order. Where weights are bytes, src and states
-   * are made so for products (com.microsoft DynamicQuantizeLSTM), and the last two dimensions of
-   * weights and recurrent ones have changed places */
+  /* A recurrent layer (ONNX RNN, GRU and LSTM, whose order of gates it has), by `recurrent`:
+   *   src                [steps][batch][width]
+   *   dst                [steps][directions][batch][hidden]
+   *   weights            [directions][gates * hidden][width]
+   *   recurrent weights  [directions][gates * hidden][hidden]
+   *   bias               [directions][2 * gates * hidden]: first beside weights, then beside
+   *                      recurrent weights
+   *   states, cells      [directions][batch][hidden]
+   *   peepholes          [directions][3 * hidden]
+   *   lengths            [batch]
+   * With weights of bytes (com.microsoft DynamicQuantizeLSTM), both weights are transposed:
+   * [directions][width][gates * hidden] and [directions][hidden][gates * hidden], their scales and
+   * zero points [directions] or [directions][gates * hidden]. Products are of bytes, which src and
+   * states are made by DynamicQuantizeLinear's rule: src once, as a whole, up to the longest of the
+   * lengths; states anew at each step, the rows that go on as a whole */
   LK_WORK_RECURRENT = 14,
   LK_WORK_KINDS = 15
 } lk_work_kind;
@@ -98,11 +112,14 @@ typedef enum lk_role {
   LK_ROLE_RECURRENT_WEIGHTS = 15,
   LK_ROLE_RECURRENT_ZERO = 16,
   LK_ROLE_RECURRENT_SCALE = 17,
-  LK_ROLE_LENGTHS = 18,   /* of sequences; what lies behind them is not read, and 0 in dst */
-  LK_ROLE_STATE = 19,     /* before the first time; 0 where there is none, as is the cell */
+  /* Steps of each sequence. What lies behind them is not read, and is 0 in dst; the other direction
+   * begins at a sequence's last step. They come with a run: who reads them checks that they are 0
+   * to the number of steps, or the run fails (LK_OUT_OF_RANGE) */
+  LK_ROLE_LENGTHS = 18,
+  LK_ROLE_STATE = 19,     /* before the first step; 0 where there is none, as is the cell */
   LK_ROLE_CELL = 20,      /* of LSTM */
   LK_ROLE_PEEPHOLES = 21, /* of LSTM: of the input, output and forget gate */
-  LK_ROLE_DST_STATE = 22, /* after the last time */
+  LK_ROLE_DST_STATE = 22, /* after each sequence's last step */
   LK_ROLE_DST_CELL = 23,
   LK_ROLE_OPERAND = 24, /* the first of LK_WORK_OPERANDS, of post-ops */
   LK_ROLES = LK_ROLE_OPERAND + LK_WORK_OPERANDS
@@ -279,49 +296,49 @@ typedef enum lk_cell {
   LK_CELL_LSTM = 3 /* 4 gates */
 } lk_cell;
 
-/* Functions of recurrent layers, as ONNX has them. X(symbol, value, name) */
+/* Activations of recurrent layers, as ONNX has them. X(symbol, value, name) */
 // clang-format off
-#define LK_CELL_FUNCTION_LIST(X)                                                                   \
-  X(LK_CELL_AFFINE,            0, "Affine")           /* alpha x + beta */                         \
-  X(LK_CELL_RELU,              1, "Relu")                                                          \
-  X(LK_CELL_LEAKY_RELU,        2, "LeakyRelu")        /* x < 0 ? alpha x : x */                    \
-  X(LK_CELL_THRESHOLDED_RELU,  3, "ThresholdedRelu")  /* x > alpha ? x : 0 */                      \
-  X(LK_CELL_TANH,              4, "Tanh")                                                          \
-  X(LK_CELL_SCALED_TANH,       5, "ScaledTanh")       /* alpha tanh(beta x) */                     \
-  X(LK_CELL_SIGMOID,           6, "Sigmoid")                                                       \
-  X(LK_CELL_HARD_SIGMOID,      7, "HardSigmoid")      /* alpha x + beta, held within 0 and 1 */    \
-  X(LK_CELL_ELU,               8, "Elu")              /* x < 0 ? alpha (e^x - 1) : x */            \
-  X(LK_CELL_SOFTSIGN,          9, "Softsign")                                                      \
-  X(LK_CELL_SOFTPLUS,         10, "Softplus")
+#define LK_ACTIVATION_LIST(X)                                                                      \
+  X(LK_ACTIVATION_AFFINE,            0, "Affine")          /* alpha x + beta */                    \
+  X(LK_ACTIVATION_RELU,              1, "Relu")                                                    \
+  X(LK_ACTIVATION_LEAKY_RELU,        2, "LeakyRelu")       /* x < 0 ? alpha x : x */               \
+  X(LK_ACTIVATION_THRESHOLDED_RELU,  3, "ThresholdedRelu") /* x >= alpha ? x : 0 */                \
+  X(LK_ACTIVATION_TANH,              4, "Tanh")                                                    \
+  X(LK_ACTIVATION_SCALED_TANH,       5, "ScaledTanh")      /* alpha tanh(beta x) */                \
+  X(LK_ACTIVATION_SIGMOID,           6, "Sigmoid")                                                 \
+  X(LK_ACTIVATION_HARD_SIGMOID,      7, "HardSigmoid")     /* alpha x + beta, from 0 to 1 */        \
+  X(LK_ACTIVATION_ELU,               8, "Elu")             /* x < 0 ? alpha (e^x - 1) : x */       \
+  X(LK_ACTIVATION_SOFTSIGN,          9, "Softsign")                                                \
+  X(LK_ACTIVATION_SOFTPLUS,         10, "Softplus")
 // clang-format on
 
-typedef enum lk_cell_function {
-#define LK_CELL_FUNCTION_ENUM(symbol, value, name) symbol = value,
-  LK_CELL_FUNCTION_LIST(LK_CELL_FUNCTION_ENUM)
-#undef LK_CELL_FUNCTION_ENUM
-} lk_cell_function;
+typedef enum lk_activation {
+#define LK_ACTIVATION_ENUM(symbol, value, name) symbol = value,
+  LK_ACTIVATION_LIST(LK_ACTIVATION_ENUM)
+#undef LK_ACTIVATION_ENUM
+} lk_activation;
 
 typedef enum lk_direction {
   LK_DIRECTION_FORWARD = 0,
-  LK_DIRECTION_REVERSE = 1, /* from the last time to the first one */
+  LK_DIRECTION_REVERSE = 1, /* from a sequence's last step to its first one */
   LK_DIRECTION_BOTH = 2     /* two layers, side by side */
 } lk_direction;
 
 #define LK_WORK_DIRECTIONS 2
-#define LK_CELL_FUNCTIONS 3 /* ONNX's f, g and h */
+#define LK_WORK_ACTIVATIONS 3 /* ONNX's f, g and h */
 
 typedef struct lk_work_recurrent {
   uint32_t cell, direction; /* lk_cell, lk_direction */
   /* 1: src, dst, states and cells have the batch as their first dimension, and dst is
-   * [batch][time][directions][hidden] */
+   * [batch][steps][directions][hidden] */
   uint32_t batch_first;
   uint32_t couples_forget; /* of LSTM: 1: the forget gate is 1 - the input gate */
   float clip;              /* sums are held within -clip and clip; infinity: they are not */
   uint32_t reserved;
-  /* lk_cell_function, and its numbers, for each direction */
-  uint32_t functions[LK_WORK_DIRECTIONS][LK_CELL_FUNCTIONS];
-  float alphas[LK_WORK_DIRECTIONS][LK_CELL_FUNCTIONS];
-  float betas[LK_WORK_DIRECTIONS][LK_CELL_FUNCTIONS];
+  /* lk_activation, and its numbers, for each direction */
+  uint32_t activations[LK_WORK_DIRECTIONS][LK_WORK_ACTIVATIONS];
+  float alphas[LK_WORK_DIRECTIONS][LK_WORK_ACTIVATIONS];
+  float betas[LK_WORK_DIRECTIONS][LK_WORK_ACTIVATIONS];
 } lk_work_recurrent;
 
 /* A function that is applied to dst, in the order of the list. */
@@ -336,9 +353,12 @@ typedef struct lk_work_post_op {
 /* Channels are dimension 1 of each tensor that has such; the layout says where they lie in memory.
  * What a kind of work does not have is 0. No padding.
  *
- * A work with tensors of f16 or bf16 is computed as in f32, and rounded once, at its end. It is
- * offered as it is; where an engine leaves it, or some of its post-ops, it is offered once more with
- * f32 in the place of these types, and the library converts what comes and goes. */
+ * A work with tensors of f16 or bf16 is computed as in f32, and rounded once, at its end. Its
+ * tensors may be of several types. It is offered as it is. Convolutions, products of real numbers,
+ * poolings, Softmax, norms and recurrent layers of these types that an engine leaves, or whose
+ * post-ops it does not take to the last, are offered once more with f32 in the place of them, and
+ * the library converts what comes and goes.
+ */
 typedef struct lk_work {
   uint32_t kind;       /* lk_work_kind */
   uint32_t roles;      /* bit i: role i is there */
@@ -381,7 +401,7 @@ typedef struct lk_offer {
    * with the functions that are the operator itself: an offer that takes fewer counts as none. */
   uint32_t n_post_ops;
   uint32_t reserved;
-  /* Why it leaves the work, or the first post-op that it leaves, for people: "windows are dilated".
+  /* For people, why it leaves the work, or the first post-op that it leaves: "windows are dilated".
    * Lives as long as the engine; NULL: it does not say. */
   const char *reason;
 } lk_offer;

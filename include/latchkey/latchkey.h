@@ -37,7 +37,7 @@
 extern "C" {
 #endif
 
-#define LK_API_VERSION 3u
+#define LK_API_VERSION 4u
 
 typedef struct lk_api {
   size_t struct_size;

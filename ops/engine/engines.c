@@ -21,7 +21,7 @@ struct lk_engines {
   uint32_t count;
   lk_engine_entry entries[LK_MAX_ENGINES];
   char names[LK_MAX_ENGINES][MOST_NAME], states[LK_MAX_ENGINES][MOST_STATE];
-  _Atomic uint64_t answers[LK_ANSWERS];
+  _Atomic uint64_t works, works_left, references; /* as lk_engines_stats has them */
 };
 
 /* ---- which there are ---- */
@@ -182,24 +182,25 @@ const lk_engine_entry *lk_engines_asked(const lk_engines *engines) {
   return engines->chosen;
 }
 
-void lk_engines_note(lk_engines *engines, uint32_t kind, lk_engine_answer answer,
-                     const char *reason, const char *node) {
-  atomic_fetch_add_explicit(&engines->answers[answer], 1, memory_order_relaxed);
-  if (answer == LK_ANSWER_PLANNED) return;
-  lk_left_note(engines->left, lk_work_kind_name(kind), reason, node);
+static void count(_Atomic uint64_t *counter, uint64_t more) {
+  atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
+void lk_engines_note(lk_engines *engines, uint32_t kind, const lk_engine_answer *answer,
+                     const char *node) {
+  count(answer->is_planned ? &engines->works : &engines->works_left, 1);
+  count(&engines->references, answer->references);
+  if (answer->is_planned && answer->reason == NULL) return;
+  lk_left_note(engines->left, lk_work_kind_name(kind), answer->is_planned, answer->reason, node);
 }
 
 bool lk_engines_left(const lk_engines *engines, uint32_t index, lk_engine_left_info *out_info) {
   return engines->left != NULL && lk_left_get(engines->left, index, out_info);
 }
 
-static uint64_t count_of(const lk_engines *engines, lk_engine_answer answer) {
-  return atomic_load_explicit(&engines->answers[answer], memory_order_relaxed);
-}
-
 lk_engines_stats lk_engines_stats_get(const lk_engines *engines) {
-  const uint64_t references = count_of(engines, LK_ANSWER_REFERENCE);
-  return (lk_engines_stats){.works = count_of(engines, LK_ANSWER_PLANNED),
-                            .left = count_of(engines, LK_ANSWER_LEFT) + references,
-                            .references = references};
+  return (lk_engines_stats){
+      .works = atomic_load_explicit(&engines->works, memory_order_relaxed),
+      .left = atomic_load_explicit(&engines->works_left, memory_order_relaxed),
+      .references = atomic_load_explicit(&engines->references, memory_order_relaxed)};
 }

@@ -19,11 +19,10 @@ typedef struct lk_engine_entry {
 } lk_engine_entry;
 
 /* What the chosen engine does with a task. */
-typedef enum lk_engine_answer {
-  LK_ANSWER_LEFT,      /* nothing: it is native's */
-  LK_ANSWER_PLANNED,   /* a step by a value that was there, or that was built */
-  LK_ANSWER_REFERENCE, /* nothing: what it has just built was a slow reference implementation */
-  LK_ANSWERS
+typedef struct lk_engine_answer {
+  bool is_planned; /* a step by a value that was there, or that was built; else it is native's */
+  uint32_t references; /* slow reference implementations that it has just built, and that are left */
+  const char *reason;  /* why it left the task, or a part of it; NULL: it left nothing, or no word */
 } lk_engine_answer;
 
 typedef struct lk_engines_stats {
@@ -56,6 +55,6 @@ bool lk_engines_left(const lk_engines *engines, uint32_t index, lk_engine_left_i
 
 /* NULL: native. */
 const lk_engine_entry *lk_engines_asked(const lk_engines *engines);
-/* Counts what was answered for a work of this kind. `reason`: why it is native's, or NULL. */
-void lk_engines_note(lk_engines *engines, uint32_t kind, lk_engine_answer answer,
-                     const char *reason, const char *node);
+/* Counts what was answered for a work of this kind. */
+void lk_engines_note(lk_engines *engines, uint32_t kind, const lk_engine_answer *answer,
+                     const char *node);

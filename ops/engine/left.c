@@ -33,7 +33,7 @@ void lk_left_destroy(lk_left *left) {
   lk_free(left->allocator, left);
 }
 
-/* Of a fork, a child gets no lock that is held: forks wait for who is inside of an engine. */
+/* A fork waits for whoever is between these two, so that a child finds the lock free. */
 static void lock(lk_left *left) {
   lk_guard_begin();
   (void)pthread_mutex_lock(&left->mutex);
@@ -45,8 +45,9 @@ static void unlock(lk_left *left) {
 }
 
 /* Texts are cut where they have no room. */
-static lk_engine_left_info make_row(const char *work, const char *reason, const char *node) {
-  lk_engine_left_info made = {.struct_size = sizeof made};
+static lk_engine_left_info make_row(const char *work, bool is_part, const char *reason,
+                                    const char *node) {
+  lk_engine_left_info made = {.struct_size = sizeof made, .is_part = is_part};
   (void)snprintf(made.work, sizeof made.work, "%s", work);
   (void)snprintf(made.reason, sizeof made.reason, "%s", reason != NULL ? reason : "");
   (void)snprintf(made.node, sizeof made.node, "%s", node != NULL ? node : "");
@@ -56,7 +57,8 @@ static lk_engine_left_info make_row(const char *work, const char *reason, const 
 static lk_engine_left_info *find(lk_left *left, const lk_engine_left_info *wanted) {
   uint32_t i = 0;
   while (i < left->count && (strcmp(left->rows[i].work, wanted->work) != 0 ||
-                             strcmp(left->rows[i].reason, wanted->reason) != 0)) {
+                             strcmp(left->rows[i].reason, wanted->reason) != 0 ||
+                             left->rows[i].is_part != wanted->is_part)) {
     i++;
   }
   return i < left->count ? &left->rows[i] : NULL;
@@ -66,13 +68,15 @@ static lk_engine_left_info *add(lk_left *left, const lk_engine_left_info *wanted
   lk_engine_left_info *row =
       &left->rows[left->count < MOST_REASONS ? left->count : MOST_REASONS - 1];
   if (left->count < MOST_REASONS - 1) *row = *wanted;
-  if (left->count == MOST_REASONS - 1) *row = make_row("others", "further reasons", wanted->node);
+  if (left->count == MOST_REASONS - 1)
+    *row = make_row("others", false, "further reasons", wanted->node);
   if (left->count < MOST_REASONS) left->count++;
   return row;
 }
 
-void lk_left_note(lk_left *left, const char *work, const char *reason, const char *node) {
-  const lk_engine_left_info wanted = make_row(work, reason, node);
+void lk_left_note(lk_left *left, const char *work, bool is_part, const char *reason,
+                  const char *node) {
+  const lk_engine_left_info wanted = make_row(work, is_part, reason, node);
   lock(left);
   lk_engine_left_info *row = find(left, &wanted);
   if (row == NULL) row = add(left, &wanted);

@@ -9,11 +9,10 @@ static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error)
   lk_engines *engines = planner->env->engines;
   const lk_engine_entry *asked = lk_engines_asked(engines);
   if (asked != NULL) {
-    lk_engine_answer answer = LK_ANSWER_LEFT;
-    const char *reason = NULL;
-    LK_RETURN_NOT_OK(lk_plan_value(planner, asked, task, &answer, &reason, error));
-    lk_engines_note(engines, task->work.kind, answer, reason, planner->node->output_name);
-    if (answer == LK_ANSWER_PLANNED) return LK_OK;
+    lk_engine_answer answer;
+    LK_RETURN_NOT_OK(lk_plan_value(planner, asked, task, &answer, error));
+    lk_engines_note(engines, task->work.kind, &answer, planner->node->output_name);
+    if (answer.is_planned) return LK_OK;
   }
   return lk_native_planning[task->work.kind]->plan(planner, task, error);
 }

@@ -9,9 +9,9 @@
 
 /* What a work has besides kind, tensors and post-ops, which have records of their own.
  * I(member, name, type): a whole number; S(member, name): LK_SHORTS numbers of 16 bits;
- * D(member, name): LK_MAX_RANK doubles, by their bits; W(member, name): LK_WORDS numbers of 32 bits,
- * by their bits; F(member, name): a float; N(member): always 0. A member that is missing here does
- * not compile. */
+ * D(member, name): LK_MAX_RANK doubles, by their bits; W(member, name): LK_WORDS numbers of 32
+ * bits, by their bits; F(member, name): a float; N(member): always 0. A member that is missing here
+ * does not compile. */
 #define LK_WORK_FIELD_LIST(I, S, D, W, F, N)                                                       \
   I(constants, CONSTANTS, uint32_t)                                                                \
   N(window.reserved)                                                                               \
@@ -42,7 +42,7 @@
   I(recurrent.couples_forget, COUPLES_FORGET, uint32_t)                                            \
   F(recurrent.clip, CLIP)                                                                          \
   N(recurrent.reserved)                                                                            \
-  W(recurrent.functions, FUNCTIONS)                                                                \
+  W(recurrent.activations, ACTIVATIONS)                                                            \
   W(recurrent.alphas, ALPHAS)                                                                      \
   W(recurrent.betas, BETAS)
 #define LK_RESIZE_FIELD_LIST(I, S, D, W, F, N)                                                     \
@@ -68,7 +68,7 @@
   V(out, POSITIONS)                                                                                \
   V(end, PADS_END)
 
-enum { LK_SHORTS = 4, LK_WORDS = LK_WORK_DIRECTIONS * LK_CELL_FUNCTIONS };
+enum { LK_SHORTS = 4, LK_WORDS = LK_WORK_DIRECTIONS * LK_WORK_ACTIVATIONS };
 
 #define SIZE_I(member, name, type) +sizeof(type)
 #define SIZE_V(member, name) +LK_MAX_SPATIAL * sizeof(int64_t)

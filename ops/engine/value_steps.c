@@ -21,7 +21,7 @@ static bool is_node_output(const lk_task *task) {
   return dst.place == LK_PLACE_OUTPUT && dst.index == 0;
 }
 
-/* Weights that are constant, which an engine may pack. Other constants are small, and lie plain. */
+/* Weights that are constant, which an engine may pack. Other constants lie plain. */
 static void note_constants(const lk_planner *planner, lk_task *task) {
   static const lk_role roles[] = {LK_ROLE_WEIGHTS, LK_ROLE_RECURRENT_WEIGHTS};
   for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
@@ -164,10 +164,9 @@ static void keep_halves(lk_planner *planner, const lk_task *task, bool is_kept) 
   }
 }
 
-/* Whether nothing is left behind the step: steps of post-ops want f32. */
-static bool is_whole(const lk_planner *planner, const lk_task *task, uint32_t n_own,
-                     uint32_t n_taken) {
-  return is_node_output(task) && n_taken - n_own == planner->node->n_post_ops;
+/* Whether the step would leave nothing behind it: steps of post-ops want f32. */
+static bool is_whole(const lk_planner *planner, const lk_task *task, uint32_t n_own) {
+  return is_node_output(task) && task->work.n_post_ops - n_own == planner->node->n_post_ops;
 }
 
 /* An engine is not told that dst lies over an input. It may where both lie alike: then each element
@@ -268,60 +267,70 @@ static bool has_elements(const lk_work *work) {
   return true;
 }
 
-/* `is_half`: with tensors of f16 and bf16 as they are, or not at all. */
+/* Not at all, which is why. */
+static lk_status leave(lk_engine_answer *answer, const char *reason) {
+  answer->reason = reason;
+  return LK_OK;
+}
+
+/* `is_half`: with tensors of f16 and bf16 as they are, all or nothing. */
 static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, const lk_task *given,
-                         bool is_half, lk_engine_answer *out_answer, const char **out_reason,
-                         lk_error *error) {
+                         bool is_half, lk_engine_answer *answer, lk_error *error) {
   const lk_engine *engine = &entry->engine;
+  const uint32_t n_own = given->work.n_post_ops;
   lk_status status = LK_OK;
   lk_task task = *given;
   lk_ref *ref = NULL;
   bool is_built = false;
-  *out_answer = LK_ANSWER_LEFT;
   clear_absent(&task.work);
   note_constants(planner, &task);
   add_post_ops(planner, &task);
-  if (is_half && !narrow(planner, &task)) return LK_OK;
+  if (is_half && !(is_whole(planner, &task, n_own) && narrow(planner, &task))) return LK_OK;
   lk_offer offer = {.struct_size = sizeof offer, .n_post_ops = task.work.n_post_ops};
   const uint32_t placed = find_layouts(planner, &task, &offer);
-  *out_reason = "a tensor has no elements";
-  if (!has_elements(&task.work)) return LK_OK;
+  if (!has_elements(&task.work)) return leave(answer, "a tensor has no elements");
   const bool is_offered = engine->offer(engine->self, &task.work, placed, &offer) == 1;
-  *out_reason = offer.reason;
+  answer->reason = offer.reason;
   if (!is_offered) return LK_OK;
   LK_RETURN_NOT_OK(check_offer(engine, &task.work, placed, &offer, error));
-  const uint32_t n_own = given->work.n_post_ops;
-  if (offer.n_post_ops < n_own) return LK_OK;
-  if (is_half && !is_whole(planner, &task, n_own, offer.n_post_ops)) return LK_OK;
+  const bool is_part = offer.n_post_ops < task.work.n_post_ops;
+  if (offer.n_post_ops < n_own || (is_half && is_part)) return LK_OK;
   keep_post_ops(&task.work, offer.n_post_ops);
   set_layouts(&task.work, &offer);
-  *out_reason = "it is written over an input that lies otherwise";
-  if (mixes_in_place(planner, &task)) return LK_OK;
+  if (mixes_in_place(planner, &task)) {
+    return leave(answer, "it is written over an input that lies otherwise");
+  }
   LK_TRY(lk_value_get(planner->env, entry, &task.work, &ref, &is_built, error));
   const lk_value *value = lk_ref_value(ref);
   if (value->is_refused) {
     const bool is_reference = value->made.is_reference != 0;
-    *out_reason = is_reference ? "there is only a slow reference implementation"
-                               : "there is no implementation";
-    if (is_built && is_reference) *out_answer = LK_ANSWER_REFERENCE;
+    answer->reason = is_reference ? "there is only a slow reference implementation"
+                                  : "there is no implementation";
+    if (is_built && is_reference) answer->references++;
     goto cleanup;
   }
   if (is_half) keep_halves(planner, &task, true);
   status = emit(planner, &task, n_own, ref, error);
   if (is_half) keep_halves(planner, &task, false);
-  if (status == LK_OK) *out_answer = LK_ANSWER_PLANNED;
+  answer->is_planned = status == LK_OK;
+  if (!is_part) answer->reason = NULL;
 cleanup:
   lk_ref_release(ref);
   return status;
 }
 
-/* An engine that computes f16 or bf16 rounds once, at the end, as f32 that is made of them and
- * rounded does. */
+/* Where f16 or bf16 are left as they are, f32 is asked for, and that is a part that was left. */
 lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const lk_task *task,
-                        lk_engine_answer *out_answer, const char **out_reason, lk_error *error) {
-  if (lk_planner_is_widened(planner)) {
-    LK_RETURN_NOT_OK(plan_by(planner, entry, task, true, out_answer, out_reason, error));
-    if (*out_answer == LK_ANSWER_PLANNED) return LK_OK;
+                        lk_engine_answer *out_answer, lk_error *error) {
+  *out_answer = (lk_engine_answer){0};
+  if (!lk_planner_is_widened(planner)) {
+    return plan_by(planner, entry, task, false, out_answer, error);
   }
-  return plan_by(planner, entry, task, false, out_answer, out_reason, error);
+  LK_RETURN_NOT_OK(plan_by(planner, entry, task, true, out_answer, error));
+  if (out_answer->is_planned) return LK_OK;
+  const char *reason = out_answer->reason;
+  out_answer->reason = NULL;
+  LK_RETURN_NOT_OK(plan_by(planner, entry, task, false, out_answer, error));
+  if (out_answer->reason == NULL) out_answer->reason = reason;
+  return LK_OK;
 }

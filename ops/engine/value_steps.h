@@ -3,6 +3,6 @@
 
 #include "ops/engine/value.h"
 
-/* The steps of a task, or none where `entry` leaves it; then `*out_reason` is why, or NULL. */
+/* The steps of a task, or none where `entry` leaves it. */
 lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const lk_task *task,
-                        lk_engine_answer *out_answer, const char **out_reason, lk_error *error);
+                        lk_engine_answer *out_answer, lk_error *error);

@@ -65,21 +65,24 @@ lk_status lk_planner_begin(lk_planner *planner, lk_ops_env *env, const lk_op_nod
  * outputs, once, and gives tensors their types back. */
 lk_status lk_planner_widen(lk_planner *planner, lk_error *error);
 lk_status lk_planner_narrow(lk_planner *planner, lk_error *error);
-/* Between the two, for a step that takes such tensors as they are. Whether there are any. */
-static inline bool lk_planner_is_widened(const lk_planner *planner) {
-  return planner->wide != NULL;
-}
-/* The type of an input or output
- * before it was widened; LK_DTYPE_NONE: it was not, or it is an output that has been written. */
-uint32_t lk_planner_half_type(const lk_planner *planner, lk_place place, uint32_t index);
-/* From here on it is taken as it is, or again as f32. It has a half type. */
-void lk_planner_keep_half(lk_planner *planner, lk_place place, uint32_t index, bool is_kept);
 /* Gives back what a draft refers to that has not become a plan. Also after a failure of
  * lk_planner_begin. */
 void lk_planner_end(lk_planner *planner);
 /* Emits what is left to do, and makes the plan. */
 lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body **out_body,
                             lk_error *error);
+
+/* ---- for engines: steps that take f16 and bf16 as they are, while `plan` runs ---- */
+
+/* Whether lk_planner_widen has found any. */
+static inline bool lk_planner_is_widened(const lk_planner *planner) {
+  return planner->wide != NULL;
+}
+/* The type of an input or output before it was widened; LK_DTYPE_NONE: it was not, or it is an
+ * output that has been written. */
+uint32_t lk_planner_half_type(const lk_planner *planner, lk_place place, uint32_t index);
+/* From here on it is taken as it is, or again as f32. It has a half type. */
+void lk_planner_keep_half(lk_planner *planner, lk_place place, uint32_t index, bool is_kept);
 
 /* ---- for operators, while `plan` runs ---- */
 

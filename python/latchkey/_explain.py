@@ -25,8 +25,9 @@ class Finding(NamedTuple):
 
     cause: str
     """``idle_threads``, ``left_nodes``, ``left_works``, ``new_sizes``, ``built_again``,
-    ``each_thread_builds``, ``memory_limit``, ``nothing_kept``, ``not_fused``, ``one_size``, ``shapes_from_data``,
-    ``shapes_from_values``, ``others_compute``, ``waits_for_processors`` or ``waits_for_places``."""
+    ``each_thread_builds``, ``memory_limit``, ``nothing_kept``, ``not_fused``, ``one_size``,
+    ``shapes_from_data``, ``shapes_from_values``, ``others_compute``, ``waits_for_processors`` or
+    ``waits_for_places``."""
     lost_ns: int | None
     """The time that it has cost so far; ``None``: it costs time in each run, or is not timed."""
     text: str
@@ -444,7 +445,8 @@ def _left_works(context: Mapping[str, Any]) -> Iterator[Finding]:
         "left_works", None,
         f"engine '{engine['name']}' left {left} of {_count(asked, 'work')} to 'native' when nodes "
         "were bound",
-        tuple(f"{reason['work']}, {_count(reason['works'], 'work')}, first '{reason['node']}': "
+        tuple(f"{reason['work']}, {'a part of ' if reason['is_part'] else ''}"
+              f"{_count(reason['works'], 'work')}, first '{reason['node']}': "
               f"{reason['reason'] or 'it gives no reason'}" for reason in reasons), "")
 
 

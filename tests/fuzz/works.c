@@ -68,8 +68,8 @@ static void take_any_recurrent(fuzz_bytes *from, lk_work_recurrent *out) {
   out->couples_forget = (uint32_t)fuzz_take(from, 4);
   out->clip = take_float(from);
   for (uint32_t d = 0; d < LK_WORK_DIRECTIONS; d++) {
-    for (uint32_t i = 0; i < LK_CELL_FUNCTIONS; i++) {
-      out->functions[d][i] = (uint32_t)fuzz_take(from, 4);
+    for (uint32_t i = 0; i < LK_WORK_ACTIVATIONS; i++) {
+      out->activations[d][i] = (uint32_t)fuzz_take(from, 4);
       out->alphas[d][i] = take_float(from);
       out->betas[d][i] = take_float(from);
     }
@@ -470,8 +470,8 @@ static void take_recurrent(fuzz_bytes *from, lk_work_recurrent *layer) {
   layer->couples_forget = (uint32_t)take_bool(from);
   layer->clip = take_float(from);
   for (uint32_t d = 0; d < LK_WORK_DIRECTIONS; d++) {
-    for (uint32_t i = 0; i < LK_CELL_FUNCTIONS; i++) {
-      layer->functions[d][i] = fuzz_take_up_to(from, LK_CELL_SOFTPLUS);
+    for (uint32_t i = 0; i < LK_WORK_ACTIVATIONS; i++) {
+      layer->activations[d][i] = fuzz_take_up_to(from, LK_ACTIVATION_SOFTPLUS);
       layer->alphas[d][i] = take_float(from);
       layer->betas[d][i] = take_float(from);
     }
@@ -592,5 +592,10 @@ lk_work fuzz_fitting_work(fuzz_bytes *from) {
     work.constants = 1U << LK_ROLE_WEIGHTS;
   }
   if (take_bool(from)) add_post_ops(from, &work);
+  const uint32_t half = fuzz_take_up_to(from, 7);
+  for (uint32_t role = 0; half < 2 && role < LK_ROLES; role++) {
+    uint32_t *dtype = &work.tensors[role].dtype;
+    if (*dtype == LK_F32) *dtype = half == 0 ? LK_F16 : LK_BF16;
+  }
   return work;
 }

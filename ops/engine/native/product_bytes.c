@@ -48,6 +48,8 @@ static lk_status take_bias(lk_planner *planner, const lk_task *task, lk_integer_
 
 /* ---- a scale for each row of A: exact sums, which another step scales ---- */
 
+/* QLinearMatMul alone has such: no bias, no post-ops, a factor of 1, and dst of bytes. */
+
 /* As it broadcasts to the output; `is_rows`: a vector has a number for each row. */
 static lk_status take_scale(lk_chain *chain, const lk_task *task, lk_role role, bool is_rows,
                             lk_element_value *out, lk_error *error) {

@@ -1,5 +1,5 @@
 /* The steps of recurrent layers: one matrix product of all inputs by their weights, then the
- * recurrence, whose functions are element programs. */
+ * recurrence, whose activations are element programs. */
 #include "ops/engine/native/recurrent.h"
 
 #include <math.h>
@@ -41,28 +41,28 @@ static lk_element_value call(const layer *self, lk_element_program *program, uin
                              lk_element_value x) {
   const float alpha = self->of->alphas[self->direction][function];
   const float beta = self->of->betas[self->direction][function];
-  switch ((lk_cell_function)self->of->functions[self->direction][function]) {
-  case LK_CELL_AFFINE:
+  switch ((lk_activation)self->of->activations[self->direction][function]) {
+  case LK_ACTIVATION_AFFINE:
     return unary(program, LK_ELEMENT_LINEAR, x, alpha, beta);
-  case LK_CELL_RELU:
+  case LK_ACTIVATION_RELU:
     return unary(program, LK_ELEMENT_RELU, x, 0, 0);
-  case LK_CELL_LEAKY_RELU:
+  case LK_ACTIVATION_LEAKY_RELU:
     return unary(program, LK_ELEMENT_LEAKY_RELU, x, alpha, 0);
-  case LK_CELL_THRESHOLDED_RELU:
+  case LK_ACTIVATION_THRESHOLDED_RELU:
     /* the operator of this name wants more than alpha, these layers want alpha too */
     return unary(program, LK_ELEMENT_THRESHOLD, x, nextafterf(alpha, -INFINITY), 0);
-  case LK_CELL_SCALED_TANH:
+  case LK_ACTIVATION_SCALED_TANH:
     x = unary(program, LK_ELEMENT_TANH, unary(program, LK_ELEMENT_LINEAR, x, beta, 0), 0, 0);
     return unary(program, LK_ELEMENT_LINEAR, x, alpha, 0);
-  case LK_CELL_SIGMOID:
+  case LK_ACTIVATION_SIGMOID:
     return unary(program, LK_ELEMENT_SIGMOID, x, 0, 0);
-  case LK_CELL_HARD_SIGMOID:
+  case LK_ACTIVATION_HARD_SIGMOID:
     return unary(program, LK_ELEMENT_HARDSIGMOID, x, alpha, beta);
-  case LK_CELL_ELU:
+  case LK_ACTIVATION_ELU:
     return unary(program, LK_ELEMENT_ELU, x, alpha, 1);
-  case LK_CELL_SOFTSIGN:
+  case LK_ACTIVATION_SOFTSIGN:
     return unary(program, LK_ELEMENT_SOFTSIGN, x, 0, 0);
-  case LK_CELL_SOFTPLUS:
+  case LK_ACTIVATION_SOFTPLUS:
     return unary(program, LK_ELEMENT_SOFTPLUS, x, 0, 0);
   default:
     return unary(program, LK_ELEMENT_TANH, x, 0, 0);
@@ -167,16 +167,16 @@ static lk_status add_program(const layer *self, write_fn *write, kernel_params *
   return LK_OK;
 }
 
-static bool has_same_functions(const lk_work_recurrent *of) {
+static bool has_same_activations(const lk_work_recurrent *of) {
   bool are_same = true;
-  for (uint32_t i = 0; i < LK_CELL_FUNCTIONS; i++) {
-    are_same = are_same && of->functions[0][i] == of->functions[1][i] &&
+  for (uint32_t i = 0; i < LK_WORK_ACTIVATIONS; i++) {
+    are_same = are_same && of->activations[0][i] == of->activations[1][i] &&
                of->alphas[0][i] == of->alphas[1][i] && of->betas[0][i] == of->betas[1][i];
   }
   return are_same;
 }
 
-/* Two directions with the same functions share their programs. */
+/* Two directions with the same activations share their programs. */
 static lk_status add_programs(const lk_recurrent_layer *of, lk_recurrent *step, kernel_params *to,
                               lk_error *error) {
   static write_fn *const phases[][LK_RECURRENT_PHASES] = {
@@ -187,7 +187,7 @@ static lk_status add_programs(const lk_recurrent_layer *of, lk_recurrent *step, 
   const lk_work_recurrent *work = &of->task->work.recurrent;
   for (int64_t d = 0; d < of->directions; d++) {
     const layer one = {work, d, step->has_peepholes};
-    if (d > 0 && has_same_functions(work)) {
+    if (d > 0 && has_same_activations(work)) {
       memcpy(step->programs[d], step->programs[0], sizeof step->programs[0]);
       continue;
     }

@@ -51,7 +51,9 @@ static bool has_halves(uint32_t kind) {
 /* Src, weights and dst are of one type. */
 static bool takes_types(const lk_onednn *self, const lk_work *work, lk_offer *offer) {
   const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
-  if (work->tensors[LK_ROLE_SRC].dtype != dtype ||
+  const uint32_t of_src = work->tensors[LK_ROLE_SRC].dtype;
+  if (of_src == LK_U8 || of_src == LK_I8) return leave(offer, "it is of 8-bit numbers");
+  if (of_src != dtype ||
       (lk_onednn_has(work, LK_ROLE_WEIGHTS) && work->tensors[LK_ROLE_WEIGHTS].dtype != dtype) ||
       (lk_onednn_has(work, LK_ROLE_BIAS) && !is_real(work, LK_ROLE_BIAS))) {
     return leave(offer, "its tensors are of several types");

@@ -23,13 +23,15 @@ protected:
 };
 
 TEST_F(Left, CountsByKindAndReason) {
-  lk_left_note(left, "conv", "a", "first");
-  lk_left_note(left, "pool", "a", "second");
-  lk_left_note(left, "conv", "b", nullptr);
-  lk_left_note(left, "conv", "a", "third");
-  lk_left_note(left, "conv", nullptr, "fourth");
+  lk_left_note(left, "conv", false, "a", "first");
+  lk_left_note(left, "pool", false, "a", "second");
+  lk_left_note(left, "conv", false, "b", nullptr);
+  lk_left_note(left, "conv", false, "a", "third");
+  lk_left_note(left, "conv", false, nullptr, "fourth");
+  lk_left_note(left, "conv", true, "a", "fifth");
   const auto found = all();
-  ASSERT_EQ(found.size(), 4u);
+  ASSERT_EQ(found.size(), 5u);
+  EXPECT_EQ(found[4].is_part, 1u);
   EXPECT_STREQ(found[0].node, "first");
   EXPECT_EQ(found[0].works, 2u);
   EXPECT_STREQ(found[1].work, "pool");
@@ -39,8 +41,8 @@ TEST_F(Left, CountsByKindAndReason) {
 
 TEST_F(Left, CutsLongTexts) {
   const std::string text(1000, 'x');
-  lk_left_note(left, text.c_str(), text.c_str(), text.c_str());
-  lk_left_note(left, text.c_str(), text.c_str(), text.c_str());
+  lk_left_note(left, text.c_str(), false, text.c_str(), text.c_str());
+  lk_left_note(left, text.c_str(), false, text.c_str(), text.c_str());
   const auto found = all();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(strlen(found[0].reason), sizeof found[0].reason - 1);
@@ -51,7 +53,7 @@ TEST_F(Left, CountsTogetherWhatIsBeyondItsEnd) {
   uint64_t works = 0;
   for (int turn = 0; turn < 2; turn++) {
     for (int i = 0; i < 100; i++) {
-      lk_left_note(left, "conv", ("reason " + std::to_string(i)).c_str(), "y");
+      lk_left_note(left, "conv", false, ("reason " + std::to_string(i)).c_str(), "y");
     }
   }
   const auto found = all();
@@ -67,7 +69,7 @@ TEST_F(Left, ByManyThreadsAtOnce) {
   for (int t = 0; t < 4; t++) {
     threads.emplace_back([this] {
       for (int i = 0; i < 1000; i++) {
-        lk_left_note(left, "conv", i % 2 == 0 ? "even" : "odd", "y");
+        lk_left_note(left, "conv", false, i % 2 == 0 ? "even" : "odd", "y");
         lk_engine_left_info info;
         (void)lk_left_get(left, 0, &info);
       }

@@ -60,10 +60,10 @@ public:
     layer.cell = uint32_t(below(4)), layer.direction = uint32_t(below(3));
     layer.batch_first = uint32_t(below(2)), layer.couples_forget = uint32_t(below(2));
     layer.clip = number();
-    for (uint32_t i = 0; i < LK_WORK_DIRECTIONS * LK_CELL_FUNCTIONS; i++) {
-      layer.functions[i / LK_CELL_FUNCTIONS][i % LK_CELL_FUNCTIONS] = uint32_t(below(11));
-      layer.alphas[i / LK_CELL_FUNCTIONS][i % LK_CELL_FUNCTIONS] = number();
-      layer.betas[i / LK_CELL_FUNCTIONS][i % LK_CELL_FUNCTIONS] = number();
+    for (uint32_t i = 0; i < LK_WORK_DIRECTIONS * LK_WORK_ACTIVATIONS; i++) {
+      layer.activations[i / LK_WORK_ACTIVATIONS][i % LK_WORK_ACTIVATIONS] = uint32_t(below(11));
+      layer.alphas[i / LK_WORK_ACTIVATIONS][i % LK_WORK_ACTIVATIONS] = number();
+      layer.betas[i / LK_WORK_ACTIVATIONS][i % LK_WORK_ACTIVATIONS] = number();
     }
     return work;
   }
@@ -214,7 +214,7 @@ private:
   void change_recurrent(lk_work_recurrent *layer) {
     uint32_t *const numbers[] = {&layer->cell, &layer->direction, &layer->batch_first,
                                  &layer->couples_forget};
-    const int64_t d = below(LK_WORK_DIRECTIONS), i = below(LK_CELL_FUNCTIONS);
+    const int64_t d = below(LK_WORK_DIRECTIONS), i = below(LK_WORK_ACTIVATIONS);
     switch (below(5)) {
     case 0:
       *numbers[below(4)] ^= 1;
@@ -223,7 +223,7 @@ private:
       layer->clip += 1;
       break;
     case 2:
-      layer->functions[d][i]++;
+      layer->activations[d][i]++;
       break;
     case 3:
       layer->alphas[d][i] += 1;

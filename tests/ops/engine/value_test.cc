@@ -411,7 +411,7 @@ TEST_F(Engine, WhyWorksAreLeftIsTold) {
   info.struct_size = sizeof info;
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->engine_left(context, 0, &info, LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("no reason 0"));
-  Plan plan, again, empty;
+  Plan plan, again;
   engine.is_reference = true;
   create(node());
   LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));

@@ -1,5 +1,5 @@
-// Nodes at random, from a seed, of every kind that oneDNN has primitives for, with post-ops, layouts
-// and wishes.
+// Nodes at random, from a seed, of every kind that oneDNN has primitives for, with post-ops,
+// layouts and wishes.
 #pragma once
 
 #include "tests/ops/engine/onednn/host.h"
