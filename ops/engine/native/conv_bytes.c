@@ -3,10 +3,9 @@
 #include "ops/engine/native/native.h"
 #include "ops/plan/integer_steps.h"
 
-enum { ABSENT = UINT32_MAX }; /* an input that no node has */
-
+/* An input that no node has, where the work has no such tensor. */
 static uint32_t input_of(const lk_task *task, lk_role role) {
-  return lk_work_has(&task->work, role) ? task->from[role].index : ABSENT;
+  return (uint32_t)lk_task_input_of(task, role);
 }
 
 /* src and dst, of whose tensors the last dimension is the channels. */

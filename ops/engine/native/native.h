@@ -7,6 +7,11 @@
 /* By lk_work_kind. */
 extern const lk_planning *const lk_native_planning[LK_WORK_KINDS];
 
+/* The input of the node that has this role in the work; -1: nothing has it. */
+static inline int32_t lk_task_input_of(const lk_task *task, lk_role role) {
+  return lk_work_has(&task->work, role) ? task->from[role].index : -1;
+}
+
 /* ---- for native.c: one for each kind ---- */
 
 extern const lk_planning lk_native_conv, lk_native_product, lk_native_softmax, lk_native_hardmax,

@@ -113,6 +113,7 @@ static bool are_constant(const lk_planner *planner, const lk_task *task) {
   return true;
 }
 
+/* Src is input 0 of the node, and dst its output 0. */
 static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
   static const lk_matmul_order orders[2] = {{0}, {.swaps = true}};
   const lk_work *work = &task->work;

@@ -5,11 +5,6 @@
 #include "ops/plan/integer_steps.h"
 #include "ops/plan/quantized_steps.h"
 
-/* -1: an input that no node has */
-static int32_t input_of(const lk_task *task, lk_role role) {
-  return lk_work_has(&task->work, role) ? task->from[role].index : -1;
-}
-
 static void begin(const lk_work *work, lk_integer_step *out_step) {
   lk_tensor_desc a = work->tensors[LK_ROLE_SRC], b = work->tensors[LK_ROLE_WEIGHTS];
   a.layout = b.layout = LK_LAYOUT_PLAIN; /* as they are taken */
@@ -82,8 +77,8 @@ static lk_status plan_rows(lk_planner *planner, const lk_task *task, lk_integer_
       lk_element_binary(&chain.program, LK_ELEMENT_MUL, a_scale, b_scale);
   chain.value = lk_element_binary(&chain.program, LK_ELEMENT_MUL, chain.value, scale);
   LK_RETURN_NOT_OK(lk_chain_quantize(&chain, task->from[LK_ROLE_DST_SCALE].index,
-                                     (uint32_t)input_of(task, LK_ROLE_DST_ZERO), &chain.value,
-                                     error));
+                                     (uint32_t)lk_task_input_of(task, LK_ROLE_DST_ZERO),
+                                     &chain.value, error));
   return lk_chain_step(&chain, error);
 }
 
@@ -109,7 +104,7 @@ lk_status lk_native_product_bytes(lk_planner *planner, const lk_task *task, lk_e
   if (has_scale) {
     LK_RETURN_NOT_OK(lk_integer_scale(planner, &step, work->factor, &a_scale,
                                       task->from[LK_ROLE_WEIGHTS_SCALE].index,
-                                      input_of(task, LK_ROLE_DST_SCALE), error));
+                                      lk_task_input_of(task, LK_ROLE_DST_SCALE), error));
   }
   LK_RETURN_NOT_OK(lk_integer_emit(planner, &step, task->from[LK_ROLE_WEIGHTS].index, error));
   return lk_plan_post_ops(planner, 0, &step.operands[LK_INTEGER_C], error);
