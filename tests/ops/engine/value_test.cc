@@ -410,7 +410,7 @@ TEST_F(Engine, WhyWorksAreLeftIsTold) {
   lk_engine_left_info info = {};
   info.struct_size = sizeof info;
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->engine_left(context, 0, &info, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("no reason 0"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("reason 0 is asked for"));
   Plan plan, again;
   engine.is_reference = true;
   create(node());
