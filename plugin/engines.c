@@ -51,10 +51,14 @@ static lk_status load(const char *name, lk_engine_open_fn *out_open, lk_error *e
   void *module = dlopen(is_beside ? path : file, RTLD_NOW | RTLD_LOCAL);
   if (module == NULL) {
     const char *why = dlerror();
-    return lk_fail(error, LK_NOT_FOUND,
-                   "failed to choose engine '%s': its module cannot be loaded (%.300s); the "
-                   "library's own engine is 'native'",
-                   name, why != NULL ? why : "no reason given");
+    return lk_fail(
+        error, LK_NOT_FOUND,
+        "failed to choose engine '%s': its module cannot be loaded (%.300s); 'native' is "
+        "always there%s",
+        name, why != NULL ? why : "no reason given",
+        strcmp(name, "onednn") == 0 ? ", and `tools/setup --onednn` and a new build make "
+                                      "'onednn'"
+                                    : "");
   }
   /* it stays loaded, as threads may be inside when the last context goes */
   void *found = dlsym(module, LK_ENGINE_OPEN);

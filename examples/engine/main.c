@@ -1,7 +1,7 @@
 /* An engine of a host's own, in fifty lines: it takes one kind of work, Softmax over the last
  * dimension, and leaves everything else to the library's engine. Two nodes with other names want
  * the same; the engine builds for the first one, and the second one finds it by key.
- * Build: cc main.c -I <include> -ldl -lm */
+ * Build: cc main.c -I <include> -ldl -lm. Run: ./a.out path/to/liblatchkey.so */
 #include <dlfcn.h>
 #include <latchkey/latchkey.h>
 #include <math.h>
@@ -19,8 +19,10 @@ static int builds;
 static int offer(void *self, const lk_work *work, uint32_t placed, lk_offer *inout_offer) {
   const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
   (void)self;
+  inout_offer->reason = "it is no Softmax of f32 over the last dimension";
   if (work->kind != LK_WORK_SOFTMAX || src->dtype != LK_F32 || src->rank == 0) return 0;
   if (work->axes != 1U << (src->rank - 1) || placed != 0) return 0;
+  inout_offer->reason = NULL;
   inout_offer->layouts[LK_ROLE_SRC] = inout_offer->layouts[LK_ROLE_DST] = LK_LAYOUT_PLAIN;
   return 1;
 }

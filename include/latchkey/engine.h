@@ -306,7 +306,7 @@ typedef enum lk_cell {
   X(LK_ACTIVATION_TANH,              4, "Tanh")                                                    \
   X(LK_ACTIVATION_SCALED_TANH,       5, "ScaledTanh")      /* alpha tanh(beta x) */                \
   X(LK_ACTIVATION_SIGMOID,           6, "Sigmoid")                                                 \
-  X(LK_ACTIVATION_HARD_SIGMOID,      7, "HardSigmoid")     /* alpha x + beta, from 0 to 1 */        \
+  X(LK_ACTIVATION_HARD_SIGMOID,      7, "HardSigmoid")     /* alpha x + beta, from 0 to 1 */       \
   X(LK_ACTIVATION_ELU,               8, "Elu")             /* x < 0 ? alpha (e^x - 1) : x */       \
   X(LK_ACTIVATION_SOFTSIGN,          9, "Softsign")                                                \
   X(LK_ACTIVATION_SOFTPLUS,         10, "Softplus")
@@ -395,7 +395,7 @@ typedef struct lk_work {
 typedef struct lk_offer {
   size_t struct_size;
   /* How each tensor must lie; of a constant LK_LAYOUT_ANY: as the engine packs it. They come as the
-   * tensors lie now, LK_LAYOUT_ANY where that is open. */
+   * tensors lie now; where that is open as LK_LAYOUT_ANY, which must be set, but of a constant. */
   lk_layout layouts[LK_ROLES];
   /* How many of the first ones it takes; comes as the number of all. An element-wise work begins
    * with the functions that are the operator itself: an offer that takes fewer counts as none. */
@@ -419,7 +419,7 @@ typedef struct lk_packed_layout {
 typedef struct lk_engine_value {
   size_t struct_size;
   void *value;                /* the engine's own; not NULL */
-  const char *implementation; /* for people: "brg_conv_fwd:avx512_core"; lives as long as `value` */
+  const char *implementation; /* for people, not NULL: "brg_conv:avx2"; lives as long as `value` */
   uint64_t bytes;             /* of memory, which the cache charges */
   uint64_t scratch_bytes;     /* that a run needs, aligned to 64; the library lends them */
   uint64_t slot_bytes;        /* of each slot: for statistics */
@@ -451,11 +451,11 @@ typedef struct lk_engine {
   uint32_t device_kind, device_index; /* 0 and 0: the processor */
   void *self;                         /* given to all functions */
   /* Whether it takes the work, and how. Builds nothing, and takes a microsecond at most. `placed`:
-   * bit i: role i lies as its layout says, and no other layout can be had. 1: it does. */
+   * bit i: role i lies as its layout says, and cannot lie otherwise. 1: it does; else 0. */
   int (*offer)(void *self, const lk_work *work, uint32_t placed, lk_offer *inout_offer);
   /* Builds what computes `work`, whose layouts and post-ops are those of an offer, from nothing
-   * else. LK_UNSUPPORTED: it cannot after all, which the library remembers, and does not ask
-   * again. */
+   * else. `out` comes zeroed. LK_UNSUPPORTED: it cannot after all, which is remembered, and native
+   * computes the work; other failures, with their sentences, are those of the bind. */
   lk_status (*build)(void *self, const lk_work *work, lk_engine_value *out, lk_error *error);
   void (*destroy)(void *self, void *value);
   /* Packs the constant of `role`, from plain bytes at any address. */
@@ -464,8 +464,8 @@ typedef struct lk_engine {
   /* What changes while a value runs, such as an argument list. A slot serves one run at a time. */
   lk_status (*slot_open)(void *self, const void *value, void **out_slot, lk_error *error);
   void (*slot_close)(void *self, const void *value, void *slot);
-  /* `pointers`: of the roles that the work has, in their order; then the scratch memory, if there
-   * is any. Where the operator can run in place (lk_bind_desc), dst may be the memory of a tensor
+  /* `pointers`: one for each bit of the work's `roles`, from the lowest on; then scratch memory, if
+   * any. Where the operator can run in place (lk_bind_desc), dst may be the memory of a tensor
    * that it is computed from, which lies as dst does. */
   lk_status (*run)(void *self, const void *value, void *slot, void *const *pointers,
                    lk_error *error);

@@ -128,7 +128,7 @@ typedef struct lk_api {
    * LK_UNSUPPORTED names operator, node and opset; LK_INVALID_ARGUMENT names the attribute. */
   lk_status (*op_create)(lk_executor *executor, const lk_node_desc *node, lk_op **out_op,
                          lk_error *error);
-  void (*op_destroy)(lk_op *op); /* plans may outlive it; NULL is allowed */
+  void (*op_destroy)(lk_op *op); /* plans outlive it; its constants are found no more. NULL: none */
   lk_status (*op_info)(const lk_op *op, lk_op_info *info, lk_error *error);
 
   /* Binds an op to shapes. `*inout_plan` is NULL or the plan of the last call, whose reference the

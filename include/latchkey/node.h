@@ -32,7 +32,7 @@ typedef struct lk_attr {
 /* Fused operators, which are applied to output 0 in their order. X(symbol, value, name) */
 // clang-format off
 #define LK_POST_OP_LIST(X)                                                             \
-  X(LK_POST_RELU,         1, "relu")         /* x < 0 ? alpha * x : x */               \
+  X(LK_POST_RELU,         1, "relu")         /* x < 0 ? alpha ? alpha x : 0 : x */     \
   X(LK_POST_CLIP,         2, "clip")         /* min(max(x, alpha), beta) */            \
   X(LK_POST_SIGMOID,      3, "sigmoid")                                                \
   X(LK_POST_HARDSIGMOID,  4, "hard_sigmoid") /* clip(alpha * x + beta, 0, 1) */        \

@@ -821,11 +821,13 @@ static inline lk_status lk_dnnl_fail_ended(lk_error *error) {
                       "failed to use a lease: it has not begun, or has ended");
 }
 
-/* Where the data of an argument is, for this run. LK_NOT_FOUND: the primitive has no such argument;
+/* Where the data of an argument is, for this run, which writes there only where it is an output.
+ * LK_NOT_FOUND: the primitive has no such argument;
  * LK_INVALID_ARGUMENT: the lease has not begun, or the argument is DNNL_ARG_SCRATCHPAD, which
  * leases have and keep for the next runs; LK_INVALID_ARGUMENT, LK_UNSUPPORTED, LK_INTERNAL
  * and LK_OUT_OF_MEMORY: oneDNN refuses the address, and the argument is not set. */
-static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, void *data, lk_error *error) {
+static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, const void *data,
+                                    lk_error *error) {
   lk_dnnl_slot *slot = lease->slot;
   lk_status status = LK_OK;
   int i = 0;
@@ -842,7 +844,8 @@ static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, void *data, l
                         "failed to set an argument: the primitive has none of number %d", arg);
   }
   slot->is_set &= ~(1u << i);
-  status = lk_dnnl_check(error, dnnl_memory_set_data_handle(slot->args[i].memory, data),
+  status = lk_dnnl_check(error,
+                         dnnl_memory_set_data_handle(slot->args[i].memory, (void *)(uintptr_t)data),
                          "set the memory of an argument");
   if (status == LK_OK) slot->is_set |= 1u << i;
   return status;

@@ -17,7 +17,7 @@ from ._errors import (BusyError, CancelledError, DeadlineError, Error, FileError
                       OutOfMemoryError, OutOfRangeError, UnsupportedError, text)
 from ._explain import Explanation, Finding, explain
 from ._model import NodeInfo, PassInfo, Refusal, ValueInfo
-from ._native import lib
+from ._native import ffi, lib
 from ._profile import MachinePeak, Profile, machine_peak
 from ._session import Session
 from ._stats import Stats
@@ -37,6 +37,10 @@ __all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Comparison", "
            "compare", "doctor", "explain", "machine_peak", "set_processors", "threads_stats",
            "version"]
 
+
+if lib.lk_py_api() == ffi.NULL:
+    raise ImportError("failed to import latchkey: liblatchkey is of another version than the "
+                      "package, install both anew")
 
 __version__: str = text(lib.lk_py_api().version_text()).partition(" ")[0]
 """The library's version alone, ``"0.1.0"``."""

@@ -201,7 +201,7 @@ static bool is_dilated(const lk_work *work) {
  * have none that is no number either, are left. */
 static bool offer_pool(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (work->pooling != LK_POOLING_MEAN && work->pooling != LK_POOLING_MEAN_WITH_PADDING) {
-    return leave(offer, "poolings that are no means are left");
+    return leave(offer, "no mean: the largest of nothing is no infinity to oneDNN");
   }
   if (is_dilated(work)) return leave(offer, "windows are dilated");
   if (!has_small_window(work)) return leave(offer, LARGE_WINDOW);
@@ -279,7 +279,7 @@ static bool offer_reduce(const lk_work *work, uint32_t placed, lk_offer *offer) 
   const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
   const uint32_t what = work->reducing;
   if (what != LK_REDUCING_SUM && what != LK_REDUCING_MEAN && what != LK_REDUCING_PRODUCT) {
-    return leave(offer, "reductions that are no sums, means or products are left");
+    return leave(offer, "no sum, mean or product: maxima lose NaN, and norms are slow in oneDNN");
   }
   for (uint32_t i = 0, is_behind = 0; i < src->rank; i++) {
     const uint32_t is_along = work->axes >> i & 1;
@@ -414,6 +414,29 @@ static bool takes_elements(const lk_work *work) {
   return of.rank == 1 || element_line(&of) <= MOST_OF_LINE;
 }
 
+/* Of a function that lk_onednn_is_exact refuses. */
+static const char *why_inexact(const lk_work_post_op *of) {
+  switch (of->kind) {
+  case LK_POST_RELU:
+  case LK_POST_CLIP:
+  case LK_POST_HARDSIGMOID:
+  case LK_FUNCTION_MAX:
+  case LK_FUNCTION_MIN:
+    return "oneDNN makes a number of NaN";
+  case LK_FUNCTION_EXP:
+    return "oneDNN makes infinity of NaN";
+  case LK_POST_GELU:
+    return "oneDNN makes NaN of infinity";
+  case LK_POST_MISH:
+  case LK_FUNCTION_ELU:
+  case LK_FUNCTION_SOFTPLUS:
+  case LK_FUNCTION_LOG:
+    return "oneDNN loses digits of small results";
+  default:
+    return "oneDNN has no such function, or another one for special numbers";
+  }
+}
+
 /* Without its last function. */
 static void leave_last(lk_work *work) {
   const uint32_t operand = work->post_ops[--work->n_post_ops].operand;
@@ -425,7 +448,7 @@ static void leave_last(lk_work *work) {
 static bool offer_element(const lk_work *work, uint32_t placed, lk_offer *offer) {
   (void)placed; /* nothing but dst is chosen, if that is open */
   if (work->n_post_ops == 0 || !lk_onednn_is_exact(&work->post_ops[0])) {
-    return leave(offer, "its function is left");
+    return leave(offer, work->n_post_ops == 0 ? "it is a copy" : why_inexact(&work->post_ops[0]));
   }
   if (work->post_ops[0].operand == 0 && work->n_post_ops > 1) {
     return leave(offer, "several functions are one pass over memory without it");
