@@ -210,7 +210,7 @@ static lk_status check_outputs(const bench_run *run, lk_error *error) {
   if (first == NULL) return LK_OK;
   return lk_fail(error, LK_INTERNAL,
                  "failed to compare engines: the outputs of %u setting%s differ from those of %s, "
-                 "the first: %s: %s",
+                 "the first: %s: %s; --rtol and --atol say how close they must be",
                  n_differing, n_differing == 1 ? "" : "s", run->args->engines.names[0],
                  bench_setting_text(&first->setting, text), first->difference.message);
 }

@@ -153,6 +153,7 @@ static int append(const char *part, size_t size, void *data) {
     char *grown = lk_realloc(text->allocator, text->data, text->length, wanted);
     if (grown == NULL) {
       text->failed = true;
+      text->capacity = wanted; /* for the sentence */
       return -1;
     }
     text->data = grown;
@@ -176,7 +177,8 @@ lk_status lk_report_text(const lk_allocator *allocator, json_t *report, char **o
   *out_text = NULL;
   if (!is_whole) {
     lk_free(allocator, text.data);
-    return lk_fail_memory(error, "a report", text.length);
+    return lk_fail_memory(error, "a report",
+                          text.capacity > 0 ? text.capacity : (size_t)FIRST_BYTES);
   }
   text.data[text.length] = '\0';
   *out_text = text.data;

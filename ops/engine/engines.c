@@ -190,7 +190,7 @@ void lk_engines_note(lk_engines *engines, uint32_t kind, const lk_engine_answer 
                      const char *node) {
   count(answer->is_planned ? &engines->works : &engines->works_left, 1);
   count(&engines->references, answer->references);
-  if (answer->is_planned && answer->reason == NULL) return;
+  if (answer->is_planned && !answer->leaves_part) return;
   lk_left_note(engines->left, lk_work_kind_name(kind), answer->is_planned, answer->reason, node);
 }
 

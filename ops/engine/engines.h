@@ -21,8 +21,9 @@ typedef struct lk_engine_entry {
 /* What the chosen engine does with a task. */
 typedef struct lk_engine_answer {
   bool is_planned; /* a step by a value that was there, or that was built; else it is native's */
-  uint32_t references; /* slow reference implementations that it has just built, and that are left */
-  const char *reason;  /* why it left the task, or a part of it; NULL: it left nothing, or no word */
+  uint32_t references; /* slow reference implementations that it has just built and that are left */
+  bool leaves_part;    /* it was planned, but for post-ops, or but for f16 and bf16 as they are */
+  const char *reason;  /* why it left the task or a part of it; NULL: no word of that */
 } lk_engine_answer;
 
 typedef struct lk_engines_stats {

@@ -44,13 +44,17 @@ static void unlock(lk_left *left) {
   lk_guard_end();
 }
 
-/* Texts are cut where they have no room. */
+/* Cut where there is no room, and not read beyond that. */
+static void put(char *to, size_t capacity, const char *text) {
+  (void)snprintf(to, capacity, "%.*s", (int)capacity - 1, text != NULL ? text : "");
+}
+
 static lk_engine_left_info make_row(const char *work, bool is_part, const char *reason,
                                     const char *node) {
   lk_engine_left_info made = {.struct_size = sizeof made, .is_part = is_part};
-  (void)snprintf(made.work, sizeof made.work, "%s", work);
-  (void)snprintf(made.reason, sizeof made.reason, "%s", reason != NULL ? reason : "");
-  (void)snprintf(made.node, sizeof made.node, "%s", node != NULL ? node : "");
+  put(made.work, sizeof made.work, work);
+  put(made.reason, sizeof made.reason, reason);
+  put(made.node, sizeof made.node, node);
   return made;
 }
 

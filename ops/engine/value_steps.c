@@ -313,6 +313,7 @@ static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, cons
   status = emit(planner, &task, n_own, ref, error);
   if (is_half) keep_halves(planner, &task, false);
   answer->is_planned = status == LK_OK;
+  answer->leaves_part = is_part;
   if (!is_part) answer->reason = NULL;
 cleanup:
   lk_ref_release(ref);
@@ -331,6 +332,7 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
   const char *reason = out_answer->reason;
   out_answer->reason = NULL;
   LK_RETURN_NOT_OK(plan_by(planner, entry, task, false, out_answer, error));
+  out_answer->leaves_part = true;
   if (out_answer->reason == NULL) out_answer->reason = reason;
   return LK_OK;
 }

@@ -111,7 +111,9 @@ lk_status lk_chain_begin(lk_planner *planner, lk_chain *out_chain, lk_error *err
 
 lk_element_value lk_chain_operand(lk_chain *self, const lk_operand *operand) {
   const lk_element_value value = lk_element_input(&self->program, operand->desc.dtype);
+  lk_tensor_desc *desc = &self->inputs[value].desc;
   self->inputs[value] = *operand;
+  if (desc->rank > self->to.desc.rank) desc->rank = self->to.desc.rank; /* one number, of [1] */
   return value;
 }
 

@@ -69,7 +69,7 @@ static lk_status check_post_ops(const lk_op_node *node, const lk_tensor *inputs,
     const lk_tensor_desc *operand = &inputs[node->post_ops[i].input].desc;
     lk_tensor_desc together = {0};
     if (is_real(node, operand->dtype) &&
-        (lk_shape_equal(operand, to) ||
+        (lk_shape_equal(operand, to) || (to->rank == 0 && lk_elements(operand) == 1) ||
          (lk_broadcast_dims(NULL, to, operand, &together, NULL) == LK_OK &&
           lk_shape_equal(&together, to)))) {
       continue;

@@ -221,6 +221,23 @@ TEST(MatMulIntegerToFloat, NamesABiasThatDoesNotFit) {
   }
 }
 
+// Of two vectors: the output has no dimension along which it could lie.
+TEST(MatMulIntegerToFloat, HasABiasOfOneNumberBesideVectors) {
+  for (const Dims &bias : {Dims{1}, Dims{}}) {
+    OpTester("MatMulIntegerToFloat", 1)
+        .domain("com.microsoft")
+        .input(lk::tensor<uint8_t>({2}, {2, 3}))
+        .constant(lk::tensor<uint8_t>({2}, {5, 7}))
+        .constant(lk::floats({}, {0.5F}))
+        .constant(lk::floats({}, {0.5F}))
+        .absent()
+        .absent()
+        .constant(lk::floats(bias, {0.25F}))
+        .expect(lk::floats({}, {8}))
+        .run();
+  }
+}
+
 TEST(Einsum, HasNoMoreTermsThanItMayHaveInputs) {
   std::string terms = "i";
   for (int i = 0; i < 32; i++) terms += ",i";

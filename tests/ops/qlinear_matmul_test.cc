@@ -63,6 +63,20 @@ TEST(QLinearMatMul, GivesBytesOfAnyDepth) {
   }
 }
 
+// A product by a vector has no columns: its dimensions are those of the rows.
+TEST(QLinearMatMul, HasAScaleForEachRowBesideAVector) {
+  const std::vector<float> scales = {0.5f, 0.25f, 1};
+  for (const lk::Dims &dims : {lk::Dims{3}, lk::Dims{3, 1}}) {
+    OpTester tester("QLinearMatMul", 10);
+    tester.input(lk::tensor<uint8_t>({3, 2}, {1, 2, 3, 4, 5, 6}));
+    tester.constant(lk::floats(dims, scales)).constant(lk::tensor<uint8_t>({}, {0}));
+    tester.constant(lk::tensor<int8_t>({2}, {4, 8})).constant(lk::floats({}, {1}));
+    tester.constant(lk::tensor<int8_t>({}, {0})).constant(lk::floats({}, {1}));
+    tester.constant(lk::tensor<uint8_t>({}, {3}));
+    tester.expect(lk::tensor<uint8_t>({3}, {13, 14, 71})).run();
+  }
+}
+
 // Scales of no round numbers, one for each column: rounded in f32, in this order.
 class Scales : public ::testing::Test {
 protected:

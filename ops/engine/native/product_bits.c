@@ -45,7 +45,12 @@ static lk_status number_of(const lk_node_constant *constant, int64_t *out, lk_er
   return LK_OK;
 }
 
-/* Of constants. Their copies are found by the contents of all three. */
+/* The type that numbers are widened from, which their bytes do not tell. */
+static int64_t half_type(const lk_planner *planner, uint32_t input) {
+  return lk_planner_half_type(planner, LK_PLACE_INPUT, input);
+}
+
+/* Of constants. Their copies are found by the contents of all three, and by what these mean. */
 static lk_status take_constant(lk_planner *planner, const lk_task *task, const lk_matmul *matmul,
                                lk_operand *out, lk_error *error) {
   const lk_node_constant *constants = planner->node->constants;
@@ -59,9 +64,10 @@ static lk_status take_constant(lk_planner *planner, const lk_task *task, const l
   int64_t scales_id = 0, zeros_id = 0;
   LK_RETURN_NOT_OK(number_of(&constants[of_scales], &scales_id, error));
   if (has_zeros) LK_RETURN_NOT_OK(number_of(&constants[of_zeros], &zeros_id, error));
-  const lk_weights_layout layout = {.numbers = {LK_PACKED_BITS, bits->columns, bits->rows,
-                                                bits->block, bits->bits, bits->zeros,
-                                                matmul->product.panel, scales_id, zeros_id}};
+  const lk_weights_layout layout = {
+      .numbers = {LK_PACKED_BITS, bits->columns, bits->rows, bits->block, bits->bits, bits->zeros,
+                  matmul->product.panel, scales_id, zeros_id, half_type(planner, of_scales),
+                  has_zeros ? half_type(planner, of_zeros) : 0}};
   const lk_packer packer = {pack, NULL, &packing, sizeof packing};
   const size_t bytes = lk_bits_panels_size(&packing.panels);
   lk_packed *scales = NULL, *zeros = NULL;

@@ -45,13 +45,16 @@ static lk_status take_bias(lk_planner *planner, const lk_task *task, lk_integer_
 
 /* QLinearMatMul alone has such: no bias, no post-ops, a factor of 1, and dst of bytes. */
 
-/* As it broadcasts to the output; `is_rows`: a vector has a number for each row. */
+/* As it broadcasts to the output; `is_rows`: it has a number for each row, which is the output's
+ * last dimension where B is a vector. */
 static lk_status take_scale(lk_chain *chain, const lk_task *task, lk_role role, bool is_rows,
                             lk_element_value *out, lk_error *error) {
   lk_operand scale;
   LK_RETURN_NOT_OK(lk_task_take(chain->planner, task, role, LK_LAYOUT_PLAIN, &scale, error));
+  const bool has_columns = task->work.tensors[LK_ROLE_WEIGHTS].rank > 1;
   if (lk_elements(&scale.desc) == 1) scale.desc.rank = 0;
-  if (is_rows && scale.desc.rank == 1) scale.desc.dims[scale.desc.rank++] = 1;
+  if (is_rows && has_columns && scale.desc.rank == 1) scale.desc.dims[scale.desc.rank++] = 1;
+  if (is_rows && !has_columns && scale.desc.rank > 1) scale.desc.rank--;
   *out = lk_element_cast(&chain->program, lk_chain_operand(chain, &scale), LK_F32);
   return LK_OK;
 }

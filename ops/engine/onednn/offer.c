@@ -132,7 +132,9 @@ static bool has_small_kernel(const lk_work *work) {
 
 /* Weights of a run would have to be brought into the primitive's layout in each: those are left. */
 static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
-  if ((work->constants >> LK_ROLE_WEIGHTS & 1) == 0) return leave(offer, "weights come with a run");
+  if ((work->constants >> LK_ROLE_WEIGHTS & 1) == 0) {
+    return leave(offer, "weights come with a run, or have their channels last");
+  }
   if (!has_small_window(work) || !has_small_kernel(work)) return leave(offer, LARGE_WINDOW);
   offer->layouts[LK_ROLE_WEIGHTS] = LK_LAYOUT_ANY;
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST) &&
