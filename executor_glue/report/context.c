@@ -140,6 +140,7 @@ typedef struct report_text {
   const lk_allocator *allocator;
   char *data;
   size_t length, capacity;
+  size_t wanted; /* where it could not grow */
   bool failed; /* jansson goes on where it was writing a key */
 } report_text;
 
@@ -153,7 +154,7 @@ static int append(const char *part, size_t size, void *data) {
     char *grown = lk_realloc(text->allocator, text->data, text->length, wanted);
     if (grown == NULL) {
       text->failed = true;
-      text->capacity = wanted; /* for the sentence */
+      text->wanted = wanted;
       return -1;
     }
     text->data = grown;
@@ -177,8 +178,7 @@ lk_status lk_report_text(const lk_allocator *allocator, json_t *report, char **o
   *out_text = NULL;
   if (!is_whole) {
     lk_free(allocator, text.data);
-    return lk_fail_memory(error, "a report",
-                          text.capacity > 0 ? text.capacity : (size_t)FIRST_BYTES);
+    return lk_fail_memory(error, "a report", text.wanted > 0 ? text.wanted : (size_t)FIRST_BYTES);
   }
   text.data[text.length] = '\0';
   *out_text = text.data;
