@@ -141,7 +141,7 @@ typedef struct report_text {
   char *data;
   size_t length, capacity;
   size_t wanted; /* where it could not grow */
-  bool failed; /* jansson goes on where it was writing a key */
+  bool failed;   /* jansson goes on where it was writing a key */
 } report_text;
 
 enum { FIRST_BYTES = 4096 };
