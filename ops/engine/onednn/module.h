@@ -14,7 +14,7 @@ enum { LK_ONEDNN_STATE = 96 };
 typedef struct lk_onednn {
   dnnl_engine_t engine;
   const lk_engine_team *team;
-  int threads; /* for which works are cut, and bits depend on that */
+  int threads;            /* for which works are cut, and bits depend on that */
   bool has_bf16, has_f16; /* instructions that compute them */
   char state[LK_ONEDNN_STATE];
 } lk_onednn;

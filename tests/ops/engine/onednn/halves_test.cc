@@ -70,8 +70,8 @@ protected:
     LK_EXPECT_OK(lk::bind(op, host_bind(tensors.data(), node.n_inputs), &plans_.back(), LK_ERR));
     return host_plan_info(plans_.back());
   }
-  // By instructions of the processor. Those of f16 came after those of bf16; of the limits that tests
-  // set, "avx512" has both.
+  // By instructions of the processor. Those of f16 came after those of bf16; of the limits that
+  // tests set, "avx512" has both.
   static bool is_computed() {
     if (GetParam() == LK_BF16) return lk_isa_has_bf16();
     std::string flags, line;
