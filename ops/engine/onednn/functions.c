@@ -58,11 +58,11 @@ lk_onednn_function lk_onednn_function_of(const lk_work_post_op *of) {
   }
 }
 
-/* Relu, Clip and HardSigmoid make a number of NaN, as do maxima and minima of one operand; Gelu
- * makes NaN of infinity, and Exp infinity of NaN. Elu loses what is close to 0, Softplus and Mish
- * what is far below it, and Log the smallest numbers. A product with a negative number takes the
- * sign from 0. */
-bool lk_onednn_is_exact(const lk_work_post_op *of) {
+/* A product with a negative number takes the sign from 0, so Swish and LeakyRelu want a positive
+ * alpha. */
+const char *lk_onednn_inexact(const lk_work_post_op *of) {
+  static const char *const other =
+      "oneDNN has no such function, or another one for special numbers";
   switch (of->kind) {
   case LK_POST_SIGMOID:
   case LK_POST_HARDSWISH:
@@ -73,11 +73,26 @@ bool lk_onednn_is_exact(const lk_work_post_op *of) {
   case LK_FUNCTION_SQUARE:
   case LK_FUNCTION_ROUND:
   case LK_FUNCTION_RECIPROCAL:
-    return true;
+    return NULL;
   case LK_POST_SWISH:
   case LK_FUNCTION_LEAKY_RELU:
-    return of->alpha > 0;
+    return of->alpha > 0 ? NULL : other;
+  case LK_POST_RELU:
+  case LK_POST_CLIP:
+  case LK_POST_HARDSIGMOID:
+  case LK_FUNCTION_MAX:
+  case LK_FUNCTION_MIN:
+    return "oneDNN makes a number of NaN";
+  case LK_FUNCTION_EXP:
+    return "oneDNN makes infinity of NaN";
+  case LK_POST_GELU:
+    return "oneDNN makes NaN of infinity";
+  case LK_POST_MISH:
+  case LK_FUNCTION_ELU:
+  case LK_FUNCTION_SOFTPLUS:
+  case LK_FUNCTION_LOG:
+    return "oneDNN loses digits of small results";
   default:
-    return of_two(of).kind != dnnl_alg_kind_undef;
+    return of_two(of).kind != dnnl_alg_kind_undef ? NULL : other;
   }
 }

@@ -3,7 +3,6 @@
 
 #include <latchkey/engine.h>
 #include <oneapi/dnnl/dnnl.h>
-#include <stdbool.h>
 
 /* Of an element, or of two. */
 typedef struct lk_onednn_function {
@@ -13,6 +12,6 @@ typedef struct lk_onednn_function {
 
 lk_onednn_function lk_onednn_function_of(const lk_work_post_op *of);
 
-/* Whether it comes to what ONNX says, also of zeros with a sign, infinities and NaN, and of numbers
- * so small that others cancel them. */
-bool lk_onednn_is_exact(const lk_work_post_op *of);
+/* NULL: it comes to what ONNX says, also of zeros with a sign, infinities and NaN, and of numbers
+ * so small that others cancel them. Else why it does not, for people. */
+const char *lk_onednn_inexact(const lk_work_post_op *of);

@@ -416,29 +416,6 @@ static bool takes_elements(const lk_work *work) {
   return of.rank == 1 || element_line(&of) <= MOST_OF_LINE;
 }
 
-/* Of a function that lk_onednn_is_exact refuses. */
-static const char *why_inexact(const lk_work_post_op *of) {
-  switch (of->kind) {
-  case LK_POST_RELU:
-  case LK_POST_CLIP:
-  case LK_POST_HARDSIGMOID:
-  case LK_FUNCTION_MAX:
-  case LK_FUNCTION_MIN:
-    return "oneDNN makes a number of NaN";
-  case LK_FUNCTION_EXP:
-    return "oneDNN makes infinity of NaN";
-  case LK_POST_GELU:
-    return "oneDNN makes NaN of infinity";
-  case LK_POST_MISH:
-  case LK_FUNCTION_ELU:
-  case LK_FUNCTION_SOFTPLUS:
-  case LK_FUNCTION_LOG:
-    return "oneDNN loses digits of small results";
-  default:
-    return "oneDNN has no such function, or another one for special numbers";
-  }
-}
-
 /* Without its last function. */
 static void leave_last(lk_work *work) {
   const uint32_t operand = work->post_ops[--work->n_post_ops].operand;
@@ -449,9 +426,8 @@ static void leave_last(lk_work *work) {
  * over memory, and a primitive would take one of its own. */
 static bool offer_element(const lk_work *work, uint32_t placed, lk_offer *offer) {
   (void)placed; /* nothing but dst is chosen, if that is open */
-  if (work->n_post_ops == 0 || !lk_onednn_is_exact(&work->post_ops[0])) {
-    return leave(offer, work->n_post_ops == 0 ? "it is a copy" : why_inexact(&work->post_ops[0]));
-  }
+  const char *why = work->n_post_ops == 0 ? "it is a copy" : lk_onednn_inexact(&work->post_ops[0]);
+  if (why != NULL) return leave(offer, why);
   if (work->post_ops[0].operand == 0 && work->n_post_ops > 1) {
     return leave(offer, "several functions are one pass over memory without it");
   }
