@@ -36,10 +36,7 @@ static const struct argp_option options[] = {
      "what this machine can do",
      3},
     {"engine", KEY_ENGINE, "NAME,...", 0,
-     "Who computes: native, kernels that serve every size; onednn, primitives of oneDNN, built for "
-     "one size and found by key, and native for the rest (default: native). Several are measured "
-     "by turns, and shown beside the first one",
-     4},
+     CLI_ENGINE_HELP ". Several are measured by turns, and shown beside the first one", 4},
     {"rtol", KEY_RTOL, "X", 0,
      "Allow floats that another engine gives a relative difference of X (default: 1e-3)", 4},
     {"atol", KEY_ATOL, "X", 0,
@@ -59,20 +56,28 @@ static const struct argp_option options[] = {
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static lk_status add_value(const char *text, const char *option, uint64_t max, bench_list *list,
-                           lk_error *error) {
-  uint64_t value = 0;
-  LK_RETURN_NOT_OK(parse_u64(text, option, 1, max, &value, error));
-  for (uint32_t i = 0; i < list->count; i++) {
-    if (list->values[i] != value) continue;
+/* Whether a list of `count` values takes one more, which stands there as `text`. */
+static lk_status check_item(const char *text, const char *option, bool is_given, uint32_t count,
+                            lk_error *error) {
+  if (is_given) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to read %s: '%s' is given twice, once is needed", option, text);
   }
-  if (list->count == BENCH_MOST_VALUES) {
+  if (count == BENCH_MOST_VALUES) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "failed to read %s: '%s' is number %d of the list, %d are allowed", option, text,
                    BENCH_MOST_VALUES + 1, BENCH_MOST_VALUES);
   }
+  return LK_OK;
+}
+
+static lk_status add_value(const char *text, const char *option, uint64_t max, bench_list *list,
+                           lk_error *error) {
+  uint64_t value = 0;
+  LK_RETURN_NOT_OK(parse_u64(text, option, 1, max, &value, error));
+  bool is_given = false;
+  for (uint32_t i = 0; i < list->count; i++) is_given = is_given || list->values[i] == value;
+  LK_RETURN_NOT_OK(check_item(text, option, is_given, list->count, error));
   list->values[list->count++] = value;
   return LK_OK;
 }
@@ -102,16 +107,11 @@ static lk_status add_engine(const char *name, bench_engines *list, lk_error *err
                    "failed to read --engine: '' is number %u of the list, a name is needed",
                    list->count + 1);
   }
+  bool is_given = false;
   for (uint32_t i = 0; i < list->count; i++) {
-    if (strcmp(list->names[i], name) != 0) continue;
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to read --engine: '%s' is given twice, once is needed", name);
+    is_given = is_given || strcmp(list->names[i], name) == 0;
   }
-  if (list->count == BENCH_MOST_VALUES) {
-    return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to read --engine: '%s' is number %d of the list, %d are allowed", name,
-                   BENCH_MOST_VALUES + 1, BENCH_MOST_VALUES);
-  }
+  LK_RETURN_NOT_OK(check_item(name, "--engine", is_given, list->count, error));
   list->names[list->count++] = name;
   return LK_OK;
 }

@@ -167,11 +167,7 @@ static const struct argp library_argp = {.options = library_options,
                                          .parser = parse_library_option};
 
 static const struct argp_option engine_options[] = {
-    {"engine", KEY_ENGINE, "NAME", 0,
-     "Who computes: native, kernels that serve every size; onednn, primitives of oneDNN, built for "
-     "one size and found by key, and native for the rest (default: native)",
-     10},
-    {0}};
+    {"engine", KEY_ENGINE, "NAME", 0, CLI_ENGINE_HELP, 10}, {0}};
 
 static error_t parse_engine_option(int key, char *arg, struct argp_state *state) {
   model_args *args = state->input;

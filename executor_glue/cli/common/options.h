@@ -54,6 +54,11 @@ typedef struct input_args {
   lk_error *error;
 } input_args;
 
+/* What --engine does, in --help. */
+#define CLI_ENGINE_HELP                                                                            \
+  "Who computes: native, kernels that serve every size; onednn, primitives of oneDNN, built for "  \
+  "one size and found by key, and native for the rest (default: native)"
+
 extern const struct argp input_argp;  /* --shape and --input */
 extern const struct argp series_argp; /* those, and --requests and --seed */
 
