@@ -68,9 +68,9 @@ class Worker:
         self.process.wait()
 
 
-def latchkey(model, threads, inter=0):
+def latchkey(model, threads, inter=0, **environment):
     """`inter`: branches at once on so many threads; 0: operators one after the other."""
-    return Worker(BUILD / "benchmarks/worker", model, threads, inter)
+    return Worker(BUILD / "benchmarks/worker", model, threads, inter, **environment)
 
 
 def several(models, threads, **environment):
@@ -84,9 +84,9 @@ def host(engine):
     return Worker(BUILD / "benchmarks/ort_worker", engine)
 
 
-def peer(engine, model, threads):
+def peer(engine, model, threads, **environment):
     peer_file = pathlib.Path(__file__).with_name("peer.py")
-    return Worker(sys.executable, peer_file, engine, model, threads)
+    return Worker(sys.executable, peer_file, engine, model, threads, **environment)
 
 
 def thread_counts():

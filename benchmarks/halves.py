@@ -9,7 +9,6 @@ both engines are compared.
 import contextlib
 import json
 import pathlib
-import sys
 import tempfile
 
 import common
@@ -63,14 +62,13 @@ def make(path, dims, layers, dtype):
 
 
 def worker(model, threads, engine):
-    return common.Worker(common.BUILD / "benchmarks/worker", model, threads, 0,
-                         LATCHKEY_ENGINE=engine, LD_LIBRARY_PATH=str(common.BUILD))
+    return common.latchkey(model, threads, LATCHKEY_ENGINE=engine,
+                           LD_LIBRARY_PATH=str(common.BUILD))
 
 
 def first_output(model, shape, engine, folder):
     file = pathlib.Path(folder) / "output.npy"
-    with common.Worker(sys.executable, pathlib.Path(__file__).with_name("peer.py"),
-                       "latchkey", model, 1, LATCHKEY_ENGINE=engine) as asked:
+    with common.peer("latchkey", model, 1, LATCHKEY_ENGINE=engine) as asked:
         asked.ask("save", shape, file)
     return numpy.load(file)
 
