@@ -92,17 +92,19 @@ class Tab:
         self.call("Input.insertText", text=text)
 
     def draw_all(self):
-        """Scrolls through the page, so that each plot is drawn."""
-        self.ask("""(async () => {
-            document.documentElement.style.scrollBehavior = "auto";
-            for (let y = 0; y < document.body.scrollHeight; y += innerHeight / 2) {
-                scrollTo(0, y);
-                await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
-            }
-            scrollTo(0, 0);
+        """Scrolls to what is not drawn yet, until each plot and the graph are. No frame is waited
+        for: a browser that takes its window for hidden draws none, and then a promise of one never
+        comes."""
+        self.call("Page.bringToFront")
+        self.ask("document.documentElement.style.scrollBehavior = 'auto'")
+        self.wait("""(() => {
+            const graph = document.getElementById('graph');
+            const left = [...document.querySelectorAll('.plot')].find(
+                (one) => one.offsetParent && !one.dataset.drawn) ||
+                (graph && !graph.querySelector('.graph') ? graph : null);
+            if (left) left.scrollIntoView({block: "center"}); else scrollTo(0, 0);
+            return !left;
         })()""")
-        self.wait("[...document.querySelectorAll('.plot')].every("
-                  "(one) => one.dataset.drawn || !one.offsetParent)")
 
     def screenshot(self, path):
         """Of the whole page."""
@@ -120,6 +122,8 @@ def tab(folder):
     process = subprocess.Popen(
         [PROGRAM, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
          "--disable-background-networking", "--disable-dev-shm-usage", "--hide-scrollbars",
+         "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
+         "--disable-background-timer-throttling",
          "--remote-debugging-port=0", f"--user-data-dir={folder}", "about:blank"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
