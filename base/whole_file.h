@@ -1,5 +1,6 @@
 /* A file that is written whole or not at all: under a name of its own beside its place, so that
- * nobody ever sees half of it. All files that the project writes are written by this.
+ * nobody ever sees half of it. All files that the project writes are written by this, but for those
+ * of measured times, which are appended to (plugin/tuning_file.c).
  *
  * - What is at the path and is not a regular file (a device, a FIFO, a terminal) is written to as
  *   it is, and so is a file that this process has open and that is named by its number

@@ -1,4 +1,4 @@
-#include "executor_glue/run/step_cost.h"
+#include "base/step_cost.h"
 
 /* Medians of one core with AVX-512, over the steps of the light models, the OCR models and
  * generated graphs, the best of 40 to 150 runs each: convolutions of 0.1 ms and more (0.0042 to

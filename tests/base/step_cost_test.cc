@@ -6,7 +6,7 @@
 #include "tests/harness/lk_test.h"
 
 extern "C" {
-#include "executor_glue/run/step_cost.h"
+#include "base/step_cost.h"
 }
 
 namespace {
