@@ -134,6 +134,10 @@ static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stat
   stats.engine_works = engines.works;
   stats.engine_left = engines.left;
   stats.engine_references = engines.references;
+  stats.choices_measured = engines.measured;
+  stats.choices_estimated = engines.estimated;
+  stats.tuning_works = lk_tuning_works(lk_engines_tuning(context->env.engines));
+  stats.tuning_skipped = lk_tuning_skipped(lk_engines_tuning(context->env.engines));
   const bool is_apart = context->weights_allocator.user != context->allocator.user;
   stats.memory_weights_bytes = is_apart ? 0 : weights.bytes;
   return lk_struct_write(out, &stats, sizeof stats, "statistics", error);
@@ -271,6 +275,9 @@ const lk_api *lk_get_api(uint32_t version) {
       .packed_data = lk_packed_data,
       .packed_release = lk_packed_release,
       .engine_left = lk_engine_left,
+      .engine_choice = lk_engine_choice,
+      .plan_note_times = lk_plan_note_times,
+      .tuning_save = lk_tuning_save,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

@@ -53,15 +53,22 @@ static bool lacks_values(const lk_op *op, const lk_bind_desc *bind) {
   return false;
 }
 
+static lk_plan_asks asks_of(const lk_op *op, const lk_bind_desc *bind) {
+  return lk_engines_asks(op->executor->context->env.engines, bind->flags);
+}
+
 static lk_status build_body(lk_op *op, const lk_bind_desc *bind, lk_plan_use use,
                             lk_plan_body **out_body, lk_error *error) {
   lk_ops_env *env = &op->executor->context->env;
+  const lk_plan_request request = {.inputs = bind->inputs,
+                                   .wishes = bind->wishes,
+                                   .in_place_input = bind->in_place_input,
+                                   .use = use,
+                                   .asks = asks_of(op, bind)};
   const lk_float_state host_float = lk_float_begin(); /* constants are packed */
   const lk_status status = lacks_values(op, bind)
-                               ? lk_plan_defer(env, &op->node, bind->inputs, bind->wishes,
-                                               bind->in_place_input, out_body, error)
-                               : lk_plan_build(env, &op->node, bind->inputs, bind->wishes,
-                                               bind->in_place_input, use, out_body, error);
+                               ? lk_plan_defer(env, &op->node, &request, out_body, error)
+                               : lk_plan_build(env, &op->node, &request, out_body, error);
   lk_float_end(host_float);
   LK_RETURN_NOT_OK(status);
   (*out_body)->node_serial = op->serial;
@@ -83,7 +90,7 @@ static lk_status build_plan(void *arg, const lk_key *key, lk_built *out, lk_erro
 static bool is_unchanged(const lk_op *op, const lk_bind_desc *bind, const lk_plan_body *body) {
   if (!body->is_compared) return false; /* nobody was to ask */
   if (body->node_serial != op->serial || op->has_shape_inputs) return false;
-  if (body->in_place_input != bind->in_place_input) return false;
+  if (body->in_place_input != bind->in_place_input || body->asks != asks_of(op, bind)) return false;
   for (uint32_t i = 0; i < body->n_inputs; i++) {
     if (!op->comes_at_run[i]) continue;
     if (!lk_tensor_desc_same(&lk_plan_inputs(body)[i], &bind->inputs[i].desc)) return false;
@@ -104,9 +111,11 @@ static lk_status check_bind(const lk_op *op, const lk_bind_desc *bind, lk_error 
                    "it is given %u inputs and %u outputs, its node has %u and %u", bind->n_inputs,
                    bind->n_outputs, op->node.n_inputs, op->node.n_outputs);
   }
-  if ((bind->flags & ~(uint32_t)(LK_BIND_OWN | LK_BIND_ONCE)) != 0) {
+  const uint32_t known = LK_BIND_OWN | LK_BIND_ONCE | LK_BIND_RECURS | LK_BIND_ENGINE;
+  if ((bind->flags & ~known) != 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "flags are 0x%x, only 0x1 (LK_BIND_OWN) and 0x2 (LK_BIND_ONCE) are allowed",
+                   "flags are 0x%x, only 0x1 (LK_BIND_OWN), 0x2 (LK_BIND_ONCE), 0x4 "
+                   "(LK_BIND_RECURS) and 0x8 (LK_BIND_ENGINE) are allowed",
                    bind->flags);
   }
   const int32_t over = bind->in_place_input;
@@ -140,17 +149,11 @@ static lk_status check_inputs(const lk_op *op, const lk_bind_desc *bind, lk_erro
   return LK_OK;
 }
 
-/* NULL: native. */
-static const lk_key_engine *engine_of(const lk_op *op) {
-  return lk_engines_key(op->executor->context->env.engines);
-}
-
 /* The part of the name key that changes from call to call. */
 static void add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *bind) {
   const lk_key_call call = lk_call_make(op->executor->context, bind->in_place_input);
-  const lk_key_engine *engine = engine_of(op);
   lk_key_add_call(key, &call);
-  if (engine != NULL) lk_key_add_engine(key, engine);
+  lk_engines_add_to_key(op->executor->context->env.engines, asks_of(op, bind), key);
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {
     if (!op->comes_at_run[i]) continue; /* in the fixed part */
     /* without a value: a tensor record as of any other input, which no known value has; a value of
@@ -225,11 +228,12 @@ static lk_status make_own(lk_op *op, const lk_bind_desc *bind, lk_plan **out_pla
                           lk_error *error) {
   lk_status status = LK_OK;
   lk_plan_body *body = NULL;
-  const lk_pattern *pattern = pattern_of(op);
+  const bool is_native = asks_of(op, bind) == LK_ASKS_NATIVE;
+  const lk_pattern *pattern = is_native ? pattern_of(op) : NULL;
   if (pattern != NULL) LK_TRY(resize_body(op, bind, pattern, &body, error));
   if (body == NULL) {
     LK_TRY(build_own(op, bind, &body, error));
-    if (pattern == NULL) LK_TRY(keep_pattern(op, bind, body, error));
+    if (pattern == NULL && is_native) LK_TRY(keep_pattern(op, bind, body, error));
   }
   *out_plan = lk_plan_of_body(body);
   body = NULL;
@@ -258,7 +262,8 @@ lk_status lk_op_bind(lk_op *op, const lk_bind_desc *bind, lk_plan **inout_plan, 
     lk_plan_release(former); /* first: what is built may need its room */
     former = NULL;
     const bool is_own = (bind->flags & LK_BIND_ONCE) != 0 ||
-                        ((bind->flags & LK_BIND_OWN) != 0 && engine_of(op) == NULL);
+                        ((bind->flags & LK_BIND_OWN) != 0 &&
+                         lk_engines_has_own_plans(op->executor->context->env.engines));
     LK_TRY(is_own ? make_own(op, bind, inout_plan, error) : look_up(op, bind, inout_plan, error));
   }
 cleanup:

@@ -7,22 +7,14 @@
 #include "base/names.h"
 #include "base/require.h"
 #include "base/status.h"
-#include "base/text.h"
 #include "ops/engine/planning.h"
 #include "plugin/engines.h"
 #include "plugin/internal.h"
 #include "plugin/serve.h"
 #include "plugin/table.h"
+#include "plugin/tuning_file.h"
 
 static _Atomic uint64_t next_serial = 1;
-
-void lk_context_log(lk_context *context, lk_log_level level, const char *line) {
-  if (context->log != NULL && level > LK_LOG_DEFAULT && (int32_t)level <= context->log_level) {
-    char safe[LK_TEXT_ESCAPED_BYTES(LK_ERROR_CAPACITY)];
-    (void)lk_text_escape(line, safe, sizeof safe);
-    context->log(context->log_user, level, safe);
-  }
-}
 
 static void log_settings(lk_context *context, const lk_context_options *options) {
   char line[LK_ERROR_CAPACITY];
@@ -47,6 +39,24 @@ static lk_status serve(lk_context *context, lk_error *error) {
     return lk_fail(error, status, "%s", why.message);
   }
   lk_context_log(context, LK_LOG_WARNING, why.message);
+  return LK_OK;
+}
+
+static lk_status read_tuning(lk_context *context, const char *path, lk_error *error) {
+  const lk_allocator *allocator = &context->allocator;
+  lk_tuning *tuning = lk_engines_tuning(context->env.engines);
+  if (path == NULL || path[0] == '\0') return LK_OK;
+  context->tuning = lk_strdup(allocator, path);
+  if (context->tuning == NULL) return lk_fail_memory(error, "a path", strlen(path) + 1);
+  LK_RETURN_NOT_OK(lk_tuning_file_read(tuning, allocator, path, error));
+  const uint64_t skipped = lk_tuning_skipped(tuning);
+  if (skipped == 0) return LK_OK;
+  char line[LK_ERROR_CAPACITY];
+  (void)snprintf(line, sizeof line,
+                 "tuning file '%.200s': skipped %" PRIu64
+                 " line%s, damaged, of another version, or of more works than are kept",
+                 path, skipped, skipped == 1 ? "" : "s");
+  lk_context_log(context, LK_LOG_WARNING, line);
   return LK_OK;
 }
 
@@ -88,7 +98,8 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   lk_cache_set_event(env->cache, read.event, read.event_user);
   LK_TRY(lk_engines_create(env->allocator, env->intern, &env->engines, error));
   LK_TRY(lk_engine_choose(context, read.engine, error));
-  context->made.engine = NULL; /* the host's */
+  LK_TRY(read_tuning(context, read.tuning, error));
+  context->made.engine = context->made.tuning = NULL; /* the host's */
   LK_TRY(serve(context, error));
   log_settings(context, &read);
   *out_context = context;
@@ -105,6 +116,7 @@ void lk_context_destroy(lk_context *context) {
   /* values first: they use everything below */
   if (env->cache != NULL) lk_cache_destroy(env->cache);
   lk_engines_destroy(env->engines);
+  lk_free(&context->allocator, context->tuning);
   if (env->weights != NULL) lk_weights_destroy(env->weights);
   if (env->intern != NULL) lk_intern_destroy(env->intern);
   lk_memory_budget_trim(&context->memory);

@@ -91,11 +91,24 @@ static lk_status open_module(lk_context *context, const char *name, lk_error *er
   return status;
 }
 
+/* What it would be asked for, native computes as well, if not as soon. */
+static lk_status choose_auto(lk_context *context, lk_error *error) {
+  lk_error why;
+  const lk_status status = open_module(context, "onednn", &why);
+  if (status != LK_OK && status != LK_NOT_FOUND) {
+    return lk_fail(error, status, "%s", why.message);
+  }
+  if (status != LK_OK) lk_context_log(context, LK_LOG_INFO, why.message);
+  const char *name = status == LK_OK ? "onednn" : "native";
+  return lk_engines_choose(context->env.engines, name, true, error);
+}
+
 lk_status lk_engine_choose(lk_context *context, const char *name, lk_error *error) {
   lk_engines *engines = context->env.engines;
-  if (lk_engines_choose(engines, name, NULL) == LK_OK) return LK_OK;
+  if (strcmp(name, "auto") == 0) return choose_auto(context, error);
+  if (lk_engines_choose(engines, name, false, NULL) == LK_OK) return LK_OK;
   LK_RETURN_NOT_OK(open_module(context, name, error));
-  return lk_engines_choose(engines, name, error);
+  return lk_engines_choose(engines, name, false, error);
 }
 
 /* ---- of hosts ---- */
@@ -103,10 +116,10 @@ lk_status lk_engine_choose(lk_context *context, const char *name, lk_error *erro
 lk_status lk_engine_register(lk_context *context, const lk_engine *engine, uint32_t flags,
                              lk_error *error) {
   LK_REQUIRE("engine_register", error, context, engine);
-  if ((flags & ~(uint32_t)LK_ENGINE_CHOOSE) != 0) {
+  if (flags != 0 && flags != LK_ENGINE_CHOOSE && flags != LK_ENGINE_AUTO) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to register an engine: flags are 0x%x, only 0x1 (LK_ENGINE_CHOOSE) is "
-                   "allowed",
+                   "failed to register an engine: flags are 0x%x, only 0x1 (LK_ENGINE_CHOOSE) or "
+                   "0x2 (LK_ENGINE_AUTO) is allowed",
                    flags);
   }
   if (flags != 0 && atomic_load(&context->had_executor)) {
@@ -116,8 +129,8 @@ lk_status lk_engine_register(lk_context *context, const lk_engine *engine, uint3
         "the former one; choose before the first");
   }
   LK_RETURN_NOT_OK(lk_engines_add(context->env.engines, engine, error));
-  if ((flags & LK_ENGINE_CHOOSE) == 0) return LK_OK;
-  return lk_engines_choose(context->env.engines, engine->name, error);
+  if (flags == 0) return LK_OK;
+  return lk_engines_choose(context->env.engines, engine->name, flags == LK_ENGINE_AUTO, error);
 }
 
 const char *lk_engine_chosen(const lk_context *context) {
@@ -134,4 +147,16 @@ lk_status lk_engine_left(lk_context *context, uint32_t index, lk_engine_left_inf
                    index);
   }
   return lk_struct_write(out_info, &found, sizeof found, "a reason of an engine", error);
+}
+
+lk_status lk_engine_choice(lk_context *context, uint32_t index, lk_engine_choice_info *out_info,
+                           lk_error *error) {
+  LK_REQUIRE("engine_choice", error, context, out_info);
+  lk_engine_choice_info found = {.struct_size = sizeof found};
+  if (!lk_engines_choice(context->env.engines, index, &found)) {
+    return lk_fail(error, LK_OUT_OF_RANGE,
+                   "failed to tell what was chosen: choice %u is asked for, there are fewer",
+                   index);
+  }
+  return lk_struct_write(out_info, &found, sizeof found, "a choice of an engine", error);
 }

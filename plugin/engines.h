@@ -5,5 +5,6 @@
 
 /* Chooses the engine of the context by name. One that is not there yet is opened from the module
  * liblatchkey_<name>.so, which is looked for beside the library, and then where the system looks
- * for libraries. LK_NOT_FOUND: it is not there; LK_VERSION, or what the module says. */
+ * for libraries. LK_NOT_FOUND: it is not there; LK_VERSION, or what the module says. "auto": that
+ * of oneDNN, where sizes recur; without its module native alone. */
 lk_status lk_engine_choose(lk_context *context, const char *name, lk_error *error);

@@ -26,6 +26,7 @@ typedef enum lk_option {
   LK_OPTION_VERBOSE,
   LK_OPTION_SOCKET,
   LK_OPTION_ENGINE,
+  LK_OPTION_TUNING,
   LK_OPTION_PROCESSORS, /* of the process, as those behind it */
   LK_OPTION_MAX_ISA,
   LK_OPTION_COUNT
@@ -41,6 +42,7 @@ struct lk_context {
   int32_t log_level;
   lk_log_fn log;
   void *log_user;
+  char *tuning;                          /* the path of the tuning file; NULL: none */
   uint64_t serial;                       /* never reused */
   bool serves;                           /* it keeps the process's socket */
   atomic_bool had_executor;              /* the engine stays the one that it is */

@@ -26,6 +26,7 @@ static const struct {
     [LK_OPTION_VERBOSE] = {"verbose", "LATCHKEY_VERBOSE"},
     [LK_OPTION_SOCKET] = {"socket", "LATCHKEY_SOCKET"},
     [LK_OPTION_ENGINE] = {"engine", "LATCHKEY_ENGINE"},
+    [LK_OPTION_TUNING] = {"tuning", "LATCHKEY_TUNING"},
     [LK_OPTION_PROCESSORS] = {"processors", "LATCHKEY_PROCESSORS"},
     [LK_OPTION_MAX_ISA] = {"max_isa", "LATCHKEY_MAX_ISA"},
 };
@@ -100,6 +101,9 @@ static void fill(lk_context *context, lk_option option, lk_option_info *info) {
     return;
   case LK_OPTION_ENGINE:
     set_word(info, lk_engines_chosen(context->env.engines));
+    return;
+  case LK_OPTION_TUNING:
+    set_word(info, context->tuning != NULL ? context->tuning : "none");
     return;
   case LK_OPTION_PROCESSORS:
     set_number(info, (uint64_t)lk_budget_processors());

@@ -12,7 +12,8 @@
 #include "plugin/internal.h"
 
 #define DEFAULT_ENTRIES UINT64_C(65536)
-/* Some hundred sizes of a model of 150 nodes; with an engine that builds values, some ten. */
+/* Some hundred sizes of a model of 150 nodes; with an engine that builds values for each, some
+ * ten. */
 #define DEFAULT_BYTES (UINT64_C(20) << 20)
 #define DEFAULT_BYTES_OF_VALUES (UINT64_C(256) << 20)
 
@@ -101,6 +102,7 @@ static void note_given(const lk_context_options *options, uint8_t sources[LK_OPT
   note(sources, LK_OPTION_VERBOSE, options->verbose != LK_LOG_DEFAULT);
   note(sources, LK_OPTION_SOCKET, options->socket != NULL);
   note(sources, LK_OPTION_ENGINE, options->engine != NULL);
+  note(sources, LK_OPTION_TUNING, options->tuning != NULL);
 }
 
 static void read_text(const char *variable, const char **out, uint8_t *source) {
@@ -127,8 +129,8 @@ static lk_status read_cache(lk_context_options *out, uint8_t sources[LK_OPTION_P
                                  &out->cache_entries, &sources[LK_OPTION_CACHE_ENTRIES], error));
   }
   if (sources[LK_OPTION_CACHE_BYTES] == LK_FROM_DEFAULT) {
-    const bool is_native = strcmp(out->engine, "native") == 0;
-    out->cache_bytes = is_native ? DEFAULT_BYTES : DEFAULT_BYTES_OF_VALUES;
+    const bool is_cheap = strcmp(out->engine, "native") == 0 || strcmp(out->engine, "auto") == 0;
+    out->cache_bytes = is_cheap ? DEFAULT_BYTES : DEFAULT_BYTES_OF_VALUES;
     LK_RETURN_NOT_OK(read_number("LATCHKEY_CACHE_BYTES", true, 0, LK_NONE - 1, &out->cache_bytes,
                                  &sources[LK_OPTION_CACHE_BYTES], error));
   }
@@ -159,6 +161,7 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
   note_given(out, sources);
   read_text("LATCHKEY_ENGINE", &out->engine, &sources[LK_OPTION_ENGINE]);
   if (out->engine == NULL || out->engine[0] == '\0') out->engine = "native";
+  read_text("LATCHKEY_TUNING", &out->tuning, &sources[LK_OPTION_TUNING]);
   LK_RETURN_NOT_OK(read_cache(out, sources, error));
   LK_RETURN_NOT_OK(lk_processors_read(error));
   if (out->threads == 0) {

@@ -20,6 +20,12 @@ void lk_executor_destroy(lk_executor *executor);
 lk_status lk_engine_register(lk_context *context, const lk_engine *engine, uint32_t flags,
                              lk_error *error);
 const char *lk_engine_chosen(const lk_context *context);
+lk_status lk_engine_choice(lk_context *context, uint32_t index, lk_engine_choice_info *out_info,
+                           lk_error *error);
+lk_status lk_plan_note_times(const lk_plan *plan, double native_ns, double engine_ns,
+                             lk_error *error);
+lk_status lk_tuning_save(lk_context *context, const char *path, uint64_t *out_works,
+                         lk_error *error);
 lk_status lk_engine_left(lk_context *context, uint32_t index, lk_engine_left_info *out_info,
                          lk_error *error);
 

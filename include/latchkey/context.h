@@ -46,7 +46,7 @@ typedef struct lk_context_options {
   int32_t threads;        /* 0 = unset; 1..1024; LATCHKEY_THREADS; default: processors_get */
   /* 0 = unset. Of these three, LK_NONE keeps nothing; the environment says that by 0. */
   uint64_t cache_entries; /* LATCHKEY_CACHE_ENTRIES; default 65536 */
-  /* LATCHKEY_CACHE_BYTES, with k, m or g; default 20 MiB, or 256 where `engine` is not native */
+  /* LATCHKEY_CACHE_BYTES, with k, m or g; default 20 MiB with native and auto, else 256 */
   uint64_t cache_bytes;
   uint64_t weights_bytes; /* packed weights; default unlimited */
   int32_t verbose;        /* lk_log_level; 0 = unset; LATCHKEY_VERBOSE=0..3, where 0 is off */
@@ -68,14 +68,20 @@ typedef struct lk_context_options {
   const char *socket;
   /* Who computes what operators want (engine.h): "native", the library's own kernels, or an engine
    * that a module beside the library has, such as "onednn". What that does not take, native does.
+   * "auto": native, and where sizes are fixed or recur "onednn" for what it takes less time for;
+   * native alone where there is no such module.
    * NULL = unset; LATCHKEY_ENGINE; default "native". LK_NOT_FOUND: there is no such module. */
   const char *engine;
+  /* A file of measured times, which tuning_save writes: `auto` chooses by them where it has any.
+   * NULL = unset; LATCHKEY_TUNING; default: none, as is "". It is read with any engine. Lines that
+   * are damaged, or of another version, are skipped. LK_NOT_FOUND, LK_IO, LK_MALFORMED. */
+  const char *tuning;
 } lk_context_options;
 
 #define LK_CONTEXT_OPTIONS_INIT                                                                    \
   {                                                                                                \
     sizeof(lk_context_options), {NULL, NULL, NULL}, 0, 0, LK_UNSET, LK_UNSET, LK_UNSET, 0, 0,      \
-        NULL, NULL, LK_UNSET, NULL, NULL, NULL, NULL                                               \
+        NULL, NULL, LK_UNSET, NULL, NULL, NULL, NULL, NULL                                         \
   }
 
 /* Where the value of an option comes from. */
@@ -156,6 +162,9 @@ typedef struct lk_stats {
   /* Works that the chosen engine took when nodes were bound, and that it left to `native`. The last
    * counts those of the latter that it has only slow reference implementations of, each once. */
   uint64_t engine_works, engine_left, engine_references;
+  /* Choices of engine `auto`: by measured times, and by estimates. Works whose measured times the
+   * context has; lines of the tuning file that were skipped, and works beyond 65,536. */
+  uint64_t choices_measured, choices_estimated, tuning_works, tuning_skipped;
   lk_kind_stats kind[LK_KIND_COUNT]; /* last: a further kind moves nothing */
 } lk_stats;
 
@@ -172,6 +181,21 @@ typedef struct lk_engine_left_info {
   uint32_t is_part;
   uint32_t reserved;
 } lk_engine_left_info;
+
+/* What engine `auto` has chosen for a work of a node, when it was bound last. Texts are cut where
+ * they are longer. */
+typedef struct lk_engine_choice_info {
+  size_t struct_size;
+  char node[64];   /* the output's name */
+  char work[32];   /* the kind, as value keys have it: "conv" */
+  char engine[32]; /* that was asked besides native */
+  char reason[96]; /* why native computes it; "": the engine gave none, or computes it */
+  /* What a run takes: measured, or else estimated. 0: the engine has no offer. Estimates are of no
+   * machine in particular: only their ratio counts. */
+  double native_ns, engine_ns;
+  double build_ns; /* estimated */
+  uint32_t is_engine, is_measured;
+} lk_engine_choice_info;
 
 #ifdef __cplusplus
 }

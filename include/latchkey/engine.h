@@ -389,7 +389,7 @@ typedef struct lk_work {
 /* ---- engines ---- */
 
 /* Of this header. It changes with what lk_work, lk_offer or lk_engine_value have. */
-#define LK_ENGINE_VERSION 3u
+#define LK_ENGINE_VERSION 4u
 
 /* What an engine says before anything is built. */
 typedef struct lk_offer {
@@ -404,6 +404,9 @@ typedef struct lk_offer {
   /* For people, why it leaves the work, or the first post-op that it leaves: "windows are dilated".
    * Lives as long as the engine; NULL: it does not say. */
   const char *reason;
+  /* Estimates, by which `auto` chooses. What a run takes beside the library's own kernels: 0.5 is
+   * half as long; 0: it does not say, which counts as 1. And nanoseconds of `build`. */
+  double run_ratio, build_ns;
 } lk_offer;
 
 /* A constant as an engine packs it. Packed copies are found by content, by engine and role, and by
@@ -472,8 +475,12 @@ typedef struct lk_engine {
   void (*close)(void *self); /* when its context is destroyed, after all of its values; or NULL */
 } lk_engine;
 
+/* One of them, or 0. */
 typedef enum lk_engine_flags {
-  LK_ENGINE_CHOOSE = 1 /* works are offered to it, and native computes what it does not take */
+  LK_ENGINE_CHOOSE = 1, /* works are offered to it, and native computes what it does not take */
+  /* Works are offered to it where sizes recur (LK_BIND_RECURS), and it computes those that it takes
+   * less time for than native, as measured (`tuning`) or else as it estimates: engine `auto` */
+  LK_ENGINE_AUTO = 2
 } lk_engine_flags;
 
 /* What a module exports as LK_ENGINE_OPEN: an engine for a context of so many threads. `team` lives

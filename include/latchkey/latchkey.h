@@ -37,7 +37,7 @@
 extern "C" {
 #endif
 
-#define LK_API_VERSION 4u
+#define LK_API_VERSION 5u
 
 typedef struct lk_api {
   size_t struct_size;
@@ -416,8 +416,8 @@ typedef struct lk_api {
    * chosen, and the context has had an executor. */
   lk_status (*engine_register)(lk_context *context, const lk_engine *engine, uint32_t flags,
                                lk_error *error);
-  /* The name of the engine that is asked for works: "native", or another one's. Valid as long as
-   * the context. */
+  /* The name of the engine that is asked for works: "native", "auto" where there is an engine for
+   * it, or another one's. Valid as long as the context. */
   const char *(*engine_chosen)(const lk_context *context);
 
   /* The weights store, for a host that packs weights by code of its own. Any thread.
@@ -453,6 +453,27 @@ typedef struct lk_api {
    * came up. Any thread. LK_OUT_OF_RANGE: there are no more; LK_INVALID_ARGUMENT: a struct_size
    * of 0. */
   lk_status (*engine_left)(lk_context *context, uint32_t index, lk_engine_left_info *out_info,
+                           lk_error *error);
+  /* What engine `auto` has chosen: `index` from 0, in the order in which nodes were bound first, of
+   * some thousand at most. Any thread. LK_OUT_OF_RANGE: there are no more; LK_INVALID_ARGUMENT: a
+   * struct_size of 0. */
+  lk_status (*engine_choice)(lk_context *context, uint32_t index, lk_engine_choice_info *out_info,
+                             lk_error *error);
+  /* Notes for `auto` what the node of a plan took by native, and by this plan, which is one of
+   * LK_BIND_ENGINE for the same sizes, as measured on all threads of the context: nanoseconds above
+   * 0. They decide wherever a plan of LK_BIND_RECURS is made for an equal work from now on; plans
+   * that exist stay. Of equal works the mean counts. Nothing is noted of a plan that is native's
+   * alone, or that has several different works, and no more than 65,536 works are kept. Any thread.
+   * LK_OUT_OF_RANGE: a time that is not a finite number above 0; LK_OUT_OF_MEMORY;
+   * LK_INVALID_ARGUMENT: a NULL. */
+  lk_status (*plan_note_times)(const lk_plan *plan, double native_ns, double engine_ns,
+                               lk_error *error);
+  /* Appends to a file, or makes it, with what was noted and is not saved yet, for `tuning` of other
+   * contexts: all of it or, after a failure, nothing. Where nothing was noted, the file is not
+   * touched. Processes may append to one file at once: they wait for it. Files may be joined.
+   * `*out_works`, if not NULL: how many works. Any thread. LK_IO: it cannot be written, is no
+   * regular file, or would have more than 64 MiB; LK_OUT_OF_MEMORY; LK_INVALID_ARGUMENT: a NULL. */
+  lk_status (*tuning_save)(lk_context *context, const char *path, uint64_t *out_works,
                            lk_error *error);
 } lk_api;
 

@@ -16,7 +16,13 @@ typedef enum lk_bind_flags {
                      and the cache neither keeps nor counts it. For hosts that keep plans by a key
                      of their own, such as one for a whole graph. With an engine that builds
                      values for plans, plans are looked up anyway, because making one is dear */
-  LK_BIND_ONCE = 2 /* nobody asks for the plan again: it is the caller's own with any engine */
+  LK_BIND_ONCE = 2, /* nobody asks for the plan again: it is the caller's own with any engine */
+  /* The sizes are fixed or have come several times. What takes time to build is worth it: engine
+   * `auto` asks for offers. No effect with other engines */
+  LK_BIND_RECURS = 4,
+  /* With engine `auto`: the engine that it asks computes all that it takes, also with
+   * LK_BIND_RECURS. For measuring, whose result plan_note_times takes */
+  LK_BIND_ENGINE = 8
 } lk_bind_flags;
 
 typedef struct lk_bind_desc {

@@ -139,6 +139,12 @@ typedef struct lk_run_options {
   void *should_stop_arg;
   lk_trace *trace; /* NULL: that of `trace_attach`, if any; or where the run's events are noted */
   int32_t exact_outputs; /* not 0: room for an output must have its very shape */
+  uint32_t reserved;
+  /* Not 0: the run measures, for about so many nanoseconds, what its nodes take by native and by
+   * the engine that `auto` asks, in turn and three times each at least; from then on runs of its
+   * sizes have what took less time (plan_note_times). LK_UNSUPPORTED: run plans are off, or `auto`
+   * is not the engine of the context. */
+  uint64_t tune_ns;
 } lk_run_options;
 
 /* A step of an operator, added up over the runs of a profile. An operator has one step for each

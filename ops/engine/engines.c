@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/struct.h"
+#include "ops/engine/choices.h"
 #include "ops/engine/guard.h"
 #include "ops/engine/left.h"
 #include "ops/engine/value_key.h"
@@ -17,11 +18,15 @@ struct lk_engines {
   const lk_allocator *allocator;
   lk_intern *intern;
   const lk_engine_entry *chosen; /* NULL: native */
-  lk_left *left;                 /* there is one where an engine was chosen */
+  bool is_auto;                  /* `chosen` is asked where sizes recur; there may be none */
+  lk_left *left;                 /* there is one where an engine was chosen, as of the next one */
+  lk_choices *choices;
+  lk_tuning *tuning;
   uint32_t count;
   lk_engine_entry entries[LK_MAX_ENGINES];
   char names[LK_MAX_ENGINES][MOST_NAME], states[LK_MAX_ENGINES][MOST_STATE];
-  _Atomic uint64_t works, works_left, references; /* as lk_engines_stats has them */
+  /* as lk_engines_stats has them */
+  _Atomic uint64_t works, works_left, references, measured, estimated;
 };
 
 /* ---- which there are ---- */
@@ -32,7 +37,7 @@ lk_status lk_engines_create(const lk_allocator *allocator, lk_intern *intern,
   if (*out_engines == NULL) return lk_fail_memory(error, "engines", sizeof **out_engines);
   (*out_engines)->allocator = allocator;
   (*out_engines)->intern = intern;
-  return LK_OK;
+  return lk_tuning_create(allocator, intern, &(*out_engines)->tuning, error);
 }
 
 static void free_value_keys(const lk_engines *engines, lk_engine_entry *entry) {
@@ -67,6 +72,8 @@ void lk_engines_destroy(lk_engines *engines) {
   if (engines == NULL) return;
   for (uint32_t i = 0; i < engines->count; i++) leave(engines, &engines->entries[i]);
   lk_left_destroy(engines->left);
+  lk_choices_destroy(engines->choices);
+  lk_tuning_destroy(engines->tuning);
   lk_free(engines->allocator, engines);
 }
 
@@ -107,7 +114,8 @@ static lk_status check(const lk_engines *engines, const lk_engine *engine, lk_er
                    "'_' are allowed",
                    engine->name != NULL ? engine->name : "NULL", MOST_NAME - 1);
   }
-  if (strcmp(engine->name, "native") == 0 || find(engines, engine->name) != NULL) {
+  if (strcmp(engine->name, "native") == 0 || strcmp(engine->name, "auto") == 0 ||
+      find(engines, engine->name) != NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to register engine '%s': the name is taken, give it another one",
                    engine->name);
@@ -157,7 +165,7 @@ cleanup:
 
 /* ---- which is chosen ---- */
 
-lk_status lk_engines_choose(lk_engines *engines, const char *name, lk_error *error) {
+lk_status lk_engines_choose(lk_engines *engines, const char *name, bool is_auto, lk_error *error) {
   const lk_engine_entry *found = find(engines, name);
   if (found == NULL && strcmp(name, "native") != 0) {
     return lk_fail(error, LK_NOT_FOUND,
@@ -166,32 +174,75 @@ lk_status lk_engines_choose(lk_engines *engines, const char *name, lk_error *err
   if (found != NULL && engines->left == NULL) {
     LK_RETURN_NOT_OK(lk_left_create(engines->allocator, &engines->left, error));
   }
+  if (found != NULL && engines->choices == NULL) {
+    LK_RETURN_NOT_OK(lk_choices_create(engines->allocator, &engines->choices, error));
+  }
   engines->chosen = found;
+  engines->is_auto = is_auto;
   return LK_OK;
 }
 
 const char *lk_engines_chosen(const lk_engines *engines) {
+  if (engines->chosen != NULL && engines->is_auto) return "auto";
   return engines->chosen != NULL ? engines->chosen->engine.name : "native";
 }
 
-const lk_key_engine *lk_engines_key(const lk_engines *engines) {
-  return engines->chosen != NULL ? &engines->chosen->key : NULL;
+lk_plan_asks lk_engines_asks(const lk_engines *engines, uint32_t bind_flags) {
+  if (engines->chosen == NULL) return LK_ASKS_NATIVE;
+  if (!engines->is_auto || (bind_flags & LK_BIND_ENGINE) != 0) return LK_ASKS_ENGINE;
+  return (bind_flags & LK_BIND_RECURS) != 0 ? LK_ASKS_CHEAPER : LK_ASKS_NATIVE;
 }
 
-const lk_engine_entry *lk_engines_asked(const lk_engines *engines) {
-  return engines->chosen;
+bool lk_engines_has_own_plans(const lk_engines *engines) {
+  return engines->chosen == NULL || engines->is_auto;
+}
+
+void lk_engines_add_to_key(const lk_engines *engines, lk_plan_asks asks, lk_key_builder *key) {
+  if (asks == LK_ASKS_NATIVE) return;
+  lk_key_add_engine(key, &engines->chosen->key);
+  const int64_t choice = asks;
+  if (engines->is_auto) lk_key_add_attr(key, LK_WORD_CHOICE, &choice, 1);
+}
+
+lk_tuning *lk_engines_tuning(const lk_engines *engines) {
+  return engines->tuning;
+}
+
+const lk_engine_entry *lk_engines_asked(const lk_engines *engines, lk_plan_asks asks) {
+  return asks != LK_ASKS_NATIVE ? engines->chosen : NULL;
 }
 
 static void count(_Atomic uint64_t *counter, uint64_t more) {
   atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
-void lk_engines_note(lk_engines *engines, uint32_t kind, const lk_engine_answer *answer,
-                     const char *node) {
+/* What was chosen, or that there was nothing to choose from. */
+static void note_choice(lk_engines *engines, const char *work, const lk_engine_answer *answer,
+                        const char *node) {
+  const lk_choice *choice = &answer->choice;
+  const lk_engine_choice_info numbers = {.native_ns = choice->native_ns,
+                                         .engine_ns = choice->engine_ns,
+                                         .build_ns = choice->build_ns,
+                                         .is_engine = answer->is_planned,
+                                         .is_measured = choice->is_measured};
+  if (answer->is_offered) {
+    count(choice->is_measured ? &engines->measured : &engines->estimated, 1);
+  }
+  lk_choices_note(engines->choices, node, work, engines->chosen->engine.name,
+                  answer->is_planned ? NULL : answer->reason, &numbers);
+}
+
+void lk_engines_note(lk_engines *engines, uint32_t kind, lk_plan_asks asks,
+                     const lk_engine_answer *answer, const char *node) {
+  if (asks == LK_ASKS_CHEAPER) note_choice(engines, lk_work_kind_name(kind), answer, node);
   count(answer->is_planned ? &engines->works : &engines->works_left, 1);
   count(&engines->references, answer->references);
   if (answer->is_planned && !answer->leaves_part) return;
   lk_left_note(engines->left, lk_work_kind_name(kind), answer->is_planned, answer->reason, node);
+}
+
+bool lk_engines_choice(const lk_engines *engines, uint32_t index, lk_engine_choice_info *out_info) {
+  return engines->choices != NULL && lk_choices_get(engines->choices, index, out_info);
 }
 
 bool lk_engines_left(const lk_engines *engines, uint32_t index, lk_engine_left_info *out_info) {
@@ -202,5 +253,7 @@ lk_engines_stats lk_engines_stats_get(const lk_engines *engines) {
   return (lk_engines_stats){
       .works = atomic_load_explicit(&engines->works, memory_order_relaxed),
       .left = atomic_load_explicit(&engines->works_left, memory_order_relaxed),
-      .references = atomic_load_explicit(&engines->references, memory_order_relaxed)};
+      .references = atomic_load_explicit(&engines->references, memory_order_relaxed),
+      .measured = atomic_load_explicit(&engines->measured, memory_order_relaxed),
+      .estimated = atomic_load_explicit(&engines->estimated, memory_order_relaxed)};
 }

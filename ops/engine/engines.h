@@ -6,7 +6,9 @@
 
 #include <latchkey/engine.h>
 
-#include "keys/key.h"
+#include "keys/key_build.h"
+#include "ops/engine/choice.h"
+#include "ops/engine/tuning.h"
 #include "ops/plan/work.h"
 
 enum { LK_MAX_ENGINES = 8 };
@@ -21,6 +23,8 @@ typedef struct lk_engine_entry {
 /* What the chosen engine does with a task. */
 typedef struct lk_engine_answer {
   bool is_planned; /* a step by a value that was there, or that was built; else it is native's */
+  bool is_offered; /* and `choice` is set */
+  lk_choice choice;
   uint32_t references; /* slow reference implementations that it has just built and that are left */
   bool leaves_part;    /* it was planned, but for post-ops, or but for f16 and bf16 as they are */
   const char *reason;  /* why it left the task or a part of it; NULL: no word of that */
@@ -30,6 +34,7 @@ typedef struct lk_engines_stats {
   uint64_t works;      /* that the chosen engine took */
   uint64_t left;       /* and that it left to `native` */
   uint64_t references; /* of these, such that it has only slow reference implementations of */
+  uint64_t measured, estimated; /* choices, where it is asked for what it takes less time for */
 } lk_engines_stats;
 
 lk_status lk_engines_create(const lk_allocator *allocator, lk_intern *intern,
@@ -41,13 +46,23 @@ void lk_engines_destroy(lk_engines *engines);
  * LK_VERSION; LK_INVALID_ARGUMENT: a name that is taken or is none, or a function that is NULL;
  * LK_OUT_OF_RANGE: there are LK_MAX_ENGINES. Not while other threads use the context. */
 lk_status lk_engines_add(lk_engines *engines, const lk_engine *engine, lk_error *error);
-/* By name: "native", or one that was added. LK_NOT_FOUND. */
-lk_status lk_engines_choose(lk_engines *engines, const char *name, lk_error *error);
-/* "native", or the name of the engine that is chosen. */
+/* By name: "native", or one that was added. `is_auto`: only for works of sizes that recur, and that
+ * it takes less time for. LK_NOT_FOUND. */
+lk_status lk_engines_choose(lk_engines *engines, const char *name, bool is_auto, lk_error *error);
+/* "native", "auto", or the name of the engine that is chosen. */
 const char *lk_engines_chosen(const lk_engines *engines);
-/* What the chosen engine is in keys; NULL: native, which builds nothing. Plans that may have values
- * are dear to make, so they are found by name key, in which this is. */
-const lk_key_engine *lk_engines_key(const lk_engines *engines);
+/* Who is asked for the works of a bind with these lk_bind_flags. */
+lk_plan_asks lk_engines_asks(const lk_engines *engines, uint32_t bind_flags);
+/* Whether plans of a host's own are made without a look-up. Those of native cost less than that,
+ * and those for which `auto` asks an engine are few: of sizes that recur. Where an engine is asked
+ * each time, plans are dear, and found by name key. */
+bool lk_engines_has_own_plans(const lk_engines *engines);
+/* What the engine is, and how it is asked, in a name key; nothing for native alone. */
+void lk_engines_add_to_key(const lk_engines *engines, lk_plan_asks asks, lk_key_builder *key);
+/* Measured times, by which `auto` chooses. */
+lk_tuning *lk_engines_tuning(const lk_engines *engines);
+/* As lk_choices_get. */
+bool lk_engines_choice(const lk_engines *engines, uint32_t index, lk_engine_choice_info *out_info);
 lk_engines_stats lk_engines_stats_get(const lk_engines *engines);
 /* As lk_left_get. */
 bool lk_engines_left(const lk_engines *engines, uint32_t index, lk_engine_left_info *out_info);
@@ -55,7 +70,7 @@ bool lk_engines_left(const lk_engines *engines, uint32_t index, lk_engine_left_i
 /* ---- for planning.c ---- */
 
 /* NULL: native. */
-const lk_engine_entry *lk_engines_asked(const lk_engines *engines);
+const lk_engine_entry *lk_engines_asked(const lk_engines *engines, lk_plan_asks asks);
 /* Counts what was answered for a work of this kind. */
-void lk_engines_note(lk_engines *engines, uint32_t kind, const lk_engine_answer *answer,
-                     const char *node);
+void lk_engines_note(lk_engines *engines, uint32_t kind, lk_plan_asks asks,
+                     const lk_engine_answer *answer, const char *node);

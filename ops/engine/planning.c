@@ -7,11 +7,12 @@
 
 static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
   lk_engines *engines = planner->env->engines;
-  const lk_engine_entry *asked = lk_engines_asked(engines);
+  const lk_plan_asks asks = (lk_plan_asks)planner->body->asks;
+  const lk_engine_entry *asked = lk_engines_asked(engines, asks);
   if (asked != NULL) {
     lk_engine_answer answer;
     LK_RETURN_NOT_OK(lk_plan_value(planner, asked, task, &answer, error));
-    lk_engines_note(engines, task->work.kind, &answer, planner->node->output_name);
+    lk_engines_note(engines, task->work.kind, asks, &answer, planner->node->output_name);
     if (answer.is_planned) return LK_OK;
   }
   return lk_native_planning[task->work.kind]->plan(planner, task, error);

@@ -2,10 +2,12 @@
  * that it wants, and what it leaves of the post-ops follows as steps of their own. */
 #include "ops/engine/value_steps.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/engine/weigh.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/packing.h"
@@ -103,7 +105,19 @@ static bool is_layout(const lk_work *work, uint32_t role, lk_layout layout) {
   return lk_layout_fits(&desc);
 }
 
-/* What an engine of a host's says is not trusted. */
+/* ---- what an engine of a host's says is not trusted ---- */
+
+static lk_status check_estimates(const lk_engine *engine, const lk_offer *offer, lk_error *error) {
+  if (offer->run_ratio >= 0 && isfinite(offer->run_ratio) && offer->build_ns >= 0 &&
+      isfinite(offer->build_ns)) {
+    return LK_OK;
+  }
+  return lk_fail(error, LK_INTERNAL,
+                 "failed to use an offer of engine '%s': it estimates a ratio of %g and %g ns to "
+                 "build, numbers from 0 on are allowed",
+                 engine->name, offer->run_ratio, offer->build_ns);
+}
+
 static lk_status check_offer(const lk_engine *engine, const lk_work *work, uint32_t placed,
                              const lk_offer *offer, lk_error *error) {
   if (offer->n_post_ops > work->n_post_ops) {
@@ -111,6 +125,7 @@ static lk_status check_offer(const lk_engine *engine, const lk_work *work, uint3
                    "failed to use an offer of engine '%s': it takes %u post-ops, the work has %u",
                    engine->name, offer->n_post_ops, work->n_post_ops);
   }
+  LK_RETURN_NOT_OK(check_estimates(engine, offer, error));
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     const lk_layout layout = offer->layouts[role];
     if (!lk_work_has(work, role)) continue;
@@ -273,6 +288,16 @@ static lk_status leave(lk_engine_answer *answer, const char *reason) {
   return LK_OK;
 }
 
+/* Where native was about to compute a work, it still can when there is no memory to build for it:
+ * `*out_ref` is NULL. A run that is to end ends, and what an engine does wrong is told. */
+static lk_status get_value(const lk_planner *planner, const lk_engine_entry *entry,
+                           const lk_work *work, lk_ref **out_ref, bool *out_is_built,
+                           lk_error *error) {
+  const bool may_leave = planner->body->asks == LK_ASKS_CHEAPER;
+  const lk_status status = lk_value_get(planner->env, entry, work, out_ref, out_is_built, error);
+  return status == LK_OUT_OF_MEMORY && may_leave ? LK_OK : status;
+}
+
 /* `is_half`: with tensors of f16 and bf16 as they are, all or nothing. */
 static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, const lk_task *given,
                          bool is_half, lk_engine_answer *answer, lk_error *error) {
@@ -288,6 +313,7 @@ static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, cons
   if (is_half && !(is_whole(planner, &task, n_own) && narrow(planner, &task))) return LK_OK;
   lk_offer offer = {.struct_size = sizeof offer, .n_post_ops = task.work.n_post_ops};
   const uint32_t placed = find_layouts(planner, &task, &offer);
+  const lk_offer before = offer; /* the layouts of now */
   if (!has_elements(&task.work)) return leave(answer, "a tensor has no elements");
   const bool is_offered = engine->offer(engine->self, &task.work, placed, &offer) == 1;
   answer->reason = offer.reason;
@@ -297,10 +323,19 @@ static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, cons
   if (offer.n_post_ops < n_own || (is_half && is_part)) return LK_OK;
   keep_post_ops(&task.work, offer.n_post_ops);
   set_layouts(&task.work, &offer);
+  if (planner->body->asks == LK_ASKS_CHEAPER) {
+    LK_RETURN_NOT_OK(lk_weigh(planner, entry, &task.work, &before, &offer, &answer->choice, error));
+    answer->is_offered = true;
+    if (!answer->choice.is_engine) return leave(answer, answer->choice.reason);
+  }
   if (mixes_in_place(planner, &task)) {
     return leave(answer, "it is written over an input that lies otherwise");
   }
-  LK_TRY(lk_value_get(planner->env, entry, &task.work, &ref, &is_built, error));
+  LK_TRY(get_value(planner, entry, &task.work, &ref, &is_built, error));
+  if (ref == NULL) {
+    answer->reason = "there was no memory to build for it";
+    goto cleanup;
+  }
   const lk_value *value = lk_ref_value(ref);
   if (value->is_refused) {
     const bool is_reference = value->made.is_reference != 0;
@@ -320,7 +355,8 @@ cleanup:
   return status;
 }
 
-/* Where f16 or bf16 are left as they are, f32 is asked for, and that is a part that was left. */
+/* Where f16 or bf16 are left as they are, f32 is asked for, and that is a part that was left. Where
+ * the engine has an offer for them that takes more time than native, f32 would take more still. */
 lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const lk_task *task,
                         lk_engine_answer *out_answer, lk_error *error) {
   *out_answer = (lk_engine_answer){0};
@@ -328,9 +364,9 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
     return plan_by(planner, entry, task, false, out_answer, error);
   }
   LK_RETURN_NOT_OK(plan_by(planner, entry, task, true, out_answer, error));
-  if (out_answer->is_planned) return LK_OK;
+  if (out_answer->is_planned || out_answer->is_offered) return LK_OK;
   const char *reason = out_answer->reason;
-  out_answer->reason = NULL;
+  *out_answer = (lk_engine_answer){.references = out_answer->references};
   LK_RETURN_NOT_OK(plan_by(planner, entry, task, false, out_answer, error));
   out_answer->leaves_part = true;
   if (out_answer->reason == NULL) out_answer->reason = reason;

@@ -50,13 +50,21 @@ typedef struct lk_plan_body {
   uint16_t n_blocks; /* as in lk_plan_info */
   int16_t alias_input;
   int16_t in_place_input; /* input that output 0 is written over, or -1 */
-  bool is_compared;       /* LK_PLAN_COMPARED */
-  bool is_long;           /* it may take long whatever its work is, see lk_plan_body_is_long */
-  bool is_short;          /* the description of its output is an lk_short_desc */
-  uint8_t n_values;
+  bool is_compared : 1;   /* LK_PLAN_COMPARED */
+  bool is_long : 1;       /* it may take long whatever its work is, see lk_plan_body_is_long */
+  bool is_short : 1;      /* the description of its output is an lk_short_desc */
+  uint8_t asks;           /* lk_plan_asks */
+  uint16_t n_values;
 } lk_plan_body;
 
 _Static_assert(sizeof(lk_plan_body) == 64, "kept for each node and size: small");
+
+/* Who is asked to compute the works of a plan, besides native. */
+typedef enum lk_plan_asks {
+  LK_ASKS_NATIVE = 0,  /* nobody */
+  LK_ASKS_CHEAPER = 1, /* the engine, for works that it takes less time for */
+  LK_ASKS_ENGINE = 2   /* the engine, for all that it takes */
+} lk_plan_asks;
 
 /* The description of the only output of a plan that nobody compares: one is kept for each node and
  * size, and read when the plan is made. */

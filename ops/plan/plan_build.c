@@ -140,18 +140,26 @@ static int packing_threads(const lk_ops_env *env) {
   return granted > 0 && granted < env->threads ? granted : env->threads;
 }
 
-lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
-                        const lk_layout *wishes, int32_t in_place_input, lk_plan_use use,
+/* A planner of no steps yet. */
+static lk_status begin(lk_planner *planner, lk_ops_env *env, const lk_op_node *node,
+                       const lk_plan_request *request, void *room, lk_error *error) {
+  LK_RETURN_NOT_OK(
+      lk_planner_begin(planner, env, node, request->inputs, request->wishes, room, error));
+  planner->body->in_place_input = (int16_t)request->in_place_input;
+  planner->body->asks = (uint8_t)request->asks;
+  return LK_OK;
+}
+
+lk_status lk_plan_build(lk_ops_env *env, const lk_op_node *node, const lk_plan_request *request,
                         lk_plan_body **out_body, lk_error *error) {
   alignas(max_align_t) unsigned char room[LK_PLANNER_ROOM];
   *out_body = NULL;
   lk_status status = LK_OK;
   lk_planner planner;
   const int host_threads = lk_team_begin(packing_threads(env));
-  LK_TRY(lk_planner_begin(&planner, env, node, inputs, wishes, room, error));
-  planner.body->in_place_input = (int16_t)in_place_input;
+  LK_TRY(begin(&planner, env, node, request, room, error));
   LK_TRY(plan_steps(&planner, error));
-  LK_TRY(lk_planner_finish(&planner, use, out_body, error));
+  LK_TRY(lk_planner_finish(&planner, request->use, out_body, error));
 cleanup:
   lk_team_end(host_threads);
   lk_planner_end(&planner);
@@ -181,14 +189,12 @@ static lk_status infer_open(lk_planner *planner, lk_error *error) {
   return LK_OK;
 }
 
-lk_status lk_plan_defer(lk_ops_env *env, const lk_op_node *node, const lk_tensor *inputs,
-                        const lk_layout *wishes, int32_t in_place_input, lk_plan_body **out_body,
-                        lk_error *error) {
+lk_status lk_plan_defer(lk_ops_env *env, const lk_op_node *node, const lk_plan_request *request,
+                        lk_plan_body **out_body, lk_error *error) {
   *out_body = NULL;
   lk_status status = LK_OK;
   lk_planner planner;
-  LK_TRY(lk_planner_begin(&planner, env, node, inputs, wishes, NULL, error));
-  planner.body->in_place_input = (int16_t)in_place_input;
+  LK_TRY(begin(&planner, env, node, request, NULL, error));
   LK_TRY(infer_open(&planner, error));
   LK_TRY(lk_planner_finish(&planner, LK_PLAN_COMPARED, out_body, error));
 cleanup:

@@ -267,8 +267,8 @@ lk_status lk_planner_packed(lk_planner *planner, uint32_t index, const lk_weight
 lk_status lk_planner_value(lk_planner *planner, lk_ref *value, lk_operand *out_slot,
                            lk_error *error) {
   lk_plan_body *body = planner->body;
-  if (body->n_values == UINT8_MAX) {
-    return lk_fail(error, LK_UNSUPPORTED, "a plan with more than %d values of engines", UINT8_MAX);
+  if (body->n_values == UINT16_MAX) {
+    return lk_fail(error, LK_UNSUPPORTED, "a plan with more than %d values of engines", UINT16_MAX);
   }
   LK_RETURN_NOT_OK(GROW(planner, values, error));
   lk_ref_retain(value);

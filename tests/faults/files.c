@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +49,29 @@ ssize_t read(int file, void *bytes, size_t size) {
   if (fault_takes(FAULT_READ_END)) return 0;
   if (size > 1 && fault_takes(FAULT_READ_SHORT)) size /= 2;
   return next(file, bytes, size);
+}
+
+ssize_t pread(int file, void *bytes, size_t size, off_t at) {
+  FAULT_NEXT(ssize_t, pread, int, void *, size_t, off_t);
+  return fault_takes(FAULT_READ_AT) ? fault_fail(EIO) : next(file, bytes, size, at);
+}
+
+/* To regular files: an eventfd, which wakes a thread, takes what is written to it. */
+ssize_t write(int file, const void *bytes, size_t size) {
+  FAULT_NEXT(ssize_t, write, int, const void *, size_t);
+  struct stat info;
+  if (fstatat(file, "", &info, AT_EMPTY_PATH) == 0 && S_ISREG(info.st_mode)) {
+    if (fault_takes(FAULT_WRITE)) return fault_fail(ENOSPC);
+    if (fault_takes(FAULT_WRITE_INTERRUPTED)) return fault_fail(EINTR);
+    if (size > 1 && fault_takes(FAULT_WRITE_SHORT)) size /= 2;
+  }
+  return next(file, bytes, size);
+}
+
+int flock(int file, int operation) {
+  FAULT_NEXT(int, flock, int, int);
+  if (fault_takes(FAULT_FILE_LOCK)) return fault_fail(ENOLCK);
+  return fault_takes(FAULT_FILE_LOCK_INTERRUPTED) ? fault_fail(EINTR) : next(file, operation);
 }
 
 /* The descriptor is closed all the same, as Linux does. */

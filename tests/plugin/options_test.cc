@@ -247,8 +247,9 @@ TEST_F(Options, SayWhereTheyComeFrom) {
   options.verbose = LK_LOG_INFO;
   LK_ASSERT_OK(create(&options, &context));
   auto all = told(context);
-  EXPECT_EQ(all.size(), 11u);
+  EXPECT_EQ(all.size(), 12u);
   EXPECT_EQ(all["engine"], Told("native", LK_FROM_DEFAULT));
+  EXPECT_EQ(all["tuning"], Told("none", LK_FROM_DEFAULT));
   EXPECT_EQ(all["socket"], Told("off", LK_FROM_DEFAULT));
   EXPECT_EQ(all["cache_mode"], Told("thread", LK_FROM_ARGUMENT));
   EXPECT_EQ(all["threads"], Told("3", LK_FROM_ARGUMENT));
@@ -275,10 +276,10 @@ TEST_F(Options, SayWhichVariablesThereAre) {
     if (variable.empty()) continue;
     EXPECT_TRUE(variables.insert(variable).second) << variable;
   }
-  EXPECT_EQ(variables.size(), 10u);
+  EXPECT_EQ(variables.size(), 11u);
   for (const auto &[name, value] : told(context)) EXPECT_NE(value.first, "") << name;
-  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->option_info(context, 11, &info, LK_ERR));
-  EXPECT_EQ(LK_MESSAGE, "failed to describe option 11: there are 11, numbered from 0");
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->option_info(context, 12, &info, LK_ERR));
+  EXPECT_EQ(LK_MESSAGE, "failed to describe option 12: there are 12, numbered from 0");
   info.struct_size = 0;
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->option_info(context, 0, &info, LK_ERR));
 }

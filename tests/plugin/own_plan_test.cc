@@ -114,10 +114,11 @@ TEST_F(OwnPlan, OutlivesItsOpInFramesOfManyThreads) {
 
 TEST_F(OwnPlan, IsRefusedWhereACachedOneIs) {
   Plan plan;
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, bind(&plan, 4));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, bind(&plan, 16));
   EXPECT_THAT(
       LK_MESSAGE,
-      HasSubstr("flags are 0x4, only 0x1 (LK_BIND_OWN) and 0x2 (LK_BIND_ONCE) are allowed"));
+      HasSubstr("flags are 0x10, only 0x1 (LK_BIND_OWN), 0x2 (LK_BIND_ONCE), 0x4 (LK_BIND_RECURS) "
+                "and 0x8 (LK_BIND_ENGINE) are allowed"));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, bind(&plan, LK_BIND_OWN, 0));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("in place over input 0"));
   lk_tensor_desc wide = x.desc;

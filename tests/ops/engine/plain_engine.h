@@ -37,6 +37,7 @@ struct PlainEngine {
   int bad_offer = 0; // 1: too many post-ops, 2: a layout that src cannot have, 3: one for a placed
   std::function<void()> within_build = [] {};
   uint64_t bytes = 1000, scratch_bytes = 0;
+  double run_ratio = 0, build_ns = 0; // of its offers
 
   lk_engine table(const char *name = "plain", const char *state = "1") {
     lk_engine made = {};
@@ -69,6 +70,8 @@ private:
   static int offer(void *self, const lk_work *work, uint32_t placed, lk_offer *inout) {
     of(self).offers++;
     of(self).constants = work->constants;
+    inout->run_ratio = of(self).run_ratio;
+    inout->build_ns = of(self).build_ns;
     for (uint32_t role = 0; role < LK_ROLES; role++) { // what is absent is 0
       static const lk_tensor_desc none = {};
       const bool is_there = (work->roles >> role & 1) != 0;

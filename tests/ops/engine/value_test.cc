@@ -615,7 +615,7 @@ TEST_F(Engine, RegistersWhatIsWhole) {
     EXPECT_THAT(LK_MESSAGE, HasSubstr(each.sentence));
   }
   const lk_engine table = engine.table("another");
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->engine_register(context, &table, 2, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->engine_register(context, &table, 4, LK_ERR));
   EXPECT_EQ(engine.engines_closed, 0);
   for (const char *name : {"b", "c", "d", "e", "f", "g", "h"}) {
     const lk_engine next = engine.table(name);

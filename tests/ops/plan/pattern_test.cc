@@ -295,8 +295,9 @@ struct Body {
 lk_status build(const lk_op *op, const Node &node, int size, int byte, Body *out, lk_error *error) {
   const std::vector<lk_tensor> inputs = tensors_of(node, size);
   poison(byte);
-  return lk_plan_build(&op->executor->context->env, &op->node, inputs.data(), &node.wish,
-                       node.in_place, LK_PLAN_RUN, &out->body, error);
+  const lk_plan_request request = {inputs.data(), &node.wish, node.in_place, LK_PLAN_RUN,
+                                   LK_ASKS_NATIVE};
+  return lk_plan_build(&op->executor->context->env, &op->node, &request, &out->body, error);
 }
 
 // The block of a plan, with offsets for pointers into it, and without the count of its users.

@@ -1,0 +1,27 @@
+/* Whether native or an engine computes a work, where `auto` may choose. */
+#pragma once
+
+#include <stdbool.h>
+
+/* What is known of a work, in nanoseconds. */
+typedef struct lk_choosing {
+  double native_ns; /* estimated */
+  double run_ratio; /* what the engine takes beside that, as it says; 0: it does not say */
+  /* Estimated: reorders that bring tensors into the layouts that it wants. Where it was measured
+   * its neighbours were of the engine, too, and the tensors lay so. */
+  double reorder_ns;
+  double build_ns;
+  double measured_native_ns, measured_engine_ns; /* 0: not measured */
+} lk_choosing;
+
+typedef struct lk_choice {
+  bool is_engine, is_measured;
+  double native_ns, engine_ns; /* that were compared */
+  double build_ns;
+  const char *reason; /* for people, why native computes it; NULL: it does not */
+} lk_choice;
+
+/* A pure function, and no clock is read: equal processes choose equally. The engine is chosen where
+ * it takes a twentieth less time at least, its build shared among a thousand runs: a size that is
+ * fixed or recurs. */
+lk_choice lk_choose(const lk_choosing *of);

@@ -1,0 +1,22 @@
+/* What engine `auto` has chosen for the works of nodes: the newest choice of each node and kind of
+ * work, for people. Any thread. */
+#pragma once
+
+#include <latchkey/context.h>
+#include <stdbool.h>
+
+#include "base/alloc.h"
+
+typedef struct lk_choices lk_choices;
+
+lk_status lk_choices_create(const lk_allocator *allocator, lk_choices **out_choices,
+                            lk_error *error);
+void lk_choices_destroy(lk_choices *choices); /* NULL is allowed */
+
+/* Keeps a choice in place of that which the node had for this kind of work. Nodes differ by their
+ * whole names; texts are cut as lk_engine_choice_info has room, and NULL is "". `numbers`: its
+ * texts are not read. At most 4,096 are kept, and none where there is no memory. */
+void lk_choices_note(lk_choices *choices, const char *node, const char *work, const char *engine,
+                     const char *reason, const lk_engine_choice_info *numbers);
+/* Choice `index`, in the order in which nodes and kinds came first. False: there are no more. */
+bool lk_choices_get(lk_choices *choices, uint32_t index, lk_engine_choice_info *out_info);

@@ -1,0 +1,79 @@
+/* What an offer takes, and what native takes: measured, or else estimated. */
+#include "ops/engine/weigh.h"
+
+#include <math.h>
+
+#include "base/status.h"
+#include "base/step_cost.h"
+#include "base/tensor.h"
+#include "ops/engine/value_key.h"
+#include "ops/plan/layout.h"
+
+static double bytes_of(const lk_tensor_desc *desc) {
+  return (double)lk_elements(desc) * (double)lk_dtype_size(desc->dtype);
+}
+
+/* Of this machine's threads, and of no machine in particular otherwise. */
+static double cost(const lk_planner *planner, double flops, double bytes) {
+  return lk_step_cost_shared(lk_step_cost(flops, bytes), planner->env->threads);
+}
+
+static double native_cost(const lk_planner *planner, const lk_work *work) {
+  double bytes = 0, elements = 0;
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (!lk_work_has(work, role)) continue;
+    const double count = (double)lk_elements(&work->tensors[role]);
+    bytes += bytes_of(&work->tensors[role]);
+    if (count > elements) elements = count;
+  }
+  /* the node's arithmetic is that of its convolution or product */
+  const bool is_heavy = work->kind == LK_WORK_CONV || work->kind == LK_WORK_CONV_TRANSPOSED ||
+                        work->kind == LK_WORK_PRODUCT;
+  return cost(planner, is_heavy ? fmax(planner->draft.flops, elements) : elements, bytes);
+}
+
+/* Of tensors that do not lie as they are wanted. */
+static double reorder_cost(const lk_planner *planner, const lk_work *work, const lk_offer *given,
+                           const lk_offer *wanted) {
+  double sum = 0;
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    const lk_tensor_desc *desc = &work->tensors[role];
+    const lk_layout from = given->layouts[role], to = wanted->layouts[role];
+    if (!lk_work_has(work, role) || from == LK_LAYOUT_ANY || to == LK_LAYOUT_ANY) continue;
+    if (lk_layout_same_bytes(desc, from, to)) continue;
+    sum += cost(planner, 0, 2 * bytes_of(desc));
+  }
+  return sum;
+}
+
+/* The work is the offer's, as it would be in the key of its value. */
+static lk_status find_measured(const lk_planner *planner, const lk_engine_entry *entry,
+                               const lk_work *work, lk_choosing *of, lk_error *error) {
+  lk_status status = LK_OK;
+  lk_tuning *tuning = lk_engines_tuning(planner->env->engines);
+  lk_key_builder builder;
+  lk_key key;
+  lk_tuned times = {0};
+  if (lk_tuning_is_empty(tuning)) return LK_OK;
+  lk_value_key_begin(&builder, planner->env->allocator, entry->value_keys, work);
+  LK_TRY(lk_key_finish(&builder, &key, error));
+  if (lk_tuning_find(tuning, &key, &times)) {
+    of->measured_native_ns = times.native_ns / times.count;
+    of->measured_engine_ns = times.engine_ns / times.count;
+  }
+cleanup:
+  lk_key_builder_destroy(&builder);
+  return status;
+}
+
+lk_status lk_weigh(const lk_planner *planner, const lk_engine_entry *entry, const lk_work *work,
+                   const lk_offer *given, const lk_offer *offer, lk_choice *out_choice,
+                   lk_error *error) {
+  lk_choosing of = {.native_ns = native_cost(planner, work),
+                    .run_ratio = offer->run_ratio,
+                    .reorder_ns = reorder_cost(planner, work, given, offer),
+                    .build_ns = offer->build_ns};
+  LK_RETURN_NOT_OK(find_measured(planner, entry, work, &of, error));
+  *out_choice = lk_choose(&of);
+  return LK_OK;
+}

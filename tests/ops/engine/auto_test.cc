@@ -1,0 +1,267 @@
+// Engine `auto`: who is asked when, what decides, and that plans by one choice are not found by
+// another.
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "tests/ops/engine/plain_engine.h"
+#include "tests/ops/reference.h"
+#include "tests/plugin/handles.h"
+
+namespace {
+
+using lk::api;
+using lk::Op;
+using lk::Plan;
+using lk::Value;
+using ::testing::HasSubstr;
+
+class Auto : public ::testing::Test {
+protected:
+  Auto() { start(); }
+  ~Auto() override {
+    end();
+    EXPECT_EQ(engine.builds, engine.destroyed);
+    EXPECT_EQ(engine.opened, engine.closed);
+  }
+  void start(const char *tuning = nullptr, const char *state = "1") {
+    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+    options.tuning = tuning;
+    LK_ASSERT_OK(api()->context_create(&options, context.out(), LK_ERR));
+    const lk_engine table = engine.table("plain", state);
+    LK_ASSERT_OK(api()->engine_register(context, &table, LK_ENGINE_AUTO, LK_ERR));
+    executor = lk::executor_in(context);
+    lk::TestNode node;
+    node.op = "MatMul";
+    node.n_inputs = 2;
+    node.constants = {w};
+    LK_ASSERT_OK(node.create(executor, &op, LK_ERR));
+  }
+  void end() {
+    op = Op();
+    executor = lk::Executor();
+    context = lk::Context();
+  }
+  lk_status bind_into(lk_plan **inout, uint32_t flags, int64_t rows = 5) {
+    const lk_tensor tensors[] = {{lk::desc_of(LK_F32, {rows, 7}), nullptr}, {w.desc, nullptr}};
+    lk_bind_desc desc = host_bind(tensors, 2);
+    desc.flags = flags;
+    return api()->op_bind(op, &desc, inout, LK_ERR);
+  }
+  // Who computes the node: "matmul" is native.
+  std::string bind(uint32_t flags, int64_t rows = 5) {
+    lk_plan *plan = nullptr;
+    LK_EXPECT_OK(bind_into(&plan, flags, rows));
+    if (plan == nullptr) return "";
+    const std::string name = host_plan_info(plan).implementation;
+    const Value x = lk::random({rows, 7}, 1), y = lk::ref::matmul(x, w);
+    lk::Memory from = x.in(LK_LAYOUT_PLAIN), to(y.bytes.size());
+    LK_EXPECT_OK(lk::run(executor, plan, {from.data(), nullptr}, to.data(), LK_ERR));
+    EXPECT_TRUE(lk::all_close(y, Value::from(y.desc, to.data())));
+    api()->plan_release(plan);
+    return name;
+  }
+  void note(double native_ns, double engine_ns) {
+    lk_plan *plan = nullptr;
+    LK_ASSERT_OK(bind_into(&plan, LK_BIND_ENGINE));
+    LK_ASSERT_OK(api()->plan_note_times(plan, native_ns, engine_ns, LK_ERR));
+    api()->plan_release(plan);
+  }
+  static std::string temporary() {
+    return (std::filesystem::temp_directory_path() / ("latchkey_auto_" + std::to_string(getpid())))
+        .string();
+  }
+  lk_engine_choice_info choice(uint32_t index = 0) {
+    lk_engine_choice_info info = {};
+    info.struct_size = sizeof info;
+    LK_EXPECT_OK(api()->engine_choice(context, index, &info, LK_ERR));
+    return info;
+  }
+
+  const Value w = lk::random({7, 3}, 2);
+  lk::PlainEngine engine;
+  lk::Context context;
+  lk::Executor executor;
+  Op op;
+};
+
+TEST_F(Auto, ASizeThatIsNewIsNatives) {
+  engine.run_ratio = 0.1;
+  EXPECT_EQ(bind(0), "matmul");
+  EXPECT_EQ(engine.offers, 0);
+  EXPECT_STREQ(api()->engine_chosen(context), "auto");
+  lk_engine_choice_info info = {};
+  info.struct_size = sizeof info;
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->engine_choice(context, 0, &info, LK_ERR));
+}
+
+TEST_F(Auto, AnEngineComputesWhatItTakesLessTimeForWhereSizesRecur) {
+  engine.run_ratio = 0.5;
+  engine.build_ns = 10;
+  EXPECT_EQ(bind(LK_BIND_RECURS), "plain loops");
+  const lk_engine_choice_info info = choice();
+  EXPECT_STREQ(info.node, "y");
+  EXPECT_STREQ(info.work, "product");
+  EXPECT_STREQ(info.engine, "plain");
+  EXPECT_STREQ(info.reason, "");
+  EXPECT_EQ(info.is_engine, 1u);
+  EXPECT_EQ(info.is_measured, 0u);
+  EXPECT_GT(info.native_ns, 0);
+  EXPECT_DOUBLE_EQ(info.engine_ns, info.native_ns / 2);
+  EXPECT_EQ(info.build_ns, 10);
+  EXPECT_EQ(bind(0), "matmul") << "which is another plan";
+  EXPECT_EQ(lk::stats(context).choices_estimated, 1u);
+  EXPECT_EQ(lk::stats(context).choices_measured, 0u);
+}
+
+TEST_F(Auto, NativeComputesTheRest) {
+  engine.run_ratio = 1;
+  EXPECT_EQ(bind(LK_BIND_RECURS), "matmul");
+  EXPECT_EQ(engine.builds, 0);
+  const lk_engine_choice_info info = choice();
+  EXPECT_EQ(info.is_engine, 0u);
+  EXPECT_THAT(info.reason, HasSubstr("it is estimated to take more"));
+  lk_engine_left_info left = {};
+  left.struct_size = sizeof left;
+  LK_ASSERT_OK(api()->engine_left(context, 0, &left, LK_ERR));
+  EXPECT_STREQ(left.reason, info.reason);
+}
+
+TEST_F(Auto, WhatIsMeasuredDecides) {
+  engine.run_ratio = 2;
+  EXPECT_EQ(bind(LK_BIND_RECURS), "matmul");
+  note(100, 50);
+  LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR));
+  EXPECT_EQ(bind(LK_BIND_RECURS), "plain loops");
+  EXPECT_EQ(choice().is_measured, 1u);
+  EXPECT_EQ(choice().native_ns, 100);
+  EXPECT_EQ(choice().engine_ns, 50);
+  note(200, 300); // in the mean 150 and 175
+  LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR));
+  EXPECT_EQ(bind(LK_BIND_RECURS), "matmul");
+  EXPECT_EQ(choice().native_ns, 150);
+  EXPECT_EQ(choice().engine_ns, 175);
+  EXPECT_THAT(choice().reason, HasSubstr("it takes more than 0.95"));
+  EXPECT_EQ(bind(LK_BIND_RECURS, 9), "matmul") << "another work, of which nothing is known";
+  EXPECT_EQ(choice().is_measured, 0u);
+  EXPECT_EQ(lk::stats(context).choices_measured, 2u);
+  EXPECT_EQ(lk::stats(context).choices_estimated, 2u);
+  EXPECT_EQ(lk::stats(context).tuning_works, 1u);
+}
+
+TEST_F(Auto, PlansOfOneChoiceAreNotFoundByAnother) {
+  engine.run_ratio = 2;
+  for (int round = 0; round < 2; round++) {
+    EXPECT_EQ(bind(0), "matmul");
+    EXPECT_EQ(bind(LK_BIND_RECURS), "matmul");
+    EXPECT_EQ(bind(LK_BIND_ENGINE), "plain loops");
+    EXPECT_EQ(bind(LK_BIND_ENGINE | LK_BIND_RECURS), "plain loops");
+  }
+  EXPECT_EQ(lk::stats(context).kind[LK_KIND_NAME].misses, 3u);
+  EXPECT_EQ(lk::stats(context).kind[LK_KIND_NAME].hits, 5u);
+}
+
+TEST_F(Auto, ABindThatNowRecursIsNotUnchanged) {
+  engine.run_ratio = 0.5;
+  lk_plan *plan = nullptr;
+  for (const uint32_t flags : {0u, uint32_t(LK_BIND_RECURS), 0u, uint32_t(LK_BIND_RECURS)}) {
+    LK_ASSERT_OK(bind_into(&plan, flags));
+    EXPECT_STREQ(host_plan_info(plan).implementation, flags == 0 ? "matmul" : "plain loops");
+    lk_plan *const former = plan;
+    LK_ASSERT_OK(bind_into(&plan, flags));
+    EXPECT_EQ(plan, former);
+  }
+  api()->plan_release(plan);
+}
+
+// What native's plans have in common is no engine's.
+TEST_F(Auto, OwnPlansAreMadeWithoutALookUpAndFindTheirValues) {
+  engine.run_ratio = 0.5;
+  for (const int64_t rows : {5, 6, 7}) EXPECT_EQ(bind(LK_BIND_OWN, rows), "matmul");
+  for (int round = 0; round < 2; round++) {
+    for (const int64_t rows : {5, 6}) {
+      EXPECT_EQ(bind(LK_BIND_OWN | LK_BIND_RECURS, rows), "plain loops");
+      EXPECT_EQ(bind(LK_BIND_OWN, rows), "matmul");
+    }
+  }
+  const lk_stats stats = lk::stats(context);
+  EXPECT_EQ(stats.kind[LK_KIND_NAME].misses, 0u);
+  EXPECT_EQ(stats.kind[LK_KIND_VALUE].builds, 2u);
+  EXPECT_EQ(stats.kind[LK_KIND_VALUE].hits, 2u);
+}
+
+TEST_F(Auto, AFileOfMeasuredTimesServesOtherContexts) {
+  const std::string path = temporary();
+  engine.run_ratio = 2;
+  note(100, 50);
+  uint64_t works = 0;
+  LK_ASSERT_OK(api()->tuning_save(context, path.c_str(), &works, LK_ERR));
+  EXPECT_EQ(works, 1u);
+  LK_ASSERT_OK(api()->tuning_save(context, path.c_str(), &works, LK_ERR));
+  EXPECT_EQ(works, 0u) << "it is saved";
+  end();
+  start(path.c_str());
+  EXPECT_EQ(lk::stats(context).tuning_works, 1u);
+  EXPECT_EQ(lk::stats(context).tuning_skipped, 0u);
+  EXPECT_EQ(bind(LK_BIND_RECURS), "plain loops");
+  EXPECT_EQ(choice().is_measured, 1u);
+  std::filesystem::remove(path);
+  lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+  options.tuning = path.c_str();
+  lk_context *made = nullptr;
+  LK_EXPECT_STATUS(LK_NOT_FOUND, api()->context_create(&options, &made, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr(path));
+}
+
+// Of another version of the engine nothing is known.
+TEST_F(Auto, MeasuredTimesAreOfTheEnginesState) {
+  const std::string path = temporary();
+  note(100, 50);
+  LK_ASSERT_OK(api()->tuning_save(context, path.c_str(), nullptr, LK_ERR));
+  for (const char *state : {"2", "1"}) {
+    end();
+    start(path.c_str(), state);
+    EXPECT_EQ(lk::stats(context).tuning_works, 1u);
+    EXPECT_EQ(bind(LK_BIND_RECURS), std::string(state) == "1" ? "plain loops" : "matmul");
+    EXPECT_EQ(choice().is_measured, uint32_t(std::string(state) == "1"));
+  }
+  std::filesystem::remove(path);
+}
+
+TEST_F(Auto, EstimatesThatAreNoneAreRefused) {
+  for (const double bad : {std::nan(""), HUGE_VAL, -1.0}) {
+    lk_plan *plan = nullptr;
+    engine.run_ratio = bad;
+    LK_EXPECT_STATUS(LK_INTERNAL, bind_into(&plan, LK_BIND_RECURS));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("it estimates a ratio of"));
+    engine.run_ratio = 1;
+    engine.build_ns = bad;
+    LK_EXPECT_STATUS(LK_INTERNAL, bind_into(&plan, LK_BIND_RECURS));
+    engine.build_ns = 0;
+  }
+}
+
+TEST_F(Auto, TimesAndFlagsAreChecked) {
+  lk_plan *plan = nullptr;
+  LK_ASSERT_OK(bind_into(&plan, LK_BIND_ENGINE));
+  for (const double bad : {std::nan(""), HUGE_VAL, -1.0, 0.0}) {
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->plan_note_times(plan, bad, 1, LK_ERR));
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->plan_note_times(plan, 1, bad, LK_ERR));
+  }
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->plan_note_times(nullptr, 1, 1, LK_ERR));
+  LK_ASSERT_OK(bind_into(&plan, 0));
+  LK_ASSERT_OK(api()->plan_note_times(plan, 1, 1, LK_ERR)); // native's
+  EXPECT_EQ(lk::stats(context).tuning_works, 0u);
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, bind_into(&plan, 16));
+  EXPECT_EQ(plan, nullptr);
+  const lk_engine table = engine.table("other");
+  LK_EXPECT_STATUS(
+      LK_INVALID_ARGUMENT,
+      api()->engine_register(context, &table, LK_ENGINE_CHOOSE | LK_ENGINE_AUTO, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("only 0x1"));
+  const lk_engine named = engine.table("auto");
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->engine_register(context, &named, 0, LK_ERR));
+}
+
+} // namespace

@@ -1,0 +1,54 @@
+// The rule of `auto`: what is measured decides, then what is estimated.
+#include "tests/harness/lk_test.h"
+
+extern "C" {
+#include "ops/engine/choice.h"
+}
+
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Case {
+  lk_choosing of;
+  bool is_engine, is_measured;
+  double native_ns, engine_ns;
+  const char *reason;
+};
+
+TEST(Choice, IsAPureFunctionOfWhatIsKnown) {
+  const Case cases[] = {
+      // native, ratio, reorders, build, measured native, measured engine
+      {{1000, 0, 0, 0, 0, 0}, false, false, 1000, 1000, "estimated"}, // it does not say
+      {{1000, 1, 0, 0, 0, 0}, false, false, 1000, 1000, "estimated"},
+      {{1000, 0.96, 0, 0, 0, 0}, false, false, 1000, 960, "estimated"}, // less than a twentieth
+      {{1000, 0.9, 0, 0, 0, 0}, true, false, 1000, 900, nullptr},
+      {{1000, 0.9, 60, 0, 0, 0}, false, false, 1000, 960, "estimated"}, // reorders eat it up
+      {{1000, 0.5, 400, 0, 0, 0}, true, false, 1000, 900, nullptr},
+      {{1000, 0.9, 0, 40e3, 0, 0}, true, false, 1000, 900, nullptr}, // 40 ns a run
+      {{1000, 0.9, 0, 60e3, 0, 0}, false, false, 1000, 900, "build"},
+      {{1000, 0.9, 0, 0, 2000, 1999}, false, true, 2000, 1999, "it takes more than 0.95"},
+      {{1000, 2.0, 50, 0, 2000, 1800}, true, true, 2000, 1850, nullptr},
+      {{1000, 2.0, 150, 0, 2000, 1800}, false, true, 2000, 1950, "it takes more than 0.95"},
+      {{1000, 0.5, 0, 0, 2000, 0}, true, false, 1000, 500, nullptr}, // half of a measurement
+      {{1000, 2.0, 0, 200e3, 2000, 1800}, false, true, 2000, 1800, "build"},
+      {{0, 0.5, 0, 0, 0, 0}, true, false, 0, 0, nullptr},
+  };
+  for (const Case &each : cases) {
+    const lk_choice made = lk_choose(&each.of);
+    SCOPED_TRACE(::testing::Message() << each.of.native_ns << " " << each.of.run_ratio << " "
+                                      << each.of.reorder_ns << " " << each.of.build_ns);
+    EXPECT_EQ(made.is_engine, each.is_engine);
+    EXPECT_EQ(made.is_measured, each.is_measured);
+    EXPECT_DOUBLE_EQ(made.native_ns, each.native_ns);
+    EXPECT_DOUBLE_EQ(made.engine_ns, each.engine_ns);
+    EXPECT_EQ(made.build_ns, each.of.build_ns);
+    if (each.reason == nullptr) {
+      EXPECT_EQ(made.reason, nullptr);
+    } else {
+      EXPECT_THAT(made.reason, HasSubstr(each.reason));
+    }
+  }
+}
+
+} // namespace
