@@ -1,6 +1,7 @@
 /* Which works oneDNN has primitives for that are worth having, in which layouts, with which
  * post-ops. Nothing is built here: where there is no implementation, the build says so. */
 #include "ops/engine/onednn/elements.h"
+#include "ops/engine/onednn/estimate.h"
 #include "ops/engine/onednn/functions.h"
 #include "ops/engine/onednn/module.h"
 #include "ops/engine/onednn/shapes.h"
@@ -466,5 +467,6 @@ int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *
   if (!takes_types(self, work, offer)) return 0;
   if (!offers[work->kind](work, placed, offer)) return 0;
   if (work->kind != LK_WORK_ELEMENT) take_post_ops(work, placed, offer);
+  lk_onednn_estimate(work, offer);
   return 1;
 }

@@ -28,6 +28,7 @@ struct Case {
   std::vector<Value> inputs;
   lk_layout layout = LK_LAYOUT_PLAIN, wish = LK_LAYOUT_PLAIN; // of input 0, and of the output
   std::vector<lk_layout> others;                              // of input 1 and so on, if not plain
+  uint32_t flags = 0;                                         // lk_bind_flags
 
   lk_layout layout_of(size_t input) const {
     if (input == 0) return layout;
@@ -52,6 +53,7 @@ public:
     for (size_t i = 0; i < tensors.size(); i++) tensors[i].desc.layout = given.layout_of(i);
     lk_bind_desc desc = host_bind(tensors.data(), node.n_inputs);
     desc.wishes = &given.wish;
+    desc.flags = given.flags;
     LK_ASSERT_OK(lk::bind(op, desc, &plan, LK_ERR));
     std::vector<Memory> memory;
     std::vector<void *> pointers;

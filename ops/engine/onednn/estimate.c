@@ -1,0 +1,52 @@
+#include "ops/engine/onednn/estimate.h"
+
+#include <stdbool.h>
+
+#include "ops/engine/onednn/shapes.h"
+
+/* Rounded medians of what `latchkey tune` measured: works of f32 of 70 models and `benchmarks/run
+ * halves`, on one thread of an AMD EPYC with AVX-512 and bf16. Where oneDNN needs more time, how
+ * much more makes no difference. */
+#define OF_HALVES 0.6
+#define OF_LARGE_NORM 0.75    /* 0.47 to 0.77 */
+#define OF_LARGE_LRN 0.88     /* 0.84 to 0.95 */
+#define OF_LARGE_WEIGHTS 0.8  /* 0.76 to 0.81 */
+#define OF_LARGE_PRODUCT 1.03 /* 0.98 to 1.09, as convolutions */
+#define OF_OTHERS 2.0         /* 1.2 to 16: what is small, or moves more than it computes */
+#define BUILD_NS 400e3        /* 150 to 600 us */
+
+enum { LARGE_NORM = 12 << 10, LARGE_LRN = 300 << 10, LARGE_WEIGHTS = 4 << 20 }; /* elements */
+
+static bool is_half(uint32_t dtype) {
+  return dtype == LK_F16 || dtype == LK_BF16;
+}
+
+/* One row goes through the weights once: they come from memory, and nothing else counts. */
+static double of_product(const lk_work *work) {
+  const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
+  const bool is_row = dst->rank > 0 && lk_onednn_elements(dst) == dst->dims[dst->rank - 1];
+  return is_row && lk_onednn_elements(&work->tensors[LK_ROLE_WEIGHTS]) >= LARGE_WEIGHTS
+             ? OF_LARGE_WEIGHTS
+             : OF_LARGE_PRODUCT;
+}
+
+static double of_f32(const lk_work *work) {
+  const int64_t count = lk_onednn_elements(&work->tensors[LK_ROLE_SRC]);
+  switch (work->kind) {
+  case LK_WORK_LAYER_NORM:
+    return count >= LARGE_NORM ? OF_LARGE_NORM : OF_OTHERS;
+  case LK_WORK_LRN:
+    return count >= LARGE_LRN ? OF_LARGE_LRN : OF_OTHERS;
+  case LK_WORK_PRODUCT:
+    return of_product(work);
+  case LK_WORK_CONV:
+    return OF_LARGE_PRODUCT;
+  default:
+    return OF_OTHERS;
+  }
+}
+
+void lk_onednn_estimate(const lk_work *work, lk_offer *offer) {
+  offer->run_ratio = is_half(work->tensors[LK_ROLE_DST].dtype) ? OF_HALVES : of_f32(work);
+  offer->build_ns = BUILD_NS;
+}

@@ -1,0 +1,7 @@
+/* What oneDNN takes beside the library's own kernels, as measured. */
+#pragma once
+
+#include <latchkey/engine.h>
+
+/* Sets run_ratio and build_ns of an offer of the work. */
+void lk_onednn_estimate(const lk_work *work, lk_offer *offer);
