@@ -81,7 +81,8 @@ static lk_status bind(lk_plan_builder *builder, int32_t node_index, int32_t in_p
                              .n_inputs = node->n_inputs,
                              .n_outputs = node->n_outputs,
                              .in_place_input = in_place,
-                             .flags = builder->desc->is_kept ? LK_BIND_OWN : 0};
+                             .flags =
+                                 builder->desc->flags | (builder->desc->is_kept ? LK_BIND_OWN : 0)};
   lk_plan *plan = NULL;
   *out_plan = NULL;
   LK_TRY(api->op_bind(builder->program->ops[node_index], &desc, &plan, error));

@@ -1,6 +1,8 @@
 /* Makes and destroys graph executors, and answers questions about them. */
 #include "executor_glue/run/executor.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/run/executor_state.h"
@@ -11,6 +13,29 @@ static lk_status create_key(lk_graph_executor *executor, const char *name, lk_er
   const lk_key_desc desc = {.struct_size = sizeof desc, .kind = LK_KEY_RUN, .name = name};
   return program->api->key_create(program->context, program->executor, &desc, &executor->run_key,
                                   error);
+}
+
+/* Whether the declarations alone say what a run plan is built for. */
+static bool is_static(const lk_program *program) {
+  const lk_graph *graph = program->graph;
+  for (size_t i = 0; i < graph->n_inputs; i++) {
+    const lk_declaration *declared = graph->values[graph->inputs[i]].declared;
+    if (declared == NULL || declared->dtype == LK_DTYPE_NONE || declared->rank < 0) return false;
+    for (int32_t d = 0; d < declared->rank; d++) {
+      if (declared->dims[d] < 0) return false;
+    }
+  }
+  return program->n_by_value == 0;
+}
+
+/* Where the cache keeps nothing, what an engine builds is not worth it. */
+static lk_status find_whether_auto(lk_graph_executor *executor, lk_error *error) {
+  const lk_program *program = executor->program;
+  lk_stats stats = {.struct_size = sizeof stats};
+  if (strcmp(program->api->engine_chosen(program->context), "auto") != 0) return LK_OK;
+  LK_RETURN_NOT_OK(program->api->cache_stats(program->context, NULL, &stats, error));
+  executor->is_auto = stats.capacity_entries > 0 && stats.capacity_bytes > 0;
+  return LK_OK;
 }
 
 lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_executor *executor,
@@ -30,6 +55,10 @@ lk_status lk_graph_executor_create(const lk_api *api, lk_context *context, lk_ex
   LK_TRY(lk_program_create(api, context, executor, graph, &made->program, error));
   LK_TRY(lk_size_log_create(allocator, name, &made->sizes, error));
   LK_TRY(lk_frame_pool_create(made->program, made->sizes, &made->pool, error));
+  made->is_static = is_static(made->program);
+  LK_TRY(find_whether_auto(made, error));
+  made->name = lk_strdup(allocator, name);
+  if (made->name == NULL) LK_TRY(lk_fail_memory(error, "a name", strlen(name) + 1));
   LK_TRY(create_key(made, name, error));
   LK_TRY(lk_implementation_names_create(allocator, graph->n_nodes, &made->implementations, error));
   LK_TRY(lk_node_counts_create(allocator, graph->n_nodes, &made->node_counts, error));
@@ -60,6 +89,7 @@ void lk_graph_executor_destroy(lk_graph_executor *executor) {
   lk_node_keys_destroy(executor->node_keys);
   lk_size_log_destroy(executor->sizes);
   lk_run_limit_destroy(&executor->limit);
+  lk_free(executor->allocator, executor->name);
   lk_free(executor->allocator, executor);
 }
 

@@ -26,7 +26,12 @@ struct lk_graph_executor {
   bool run_plans;
   int32_t threads;  /* the context's */
   uint32_t workers; /* 1: steps run in their order */
+  char *name;       /* of its run plans */
   lk_key *run_key;  /* what the keys of its run plans have in common */
+  bool is_auto;     /* a run plan for sizes that recur differs from the first one */
+  bool is_static;   /* there is one size */
+  /* options->tune_ns of the newest run that has measured it; 0: none has */
+  atomic_uint_least64_t tuned_until;
   atomic_uint_least64_t builds;
   lk_implementation_names *implementations;
   lk_node_counts *node_counts;

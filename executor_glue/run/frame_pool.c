@@ -18,6 +18,10 @@ enum { IDLE_PER_PROCESSOR = 4 };
 /* Of each entry: with more, there are too many cache lines for each size. */
 enum { N_SLOTS = 4 };
 
+/* How often sizes come until they count as recurring. What is built for them then is used as often
+ * again, if they go on like that. */
+enum { RECURRING = 8, MOST_SHIFT = 15 };
+
 struct lk_frame_pool {
   const lk_program *program; /* until the pool is destroyed */
   const lk_allocator *allocator;
@@ -47,6 +51,9 @@ struct lk_plan_entry {
   lk_execution_frame *idle;
   uint32_t n_frames; /* attached to its plan: idle ones, and those on loan */
   bool cached;
+  _Atomic uint32_t stage;     /* lk_plan_stage */
+  _Atomic uint32_t uses;      /* of a stage in which they are counted */
+  _Atomic uint32_t shift;     /* RECURRING << shift of them are needed */
   lk_hot_slot slots[N_SLOTS]; /* more idle frames, those that threads gave back last */
 };
 
@@ -274,6 +281,32 @@ const lk_run_plan *lk_plan_entry_plan(const lk_plan_entry *entry) {
 
 lk_labels_place *lk_plan_entry_labels(lk_plan_entry *entry) {
   return &entry->labels;
+}
+
+lk_plan_stage lk_plan_entry_stage(const lk_plan_entry *entry) {
+  return (lk_plan_stage)atomic_load_explicit(&entry->stage, memory_order_acquire);
+}
+
+void lk_plan_entry_settle(lk_plan_entry *entry) {
+  atomic_store(&entry->stage, LK_PLAN_SETTLED);
+}
+
+bool lk_plan_entry_claim(lk_plan_entry *entry) {
+  uint32_t expected = LK_PLAN_COUNTED;
+  if (lk_plan_entry_stage(entry) != LK_PLAN_COUNTED) return false;
+  const uint32_t uses = atomic_fetch_add_explicit(&entry->uses, 1, memory_order_relaxed) + 1;
+  const uint32_t shift = atomic_load_explicit(&entry->shift, memory_order_relaxed);
+  if (uses < (uint32_t)RECURRING << shift) return false;
+  return atomic_compare_exchange_strong(&entry->stage, &expected, LK_PLAN_CLAIMED);
+}
+
+void lk_plan_entry_end_claim(lk_plan_entry *entry, bool is_replaced) {
+  if (!is_replaced) {
+    const uint32_t shift = atomic_load(&entry->shift);
+    atomic_store(&entry->uses, 0);
+    atomic_store(&entry->shift, shift < MOST_SHIFT ? shift + 3 : shift);
+  }
+  atomic_store(&entry->stage, is_replaced ? LK_PLAN_REPLACED : LK_PLAN_COUNTED);
 }
 
 void lk_plan_entry_set_size(lk_plan_entry *entry, lk_size_record *size) {

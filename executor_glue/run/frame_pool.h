@@ -46,6 +46,22 @@ lk_labels_place *lk_plan_entry_labels(lk_plan_entry *entry);
 /* Where the runs of its plan are counted; before the first one. NULL is allowed. */
 void lk_plan_entry_set_size(lk_plan_entry *entry, lk_size_record *size);
 
+/* How an entry stands to the sizes that recur, which another run plan may be better for. */
+typedef enum lk_plan_stage {
+  LK_PLAN_COUNTED = 0,  /* its uses are counted */
+  LK_PLAN_CLAIMED = 1,  /* a run builds another one */
+  LK_PLAN_REPLACED = 2, /* another one has taken its place: who keeps this one looks up anew */
+  LK_PLAN_SETTLED = 3   /* it is for sizes that recur */
+} lk_plan_stage;
+
+lk_plan_stage lk_plan_entry_stage(const lk_plan_entry *entry);
+void lk_plan_entry_settle(lk_plan_entry *entry);
+/* Counts one more use. True for one caller alone: its sizes recur, and this caller builds another
+ * one, and ends the claim. */
+bool lk_plan_entry_claim(lk_plan_entry *entry);
+/* It was replaced; or it was not, and is claimed again after eight times as many uses. */
+void lk_plan_entry_end_claim(lk_plan_entry *entry, bool is_replaced);
+
 /* Borrows a frame that is attached to the entry's run plan, and an arena. */
 lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, lk_error *error);
 void lk_lease_release(lk_plan_entry *entry, lk_lease *lease);

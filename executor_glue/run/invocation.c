@@ -108,6 +108,9 @@ lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
   self->has_place = false;
   self->has_built = false;
   self->has_waited = false;
+  self->recurs = false;
+  self->is_due = false;
+  self->made = NULL;
   self->profile = NULL;
   self->traced = NULL;
   self->times = NULL;

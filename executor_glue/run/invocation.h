@@ -29,6 +29,9 @@ typedef struct lk_invocation {
   bool has_threads, has_place; /* and has to give back */
   bool has_built;              /* a run plan */
   bool has_waited;             /* for another thread's */
+  bool recurs;                 /* a run plan that it builds is for sizes that do */
+  bool is_due;                 /* it has claimed its entry, see lk_settle_run */
+  lk_plan_entry *made;         /* that its next build is; NULL: it is to be built */
   /* Who watches; each may be NULL. */
   lk_profile *profile;  /* that it has taken */
   lk_trace_run *traced; /* what it has noted so far */

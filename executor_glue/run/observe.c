@@ -111,4 +111,6 @@ void lk_observe_end(lk_invocation *invocation, lk_status status) {
   if (invocation->profile != NULL) {
     lk_profile_end(invocation->profile, status == LK_OK ? times : NULL);
   }
+  invocation->traced = NULL;
+  invocation->times = NULL;
 }

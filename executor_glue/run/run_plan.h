@@ -69,6 +69,7 @@ typedef struct lk_run_plan_desc {
   const bool *wanted;      /* [n graph outputs] */
   uint32_t workers;        /* 1: the steps run in their order; more: in parallel, if it is faster */
   bool is_kept;            /* for more than one run: then its plans are its own; else the cache's */
+  uint32_t flags;          /* lk_bind_flags of all nodes besides that */
   lk_implementation_names *implementations; /* told that of each node that is bound */
   lk_node_counts *node_counts;              /* told how long that took, where is_kept */
   lk_node_keys *node_keys;                  /* told of the inputs' shapes, where is_kept */

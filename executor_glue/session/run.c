@@ -208,6 +208,12 @@ static lk_status run(lk_session *session, const lk_named_tensor *inputs, uint32_
   return status;
 }
 
+/* The time in so many nanoseconds, or the last one. */
+static uint64_t time_behind(uint64_t ns) {
+  const uint64_t now = lk_now_ns();
+  return ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
+}
+
 lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uint32_t n_inputs,
                          lk_named_tensor *outputs, uint32_t n_outputs, const lk_run_options *given,
                          lk_error *error) {
@@ -218,6 +224,7 @@ lk_status lk_session_run(lk_session *session, const lk_named_tensor *inputs, uin
   if (given != NULL) {
     LK_RETURN_NOT_OK(lk_struct_read(&options, sizeof options, given, "lk_run_options", error));
     if (options.should_stop != NULL) lk_stop_delay();
+    if (options.tune_ns != 0) options.tune_ns = time_behind(options.tune_ns); /* for its parts */
   }
   lk_trace *attached = options.trace == NULL ? lk_session_trace_retain(session) : NULL;
   if (attached != NULL) options.trace = attached;

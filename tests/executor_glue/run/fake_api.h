@@ -456,6 +456,7 @@ inline const lk_api *api() {
     t.struct_size = sizeof t;
     t.context_cache_mode = [](const lk_context *c) { return c->mode; };
     t.context_threads = [](const lk_context *c) { return c->threads; };
+    t.engine_chosen = [](const lk_context *) { return "native"; };
     t.context_allocator = [](const lk_context *c) { return c->allocator.get(); };
     t.op_create = op_create;
     t.op_destroy = [](lk_op *op) {

@@ -1,0 +1,247 @@
+// Sizes that come again get the engine that takes less time: when, once, and by measuring.
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "tests/executor_glue/run/model_chain.h"
+#include "tests/ops/engine/plain_engine.h"
+
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kPairs = 2;
+constexpr size_t kRecurring = 8; // runs of a size after which it counts as recurring
+
+lk_tensor_desc desc(int64_t rows) {
+  lk_tensor_desc made = {};
+  made.dtype = LK_F32;
+  made.rank = 2;
+  made.dims[0] = rows;
+  made.dims[1] = 4;
+  return made;
+}
+
+class AutoRuns : public ::testing::TestWithParam<uint32_t> {
+protected:
+  AutoRuns() {
+    const lk_engine table = engine_.table();
+    LK_EXPECT_OK(chain_->api()->engine_register(chain_->context(), &table, LK_ENGINE_AUTO, LK_ERR));
+  }
+  ~AutoRuns() override {
+    chain_.reset();
+    EXPECT_EQ(engine_.builds - failed_, engine_.destroyed);
+  }
+  void run(lk_session *session, size_t rows) {
+    const lk::Floats x = lk::chain_input(rows);
+    lk::Floats y(x.size(), -1.0f);
+    chain_->run(session, x, &y);
+    EXPECT_TRUE(lk::all_close(lk::chain_expected(x, kPairs), y)) << rows << " rows";
+  }
+  uint64_t builds() { return chain_->stats().kind[LK_KIND_RUN].builds; }
+  lk_status run_until(lk_session *session, size_t rows, const volatile int32_t *cancel) {
+    return tune(session, rows, 0, cancel);
+  }
+  lk_status tune(lk_session *session, size_t rows, uint64_t ns = 1,
+                 const volatile int32_t *cancel = nullptr) {
+    const lk::Floats x = lk::chain_input(rows);
+    lk::Floats y(x.size(), -1.0f);
+    lk_named_tensor in = {"x", {}}, out = {"y", {}};
+    in.tensor.desc = out.tensor.desc = desc(int64_t(rows));
+    in.tensor.data = const_cast<float *>(x.data());
+    out.tensor.data = y.data();
+    lk_run_options options = {};
+    options.struct_size = sizeof options;
+    options.tune_ns = ns;
+    options.cancel = cancel;
+    const lk_status status =
+        lk_get_session_api(LK_SESSION_API_VERSION)->run(session, &in, 1, &out, 1, &options, LK_ERR);
+    if (status == LK_OK) {
+      EXPECT_TRUE(lk::all_close(lk::chain_expected(x, kPairs), y));
+    }
+    return status;
+  }
+
+  const std::string model_ = lk::chain_model(kPairs);
+  lk::PlainEngine engine_;
+  int failed_ = 0; // builds that gave no value
+  std::unique_ptr<lk::Chain> chain_ = std::make_unique<lk::Chain>(
+      lk_get_api(LK_API_VERSION), lk_get_session_api(LK_SESSION_API_VERSION), GetParam());
+};
+
+TEST_P(AutoRuns, ASizeThatRecursIsBoundOnceMore) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  for (size_t i = 1; i <= 3 * kRecurring; i++) {
+    run(session, 3);
+    EXPECT_EQ(builds(), i < kRecurring ? 1u : 2u) << "run " << i;
+    EXPECT_EQ(engine_.offers > 0, i >= kRecurring);
+  }
+  lk_session_stats stats = {};
+  stats.struct_size = sizeof stats;
+  LK_ASSERT_OK(lk_get_session_api(LK_SESSION_API_VERSION)->stats(session, &stats, LK_ERR));
+  EXPECT_EQ(stats.runs, 3 * kRecurring);
+  EXPECT_EQ(stats.run_plan_hits, 3 * kRecurring - 1);
+  EXPECT_EQ(engine_.builds, 1) << "both products are one work";
+  EXPECT_EQ(engine_.runs, int(kPairs * 2 * kRecurring))
+      << "the run after which it is built is native's";
+}
+
+TEST_P(AutoRuns, SizesCountForThemselves) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  for (size_t rows = 1; rows <= 20; rows++) run(session, rows);
+  EXPECT_EQ(engine_.offers, 0);
+  for (size_t i = 0; i < kRecurring; i++) run(session, 5);
+  EXPECT_GT(engine_.builds, 0);
+  EXPECT_EQ(builds(), 21u);
+}
+
+TEST_P(AutoRuns, WhatTakesMoreTimeStaysNatives) {
+  engine_.run_ratio = 1;
+  lk_session *session = chain_->open(model_);
+  for (size_t i = 0; i < 2 * kRecurring; i++) run(session, 3);
+  EXPECT_EQ(engine_.builds, 0);
+  EXPECT_EQ(builds(), 2u);
+}
+
+TEST_P(AutoRuns, WhatCannotBeBuiltIsNatives) {
+  engine_.run_ratio = 0.5;
+  engine_.build_status = LK_OUT_OF_MEMORY;
+  failed_ = kPairs;
+  lk_session *session = chain_->open(model_);
+  for (size_t i = 0; i < 3 * kRecurring; i++) run(session, 3);
+  EXPECT_EQ(engine_.builds, failed_);
+  EXPECT_EQ(engine_.runs, 0);
+  EXPECT_EQ(builds(), 2u);
+  engine_.build_status = LK_OK;
+  for (size_t i = 0; i <= kRecurring; i++) run(session, 4);
+  EXPECT_GT(engine_.runs, 0) << "it is asked for other sizes";
+}
+
+// Plain loops are no match for native's product, whatever they say of themselves.
+TEST_P(AutoRuns, MeasuringFindsWhoTakesLessTime) {
+  engine_.run_ratio = 0.1;
+  lk_session *session = chain_->open(model_);
+  LK_ASSERT_OK(tune(session, 4096));
+  const lk_stats stats = chain_->stats();
+  EXPECT_EQ(stats.tuning_works, 1u);
+  EXPECT_EQ(stats.choices_measured, uint64_t(kPairs));
+  lk_engine_choice_info info = {};
+  info.struct_size = sizeof info;
+  LK_ASSERT_OK(chain_->api()->engine_choice(chain_->context(), 0, &info, LK_ERR));
+  EXPECT_EQ(info.is_measured, 1u);
+  EXPECT_EQ(info.is_engine != 0, info.engine_ns <= info.native_ns * 0.95);
+  const uint64_t before = builds();
+  const int runs = engine_.runs;
+  for (size_t i = 0; i < 2 * kRecurring; i++) run(session, 4096);
+  EXPECT_EQ(builds(), before) << "it is what was built by measured times";
+  EXPECT_EQ(engine_.runs > runs, info.is_engine != 0);
+}
+
+// Each size is measured, also when the time for it is over.
+TEST_P(AutoRuns, EachRunThatIsToMeasureDoes) {
+  lk_session *session = chain_->open(model_);
+  for (uint64_t works = 1; works <= 3; works++) {
+    LK_ASSERT_OK(tune(session, 10 * works));
+    EXPECT_EQ(chain_->stats().tuning_works, works);
+  }
+  LK_ASSERT_OK(tune(session, 10, UINT64_C(1) << 20));
+  EXPECT_EQ(chain_->stats().tuning_works, 3u);
+}
+
+// The plan of a size is built anew by who measures it, whatever others build meanwhile.
+TEST_P(AutoRuns, MeasuresWhileOthersRun) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; i++) {
+    threads.emplace_back([&] {
+      for (size_t rows = 1; !is_over; rows = rows % 5 + 1) run(session, rows);
+    });
+  }
+  for (size_t rows = 1; rows <= 5; rows++) LK_EXPECT_OK(tune(session, rows));
+  is_over = true;
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(chain_->stats().tuning_works, 5u);
+}
+
+TEST_P(AutoRuns, AnOfferThatIsNoneEndsTheRunAndNoOther) {
+  engine_.run_ratio = 0.5;
+  engine_.bad_offer = 1;
+  lk_session *session = chain_->open(model_);
+  for (size_t i = 1; i < kRecurring; i++) run(session, 3);
+  const lk::Floats x = lk::chain_input(3);
+  LK_EXPECT_STATUS(LK_INTERNAL, tune(session, 3));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("engine 'plain'"));
+  engine_.bad_offer = 0;
+  for (size_t i = 0; i < kRecurring; i++) run(session, 3);
+  EXPECT_GT(engine_.runs, 0);
+}
+
+TEST_P(AutoRuns, MeasuringEndsWhenItIsToAndLeavesNothing) {
+  lk_session *session = chain_->open(model_);
+  const volatile int32_t cancel = 1;
+  LK_EXPECT_STATUS(LK_CANCELLED, tune(session, 64, UINT64_C(1) << 60, &cancel));
+  EXPECT_EQ(chain_->stats().tuning_works, 0u);
+  run(session, 64);
+  lk_session *without = chain_->open(model_, -1);
+  LK_EXPECT_STATUS(LK_UNSUPPORTED, tune(without, 64));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("run plans or the cache are off"));
+}
+
+// A run is never late for what later runs have of it.
+TEST_P(AutoRuns, ABuildThatIsStoppedCostsNoRun) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  volatile int32_t cancel = 0;
+  engine_.within_build = [&] { cancel = 1; };
+  for (size_t i = 1; i < kRecurring; i++) run(session, 3);
+  LK_ASSERT_OK(run_until(session, 3, &cancel));
+  EXPECT_EQ(cancel, 1);
+  engine_.within_build = [] {};
+  EXPECT_EQ(engine_.runs, 0);
+  for (size_t i = 0; i < 9 * kRecurring; i++) run(session, 3);
+  EXPECT_GT(engine_.runs, 0) << "it is tried again";
+}
+
+TEST_P(AutoRuns, ThreadsAgreeOnOneBuild) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; i++) {
+    threads.emplace_back([&] {
+      for (size_t k = 0; k < 4 * kRecurring; k++) run(session, 3);
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  if (GetParam() == LK_CACHE_SHARED) {
+    EXPECT_EQ(engine_.builds, 1);
+    EXPECT_LE(builds(), 4u) << "a thread may build what another has just dropped";
+  } else {
+    EXPECT_EQ(engine_.builds, 4) << "each thread its own";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, AutoRuns, ::testing::Values(LK_CACHE_SHARED, LK_CACHE_THREAD));
+
+TEST(Auto, NeedsAnEngineToChoose) {
+  lk::Chain chain(lk_get_api(LK_API_VERSION), lk_get_session_api(LK_SESSION_API_VERSION),
+                  LK_CACHE_SHARED);
+  const std::string model = lk::chain_model(1);
+  lk_session *session = chain.open(model);
+  lk_run_options options = {};
+  options.struct_size = sizeof options;
+  options.tune_ns = 1;
+  lk_named_tensor in = {"x", {}}, out = {"y", {}};
+  float x[4] = {1, 2, 3, 4}, y[4];
+  in.tensor = {desc(1), x};
+  out.tensor = {desc(1), y};
+  LK_EXPECT_STATUS(
+      LK_UNSUPPORTED,
+      lk_get_session_api(LK_SESSION_API_VERSION)->run(session, &in, 1, &out, 1, &options, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("there is no engine besides native"));
+}
+
+} // namespace
