@@ -25,6 +25,7 @@ static const command commands[] = {
     {"test", "run ONNX test cases", cli_cmd_test},
     {"bench", "measure a model over shapes: latency, throughput and cache", cli_cmd_bench},
     {"load", "measure several models under load from several threads", cli_cmd_load},
+    {"tune", "measure for the engine auto which one takes less time", cli_cmd_tune},
     {"inspect", "show what is in a model, and what runs on what", cli_cmd_inspect},
     {"ops", "list the operators that exist", cli_cmd_ops},
     {"cache", "run a model, then show the keys of the cache", cli_cmd_cache},

@@ -86,8 +86,8 @@ void cli_model_close(cli_model *model) {
   model->context = NULL;
 }
 
-static lk_status run_with(cli_model *model, const lk_named_tensor *inputs, uint32_t n_inputs,
-                          const lk_run_options *options, lk_error *error) {
+lk_status cli_model_run_with(cli_model *model, const lk_named_tensor *inputs, uint32_t n_inputs,
+                             const lk_run_options *options, lk_error *error) {
   cli_model_release_outputs(model);
   return model->sessions->run(model->session, inputs, n_inputs, model->outputs, model->n_outputs,
                               options, error);
@@ -95,13 +95,13 @@ static lk_status run_with(cli_model *model, const lk_named_tensor *inputs, uint3
 
 lk_status cli_model_run(cli_model *model, const lk_named_tensor *inputs, uint32_t n_inputs,
                         lk_error *error) {
-  return run_with(model, inputs, n_inputs, NULL, error);
+  return cli_model_run_with(model, inputs, n_inputs, NULL, error);
 }
 
 lk_status cli_model_run_profiled(cli_model *model, const lk_named_tensor *inputs, uint32_t n_inputs,
                                  lk_profile *profile, lk_error *error) {
   const lk_run_options options = {.struct_size = sizeof options, .profile = profile};
-  return run_with(model, inputs, n_inputs, &options, error);
+  return cli_model_run_with(model, inputs, n_inputs, &options, error);
 }
 
 void cli_model_release_outputs(cli_model *model) {

@@ -34,6 +34,9 @@ void cli_model_close(cli_model *model);
 /* Runs the model; all its outputs are in `model->outputs` until they are released. */
 lk_status cli_model_run(cli_model *model, const lk_named_tensor *inputs, uint32_t n_inputs,
                         lk_error *error);
+/* The same, with options; NULL: none. */
+lk_status cli_model_run_with(cli_model *model, const lk_named_tensor *inputs, uint32_t n_inputs,
+                             const lk_run_options *options, lk_error *error);
 /* The same, with its times added to a profile. */
 lk_status cli_model_run_profiled(cli_model *model, const lk_named_tensor *inputs, uint32_t n_inputs,
                                  lk_profile *profile, lk_error *error);

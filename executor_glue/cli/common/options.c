@@ -20,6 +20,7 @@ error_t cli_parsed(lk_status status) {
 enum {
   KEY_CACHE = 0x100,
   KEY_ENGINE,
+  KEY_TUNING,
   KEY_ENTRIES,
   KEY_BYTES,
   KEY_MEMORY,
@@ -50,6 +51,8 @@ static const struct argp_option library_options[] = {
      "Give a dimension that the model leaves open this size: NAME as 'latchkey inspect' shows it, "
      "or INPUT[DIMENSION]; may be repeated",
      10},
+    {"tuning", KEY_TUNING, "FILE", 0,
+     "With the engine auto, choose by the times in FILE, which 'latchkey tune' writes", 10},
     {"max-folded", KEY_FOLDED, "SIZE", 0,
      "When the model is opened, compute at most SIZE bytes from constants, with k, m or g; what is "
      "larger is computed in each run (default: 2g)",
@@ -141,6 +144,9 @@ static error_t parse_library_option(int key, char *arg, struct argp_state *state
   case KEY_FOLDED:
     return cli_parsed(
         parse_size(arg, "--max-folded", &args->session.max_folded_bytes, args->error));
+  case KEY_TUNING:
+    args->context.tuning = arg;
+    return 0;
   case KEY_NO_RUN_PLANS:
     args->session.run_plans = -1;
     return 0;

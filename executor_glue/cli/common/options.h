@@ -57,7 +57,8 @@ typedef struct input_args {
 /* What --engine does, in --help. */
 #define CLI_ENGINE_HELP                                                                            \
   "Who computes: native, kernels that serve every size; onednn, primitives of oneDNN, built for "  \
-  "one size and found by key, and native for the rest (default: native)"
+  "one size and found by key, and native for the rest; auto, native, and oneDNN for sizes that "   \
+  "recur where it takes less time (default: native)"
 
 extern const struct argp input_argp;  /* --shape and --input */
 extern const struct argp series_argp; /* those, and --requests and --seed */
