@@ -1,6 +1,8 @@
 /* Contexts by their options. */
 #include "executor_glue/ort/contexts.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/status.h"
@@ -28,16 +30,21 @@ void lk_ort_contexts_destroy(lk_ort_contexts *contexts) {
   pthread_mutex_destroy(&contexts->mutex);
 }
 
+static bool same_text(const char *a, const char *b) {
+  return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
 static bool same_options(const lk_context_options *a, const lk_context_options *b) {
   return a->cache_mode == b->cache_mode && a->threads == b->threads &&
          a->cache_entries == b->cache_entries && a->cache_bytes == b->cache_bytes &&
          a->weights_bytes == b->weights_bytes && a->memory_bytes == b->memory_bytes &&
-         a->verbose == b->verbose && a->engine == b->engine;
+         a->verbose == b->verbose && a->engine == b->engine && same_text(a->tuning, b->tuning);
 }
 
 static void destroy(lk_ort_context *context) {
   if (context == NULL) return;
   context->ort->latchkey->context_destroy(context->handle);
+  lk_free(lk_allocator_default(), context->tuning);
   lk_free(lk_allocator_default(), context);
 }
 
@@ -50,6 +57,13 @@ static lk_status create(lk_ort_contexts *owner, const lk_context_options *option
   lk_ort_context *made = lk_calloc(lk_allocator_default(), 1, sizeof *made);
   if (made == NULL) return lk_fail_memory(error, "a context", sizeof *made);
   *made = (lk_ort_context){.ort = owner->ort, .owner = owner, .options = *options};
+  if (options->tuning != NULL) {
+    made->tuning = lk_strdup(lk_allocator_default(), options->tuning);
+    if (made->tuning == NULL) {
+      LK_TRY(lk_fail_memory(error, "an option", strlen(options->tuning)));
+    }
+    made->options.tuning = made->tuning;
+  }
   LK_TRY(made->ort->latchkey->context_create(&with_log, &made->handle, error));
   *out = made;
   made = NULL;

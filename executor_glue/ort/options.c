@@ -25,7 +25,7 @@ static lk_status set_claim(const char *value, lk_ort_options *out) {
 
 /* By a name of the library's own: a context is found again by its options. */
 static lk_status set_engine(const char *value, lk_ort_options *out) {
-  static const char *const names[] = {"native", "onednn"};
+  static const char *const names[] = {"native", "onednn", "auto"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (strcmp(value, names[i]) != 0) continue;
     out->context.engine = names[i];
@@ -96,6 +96,12 @@ static lk_status set_trace_file(const char *value, lk_ort_options *out) {
   return copy(value, &out->trace_file);
 }
 
+static lk_status set_tuning(const char *value, lk_ort_options *out) {
+  LK_RETURN_NOT_OK(copy(value, &out->tuning_file));
+  out->context.tuning = out->tuning_file;
+  return LK_OK;
+}
+
 static lk_status set_run_statistics(const char *value, lk_ort_options *out) {
   out->run_statistics = strcmp(value, "on") == 0;
   return allowed_if(out->run_statistics || strcmp(value, "off") == 0);
@@ -136,7 +142,7 @@ static const struct {
     {"cache_entries", set_entries, "a number of entries", BOTH},
     {"claim", set_claim, "one of gains, all", AT_START},
     {"disabled_passes", set_disabled_passes, "at most 32 names", AT_START},
-    {"engine", set_engine, "one of native, onednn", AT_START},
+    {"engine", set_engine, "one of native, onednn, auto", AT_START},
     {"log_level", set_log_level, "one of off, warning, info, debug", AT_START},
     {"memory_bytes", set_memory, "a number of bytes from 1 on, with k, m or g", BOTH},
     {"precision", set_precision, "f32", AT_START},
@@ -144,6 +150,7 @@ static const struct {
     {"statistics_file", set_statistics_file, "the name of a file", AT_START},
     {"threads", set_threads, "1 to 1024", AT_START},
     {"trace_file", set_trace_file, "the name of a file", AT_START},
+    {"tuning", set_tuning, "the name of a file", AT_START},
     {"weights_bytes", set_weights, "a number of bytes, with k, m or g", BOTH},
 };
 
@@ -218,6 +225,7 @@ cleanup:
 void lk_ort_options_destroy(lk_ort_options *options) {
   lk_free(lk_allocator_default(), options->statistics_file);
   lk_free(lk_allocator_default(), options->trace_file);
+  lk_free(lk_allocator_default(), options->tuning_file);
   lk_free(lk_allocator_default(), options->pass_names);
   *options = (lk_ort_options){0};
 }

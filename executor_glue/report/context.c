@@ -111,6 +111,15 @@ static json_t *reasons_json(const lk_api *api, lk_context *context) {
   return lk_json_end(&reasons);
 }
 
+static json_t *choices_json(const lk_api *api, lk_context *context) {
+  lk_engine_choice_info info = {.struct_size = sizeof info};
+  lk_json choices = lk_json_begin(json_array());
+  for (uint32_t i = 0; api->engine_choice(context, i, &info, NULL) == LK_OK; i++) {
+    lk_json_add(&choices, lk_report_choice(&info));
+  }
+  return lk_json_end(&choices);
+}
+
 static json_t *engine_json(const lk_api *api, lk_context *context, const lk_stats *stats) {
   lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "name", json_string(api->engine_chosen(context)));
@@ -118,6 +127,11 @@ static json_t *engine_json(const lk_api *api, lk_context *context, const lk_stat
   lk_json_set(&json, "left", lk_json_number(stats->engine_left));
   lk_json_set(&json, "references", lk_json_number(stats->engine_references));
   lk_json_set(&json, "reasons", reasons_json(api, context));
+  lk_json_set(&json, "choices_measured", lk_json_number(stats->choices_measured));
+  lk_json_set(&json, "choices_estimated", lk_json_number(stats->choices_estimated));
+  lk_json_set(&json, "tuning_works", lk_json_number(stats->tuning_works));
+  lk_json_set(&json, "tuning_skipped", lk_json_number(stats->tuning_skipped));
+  lk_json_set(&json, "choices", choices_json(api, context));
   return lk_json_end(&json);
 }
 

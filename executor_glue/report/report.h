@@ -14,6 +14,9 @@ json_t *lk_report_begin(const lk_api *api);
 /* "cache", "weights", "memory", and how the context was set up. */
 json_t *lk_report_context(const lk_api *api, lk_context *context);
 
+/* What engine `auto` has chosen for a work of a node. */
+json_t *lk_report_choice(const lk_engine_choice_info *choice);
+
 /* Who runs a graph, and what it counts. */
 typedef struct lk_report_source {
   const lk_api *api;

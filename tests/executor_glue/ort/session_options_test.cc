@@ -9,6 +9,7 @@
 #include "tests/harness/folder.h"
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 namespace ort {
@@ -255,6 +256,7 @@ TEST_F(SessionOptions, WithBadValuesAreNamedAndSayWhatIsAllowed) {
       {.option = "threads", .value = "two", .allowed = "1 to 1024"},
       {.option = "precision", .value = "bf16", .allowed = "f32"},
       {.option = "log_level", .value = "verbose", .allowed = "off, warning, info, debug"},
+      {.option = "engine", .value = "fast", .allowed = "native, onednn, auto"},
   };
   for (const auto &c : cases) {
     EXPECT_THAT(refusal({{c.option, c.value}}),
@@ -265,6 +267,34 @@ TEST_F(SessionOptions, WithBadValuesAreNamedAndSayWhatIsAllowed) {
   for (int i = 1; i < 40; i++) passes += ",p" + std::to_string(i);
   EXPECT_THAT(refusal({{"disabled_passes", passes}}), HasSubstr("at most 32"));
   EXPECT_EQ(refusal({{"precision", "f32"}}), "");
+}
+
+// Without oneDNN's module, `auto` is native.
+TEST_F(SessionOptions, ChooseAnEngine) {
+  const Session session(host, model, with({{"engine", "auto"}}));
+  EXPECT_EQ(session.error(), "");
+  EXPECT_EQ(session.run(rows(3), {"y"}).error, "");
+  EXPECT_THAT(session.report(rows(1), {"y"}).string("context.engine.name"),
+              AnyOf("auto", "native"));
+}
+
+// Two sessions have one context where they name the same file, in whatever memory the name is.
+TEST_F(SessionOptions, ReadATuningFile) {
+  const lk::Folder folder;
+  const std::string damaged = "# latchkey tuning 1\ndamaged\n";
+  const std::string one = folder.write("one", damaged), two = folder.write("two", damaged);
+  const auto shared_with = [&](const std::string &file) {
+    const Session first(host, model, with({{"tuning", file}}));
+    const Session second(host, model, with({{"tuning", one}}));
+    EXPECT_EQ(first.error() + second.error(), "");
+    EXPECT_EQ(first.run(rows(3), {"y"}).error, "");
+    EXPECT_EQ(second.run(rows(3), {"y"}).error, "");
+    return second.report(rows(1), {"y"}).number("context.weights.shared");
+  };
+  EXPECT_GT(shared_with(one), shared_with(two));
+  EXPECT_EQ(after_runs(with({{"tuning", one}})).number("context.engine.tuning_skipped"), 1);
+  const std::string nosuch = folder.path() + "/nosuch";
+  EXPECT_THAT(refusal({{"tuning", nosuch}}), AllOf(HasSubstr(nosuch), HasSubstr("tuning file")));
 }
 
 // Latchkey says what a context was made with. (ONNX Runtime has one environment in a process, with
