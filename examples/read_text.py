@@ -134,7 +134,7 @@ def main() -> None:
     parser.add_argument("--image", type=Path, help="a picture of your own, lines of dark on light")
     parser.add_argument("--save", type=Path, metavar="FILE", help="save the drawn picture")
     parser.add_argument("--engine", default="native",
-                        help="who computes: native (the default) or onednn")
+                        help="who computes: native (the default), onednn or auto")
     parser.add_argument("--rounds", type=int, default=2, help="times to read it (default: 2)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args()

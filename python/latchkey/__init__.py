@@ -22,15 +22,16 @@ from ._profile import MachinePeak, Profile, machine_peak
 from ._session import Session
 from ._stats import Stats
 from ._trace import Trace
+from ._tuning import Choice
 
 if typing.TYPE_CHECKING:
     from ._compare import Comparison, Difference, PeerError, Verdict, Worst, compare
     from ._doctor import Diagnosis, Pitfall, doctor
     from ._recorder import Recorder
 
-__all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Comparison", "Context",
-           "DeadlineError", "Diagnosis", "Difference", "Error", "Explanation", "FileError",
-           "Finding", "InvalidArgumentError", "MachinePeak", "MalformedError",
+__all__ = ["UNLIMITED", "BusyError", "Cancel", "CancelledError", "Choice", "Comparison",
+           "Context", "DeadlineError", "Diagnosis", "Difference", "Error", "Explanation",
+           "FileError", "Finding", "InvalidArgumentError", "MachinePeak", "MalformedError",
            "ModelNotFoundError", "NodeInfo", "NotFoundError", "Option", "OutOfMemoryError",
            "OutOfRangeError", "PassInfo", "PeerError", "Pitfall", "Profile", "Recorder", "Refusal",
            "Session", "Stats", "Trace", "UnsupportedError", "ValueInfo", "Verdict", "Worst",

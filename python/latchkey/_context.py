@@ -14,7 +14,8 @@ from ._errors import fail, text
 from ._log import wanted_level, write_lines
 from ._native import ffi, lib
 from ._stats import Stats
-from ._text import encode
+from ._text import encode, encode_path
+from ._tuning import Choice, choices
 
 _CACHE_MODES = {"off": lib.LK_CACHE_OFF, "thread": lib.LK_CACHE_THREAD,
                 "shared": lib.LK_CACHE_SHARED}
@@ -66,11 +67,16 @@ def _engine(do: str, name: str, value: Any) -> bytes:
     return encode(_check.text(do, name, value))
 
 
+def _tuning(do: str, name: str, value: Any) -> bytes:
+    return encode_path(_check.path(do, name, value))
+
+
 # What each option must be. None, "not given", is allowed for all.
 _OPTIONS: dict[str, Callable[[str, str, Any], Any]] = {
     "cache": _mode, "cache_entries": _entries, "cache_bytes": _check.size,
     "weights_bytes": _check.size, "threads": _check.threads, "verbose": _level,
-    "memory_bytes": _memory, "weights_apart": _check.flag, "socket": _socket, "engine": _engine}
+    "memory_bytes": _memory, "weights_apart": _check.flag, "socket": _socket, "engine": _engine,
+    "tuning": _tuning}
 
 
 def _checked(do: str, options: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
@@ -102,16 +108,22 @@ class Context:
         and g).
     :param weights_bytes: limit of packed weights in bytes.
     :param threads: the most threads of one run. It may get fewer while others run; the results are
-        the same to the bit.
+        the same to the bit. With an engine other than native, those of contexts with other numbers
+        may differ in their last bits.
     :param memory_bytes: the most memory that the context holds, the default being the machine's;
         what does not fit is :class:`OutOfMemoryError`, after idle things were dropped.
     :param weights_apart: packed weights do not count for ``memory_bytes``.
     :param verbose: 0 nothing, 1 warnings, 2 information, 3 everything. Lines go to
         ``logging.getLogger("latchkey")`` where that has a handler, else to stderr. ``None``:
         ``LATCHKEY_VERBOSE``, then what that logger lets through, then 1.
-    :param engine: who computes: ``"native"``, kernels of the library's own that serve every size,
-        or ``"onednn"``, primitives of oneDNN, each built for one size and found by key, and native
-        for the rest (``docs/engines.md``). ``None``: ``LATCHKEY_ENGINE``, then native.
+    :param engine: who computes: ``"native"``, kernels of the library's own that serve every size;
+        ``"onednn"``, primitives of oneDNN, each built for one size and found by key, and native
+        for the rest; or ``"auto"``, native, and oneDNN for sizes that are fixed or recur, where it
+        takes less time, so that last bits change when a choice does (``docs/engines.md``).
+        ``None``: ``LATCHKEY_ENGINE``, then native.
+    :param tuning: a file of :meth:`Session.tune` or ``latchkey tune``: ``"auto"`` chooses by the
+        times in it. ``""``: none. ``None``: ``LATCHKEY_TUNING``, then none. A file that is not
+        there is :class:`NotFoundError`; lines that are damaged are skipped, with a warning.
     :param socket: where the process tells its statistics to ``latchkey top`` while the context
         lives: a path, a folder, or ``"default"``; ``""``: nowhere. ``None``: ``LATCHKEY_SOCKET``,
         then nowhere.
@@ -121,13 +133,13 @@ class Context:
                  cache_bytes: int | str | None = None, weights_bytes: int | str | None = None,
                  threads: int | None = None, verbose: int | None = None,
                  memory_bytes: int | str | None = None, weights_apart: bool | None = None,
-                 engine: str | None = None,
+                 engine: str | None = None, tuning: str | os.PathLike[str] | None = None,
                  socket: str | os.PathLike[str] | None = None) -> None:
         self._open(_checked(_OPEN, {
             "cache": cache, "cache_entries": cache_entries, "cache_bytes": cache_bytes,
             "weights_bytes": weights_bytes, "threads": threads, "verbose": verbose,
             "memory_bytes": memory_bytes, "weights_apart": weights_apart, "engine": engine,
-            "socket": socket}))
+            "tuning": tuning, "socket": socket}))
 
     def _open(self, given: Mapping[str, Any]) -> None:
         """With options that were checked."""
@@ -138,6 +150,7 @@ class Context:
         level = lib.LK_LOG_DEFAULT if verbose is None else verbose or lib.LK_LOG_OFF
         where = ffi.new("char[]", given["socket"]) if "socket" in given else ffi.NULL
         engine = ffi.new("char[]", given["engine"]) if "engine" in given else ffi.NULL
+        tuning = ffi.new("char[]", given["tuning"]) if "tuning" in given else ffi.NULL
         mode = _CACHE_MODES[given["cache"]] if "cache" in given else lib.LK_CACHE_DEFAULT
         limits = {name: given.get(name, lib.LK_UNSET) or lib.LK_NONE for name in (
             "cache_entries", "cache_bytes", "weights_bytes", "memory_bytes")}
@@ -145,7 +158,7 @@ class Context:
             "struct_size": ffi.sizeof("lk_context_options"), "cache_mode": mode,
             "threads": given.get("threads", 0), **limits,
             "weights_apart": given.get("weights_apart", False), "verbose": level,
-            "socket": where, "engine": engine})
+            "socket": where, "engine": engine, "tuning": tuning})
         made, error = ffi.new("lk_py_context **"), ffi.new("lk_error *")
         status = lib.lk_py_context_create(options, made, error)
         if status:
@@ -172,6 +185,18 @@ class Context:
     def engine(self) -> str:
         """The name of the engine that is asked for works."""
         return str(ffi.string(self._api.engine_chosen(self._native())).decode())
+
+    def choices(self) -> tuple[Choice, ...]:
+        """What the engine ``auto`` has chosen for the nodes of all sessions of the context, in the
+        order in which they were bound first; with other engines nothing. Some thousand are kept.
+        Any thread may ask at any time."""
+        return choices(self._api, self._native())
+
+    def _save_tuning(self, path: Any) -> None:
+        error = ffi.new("lk_error *")
+        status = self._api.tuning_save(self._native(), path, ffi.NULL, error)
+        if status:
+            fail(status, error)
 
     __reduce_ex__ = _check.not_pickled
 

@@ -37,7 +37,8 @@ class MalformedError(Error, ValueError):
 
 
 class NotFoundError(Error, KeyError):
-    """The model has no input or output of that name, or an input is missing."""
+    """The model has no input or output of that name, or an input is missing; or there is no engine
+    of that name, or no such tuning file."""
 
 
 class ModelNotFoundError(Error, FileNotFoundError):

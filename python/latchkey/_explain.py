@@ -18,16 +18,18 @@ _FEW_SIZES = 8  # so many are no reason to round
 _SOME_SIZES = 4  # fewer do not show that a dimension stays as it is
 _MOST_SHOWN = 8
 _MOST_NODES = 4  # of them
+_ENGINE_BYTES = 256 * 2**20  # the default of cache_bytes where all works may have primitives
+_RECURRING = 8  # so often a size comes until the engine `auto` asks for offers
 
 
 class Finding(NamedTuple):
     """One cause."""
 
     cause: str
-    """``idle_threads``, ``left_nodes``, ``left_works``, ``new_sizes``, ``built_again``,
-    ``each_thread_builds``, ``memory_limit``, ``nothing_kept``, ``not_fused``, ``one_size``,
-    ``shapes_from_data``, ``shapes_from_values``, ``others_compute``, ``waits_for_processors`` or
-    ``waits_for_places``."""
+    """``choices``, ``idle_threads``, ``left_nodes``, ``left_works``, ``new_sizes``,
+    ``built_again``, ``each_thread_builds``, ``memory_limit``, ``nothing_chosen``,
+    ``nothing_kept``, ``not_fused``, ``one_size``, ``shapes_from_data``, ``shapes_from_values``,
+    ``others_compute``, ``waits_for_processors`` or ``waits_for_places``."""
     lost_ns: int | None
     """The time that it has cost so far; ``None``: it costs time in each run, or is not timed."""
     text: str
@@ -130,8 +132,22 @@ def _first_build(size: Mapping[str, Any]) -> float:
     return float(size["build_ns"] / size["builds"])
 
 
-def _rebuilds(size: Mapping[str, Any]) -> float:
-    return float(size["build_ns"] - _first_build(size))
+def _is_auto(context: Mapping[str, Any]) -> bool:
+    return bool(context.get("engine", {}).get("name") == "auto")
+
+
+def _evictions(cache: Mapping[str, Any]) -> int:
+    """Of all kinds."""
+    return sum(kind["evictions"] for kind in cache["kinds"].values())
+
+
+def _needed_builds(context: Mapping[str, Any]) -> int:
+    """Of a size that is kept: the engine ``auto`` builds for it once more when it recurs."""
+    return 2 if context.get("engine", {}).get("choices") else 1
+
+
+def _rebuilds(size: Mapping[str, Any], needed: int) -> float:
+    return float(size["build_ns"] - needed * _first_build(size))
 
 
 def _rounded(sizes: Sequence[Mapping[str, Any]], field: str, step: int) -> int:
@@ -192,15 +208,17 @@ def _new_sizes(where: str, sizes: Sequence[Mapping[str, Any]],
 
 def _built_again(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any],
                  ) -> Iterator[Finding]:
-    again = sorted((size for size in sizes if size["builds"] > 1), key=_rebuilds, reverse=True)
+    needed = _needed_builds(context)
+    again = sorted((size for size in sizes if size["builds"] > needed),
+                   key=lambda size: -_rebuilds(size, needed))
     if not again:
         return
     cache = context["cache"]
     evictions = cache["kinds"]["run"]["evictions"]
-    builds = sum(size["builds"] - 1 for size in again)
-    lost = round(sum(map(_rebuilds, again)))
+    builds = sum(size["builds"] - needed for size in again)
+    lost = round(sum(_rebuilds(size, needed) for size in again))
     details = tuple(f"{shapes_text(size)}: {_count(size['builds'], 'build')}, "
-                    f"{time_text(_rebuilds(size))} lost" for size in again)
+                    f"{time_text(_rebuilds(size, needed))} lost" for size in again)
     if context["cache_mode"] == "thread" and evictions == 0:
         yield Finding(
             "each_thread_builds", lost,
@@ -210,14 +228,20 @@ def _built_again(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any],
     yield Finding(
         "built_again", lost,
         f"{_count(builds, 'run plan')} had been evicted or dropped when needed again "
-        f"({_count(evictions, 'eviction')})", details, _cache_advice(sizes, cache))
+        f"({_count(evictions, 'eviction')})", details, _cache_advice(sizes, context))
 
 
-def _cache_advice(sizes: Sequence[Mapping[str, Any]], cache: Mapping[str, Any]) -> str:
+def _cache_advice(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any]) -> str:
+    cache = context["cache"]
     needed = sum(size["bytes"] for size in sizes)
     advice = []
     if cache["capacity_entries"] is not None and len(sizes) > cache["capacity_entries"]:
         advice.append(f"cache_entries from {cache['capacity_entries']} to {len(sizes)} at least")
+    if _is_auto(context) and cache["capacity_bytes"] is not None and _evictions(cache):
+        most = max(2 * cache["capacity_bytes"], needed * 5 // 4, _ENGINE_BYTES)
+        advice.append(f"cache_bytes from {_size_text(cache['capacity_bytes'])} to "
+                      f"{_size_text(most)}")
+        return f"raise {' and '.join(advice)}: the primitives of engine 'auto' count for it, too"
     if cache["capacity_bytes"] is not None and needed > cache["capacity_bytes"] * 0.9:
         advice.append(f"cache_bytes from {_size_text(cache['capacity_bytes'])} to "
                       f"{_size_text(needed * 5 // 4)}")
@@ -438,7 +462,7 @@ def _not_fused(where: str, session: Mapping[str, Any]) -> Iterator[Finding]:
 def _left_works(context: Mapping[str, Any]) -> Iterator[Finding]:
     engine = context.get("engine", {})
     reasons = sorted(engine.get("reasons", ()), key=lambda left: -left["works"])
-    if not reasons:
+    if not reasons or engine.get("choices"):  # which say it too
         return
     left, asked = engine["left"], engine["works"] + engine["left"]
     yield Finding(
@@ -448,6 +472,90 @@ def _left_works(context: Mapping[str, Any]) -> Iterator[Finding]:
         tuple(f"{reason['work']}, {'a part of ' if reason['is_part'] else ''}"
               f"{_count(reason['works'], 'work')}, first '{reason['node']}': "
               f"{reason['reason'] or 'it gives no reason'}" for reason in reasons), "")
+
+
+# ---- what the engine `auto` has chosen ----
+
+
+def _choice_rank(choice: Mapping[str, Any]) -> tuple[int, float]:
+    """What was measured first, by what the engine saves; then estimates, then what has no offer."""
+    if not choice["engine_ns"]:
+        return 2, 0.0
+    if choice["is_measured"]:
+        return 0, choice["engine_ns"] - choice["native_ns"]
+    return 1, choice["engine_ns"] / choice["native_ns"]
+
+
+def _choice_detail(choice: Mapping[str, Any]) -> str:
+    name, engine, native = choice["engine"], choice["engine_ns"], choice["native_ns"]
+    parts = []
+    if choice["is_measured"]:
+        parts.append(f"{name} {time_text(engine)} and native {time_text(native)} a run, measured")
+    elif engine:
+        parts.append(f"{name} {engine / native:.2f} of native's time, estimated")
+    if choice["reason"]:
+        parts.append(choice["reason"])
+    taken = name if choice["is_engine"] else "native"
+    return f"{choice['work']} '{choice['node']}' by {taken}: {'; '.join(parts)}"
+
+
+def _tune_words(context: Mapping[str, Any], sessions: Iterable[Mapping[str, Any]]) -> str:
+    """The command that measures the size that came most often. Subgraphs, which have names, have
+    inputs of their own."""
+    sizes = [size for session in sessions if "name" not in session for size in session["sizes"]
+             if size["part"] == "run" and not any(value["name"] for value in size["values"])]
+    best = max(sizes, key=lambda size: size["runs"], default=None)
+    shapes = "--shape NAME=SHAPE"
+    if best is not None and best["inputs"]:
+        shapes = " ".join("--shape " + shlex.quote(f"{one['name']}={shape_text(one['shape'])}")
+                          for one in best["inputs"])
+    return f"latchkey tune MODEL {shapes} --threads {context['threads']} -o FILE"
+
+
+def _choices(context: Mapping[str, Any], sessions: Sequence[Mapping[str, Any]],
+             ) -> Iterator[Finding]:
+    engine = context.get("engine", {})
+    choices = sorted(engine.get("choices", ()), key=_choice_rank)
+    if not choices:
+        return
+    taken = sum(choice["is_engine"] for choice in choices)
+    guessed = sum(not choice["is_measured"] and choice["engine_ns"] > 0 for choice in choices)
+    advice = ""
+    if guessed and engine["choices_measured"] == 0:
+        advice = (f"measure the {_count(guessed, 'work')} that {'was' if guessed == 1 else 'were'} "
+                  f"estimated: `{_tune_words(context, sessions)}`, "
+                  "then tuning=FILE (--tuning FILE)")
+        if engine["tuning_works"] > 0:
+            advice = (f"what was measured, {_count(engine['tuning_works'], 'work')}, is of none of "
+                      "these, but of other sizes, another number of threads, or another oneDNN: "
+                      f"{advice}")
+    yield Finding(
+        "choices", None,
+        f"engine 'auto' gave {taken} of {_count(len(choices), 'work')} to "
+        f"'{choices[0]['engine']}': binds chose {_count(engine['choices_measured'], 'time')} by "
+        f"what was measured and {_count(engine['choices_estimated'], 'time')} by estimates",
+        tuple(map(_choice_detail, choices)), advice)
+
+
+def _nothing_chosen(context: Mapping[str, Any], sessions: Iterable[Mapping[str, Any]],
+                    ) -> Iterator[Finding]:
+    """Sessions whose sizes are all fixed are asked from the first run on."""
+    runs = [size["runs"] for session in sessions if session.get("open_dims", True)
+            for size in session["sizes"]]
+    if not _is_auto(context) or context["engine"]["choices"] or not runs:
+        return
+    if max(runs) < _RECURRING:
+        yield Finding(
+            "nothing_chosen", None,
+            f"engine 'auto' has chosen nothing yet: no size has come {_RECURRING} times, the most "
+            f"is {max(runs)}", (),
+            f"run each size that matters {_RECURRING} times, or fix its dimensions: fixed_dims "
+            "(--fix)")
+    elif context["cache"]["kinds"]["run"]["evictions"] > 0:
+        yield Finding(
+            "nothing_chosen", None,
+            f"engine 'auto' has chosen nothing yet: run plans are evicted before their "
+            f"{_RECURRING}th run", (), "raise cache_bytes and cache_entries, or take fewer sizes")
 
 
 # ---- what is left to ONNX Runtime ----
@@ -531,7 +639,8 @@ def explain_both(statistics: Mapping[str, Any], use: ThreadUse | None) -> Explan
                 else [statistics["session"]] if "session" in statistics else [])
     every_run: list[Finding] = list(_left(statistics.get("claims", {"left": ()}), sessions))
     timed: list[Finding] = []
-    others: list[Finding] = [*_memory(context), *_left_works(context)]
+    others: list[Finding] = [*_memory(context), *_left_works(context),
+                             *_choices(context, sessions), *_nothing_chosen(context, sessions)]
     for session in sessions:
         every_run += _kept_nothing(session, context)
         parts = _parts(session["sizes"])

@@ -23,6 +23,7 @@ from ._stats import Stats
 from ._text import encode, encode_path
 from ._thread_use import thread_use
 from ._trace import Trace
+from ._tuning import Choice
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -128,8 +129,8 @@ class Session:
         whatever a signal's handler raises, ends it too, where the main thread opens.
     :param cancel: what ends opening from another thread, with :class:`CancelledError`.
     :param context_options: ``cache``, ``cache_entries``, ``cache_bytes``, ``weights_bytes``,
-        ``memory_bytes``, ``weights_apart``, ``threads``, ``verbose``, ``engine``, ``socket``:
-        see :class:`Context`.
+        ``memory_bytes``, ``weights_apart``, ``threads``, ``verbose``, ``engine``, ``tuning``,
+        ``socket``: see :class:`Context`.
     :raises TypeError: an argument is of a wrong kind; the sentence names it, says what it is, and
         what is needed. ``ValueError``: a number or a text is not allowed.
     :raises Error: the model cannot be opened; :class:`ModelNotFoundError`, :class:`MalformedError`,
@@ -322,6 +323,56 @@ class Session:
         return await _async.call(
             self._pools, self._most_async,
             lambda cancel: self.run(inputs, outputs, out, timeout, profile, cancel))
+
+    def tune(self, inputs: Mapping[str, Any], *, seconds: float = 5.0,
+             file: str | os.PathLike[str] | None = None,
+             cancel: Cancel | None = None) -> tuple[Choice, ...]:
+        """Measures what the nodes take by native and by oneDNN, at the size of these inputs, for a
+        session of the engine ``auto``. What was measured decides for plans that are made from then
+        on in the context: for this size at once; run plans of other sizes, of other sessions and,
+        with a cache for each thread, of other threads stay as they are.
+
+            session.tune({"x": x}, file="tuning")
+            later = latchkey.Session("model.onnx", engine="auto", tuning="tuning")
+
+        It waits until it has all threads of the context. Ctrl-C ends it as it ends :meth:`run`.
+        Other runs may be on meanwhile, and disturb what is measured. Nodes that plan several
+        different works are not noted; they stay estimated.
+
+        :param inputs: as of :meth:`run`. What comes out is dropped.
+        :param seconds: for about so long; each is measured three times at least.
+        :param file: where to append what was measured, and what the context has measured before and
+            not saved; it is made if it is not there. ``None``: it is not saved.
+        :param cancel: what ends it from another thread, with :class:`CancelledError`.
+        :returns: what is chosen now, as :meth:`Context.choices` has it.
+        :raises UnsupportedError: the engine of the context is not ``auto``, or there is no other
+            one than native. ``ValueError``: the session is closed, or an argument's value is not
+            allowed.
+        :raises Error: the run failed, or the file cannot be written or is no tuning file; then
+            nothing is appended.
+        """
+        time_ns = int(_check.real("tune", "seconds", seconds, 1e-9, 1e6) * 1e9)
+        path = (None if file is None else
+                ffi.new("char[]", encode_path(_check.path("tune", "file", file))))
+        handles = self._handles
+        if handles is None:
+            raise ValueError(_CLOSED)
+        session, release = handles
+        _check_run(inputs, None, None)
+        call = self._take_call(tuple(inputs), self._all_outputs)
+        alive = call.read_from(inputs)
+        options = limits_of_run(None, cancel)
+        options.tune_ns = time_ns
+        status = call.run(session, options)
+        del alive  # not before: the mapping may change while the lock is released
+        if status:
+            raise_interrupt()
+            fail(status, call.error)
+        call.take(release)
+        self._idle_calls.append(call)
+        if path is not None:
+            self.context._save_tuning(path)
+        return self.context.choices()
 
     def stats(self) -> Stats:
         """Statistics of the context (:meth:`Context.stats`); ``["session"]``: of this session."""

@@ -140,6 +140,7 @@ VALID = {
     "latchkey.Session.run_async": lambda it: (it.session, {"inputs": it.feeds}),
     "latchkey.Session.statistics": lambda it: (it.session, {}),
     "latchkey.Session.trace": lambda it: (it.session, {}),
+    "latchkey.Session.tune": lambda it: (it.session, {"inputs": it.feeds}),
     "latchkey.Trace": lambda it: (None, {"context": it.context}),
     "latchkey.Trace.add": lambda it: (latchkey.Trace(it.context), {"session": it.session}),
     "latchkey.Trace.save": lambda it: (latchkey.Trace(it.context),
@@ -289,7 +290,7 @@ def is_sentence(error):
     """Of ours, or of ONNX Runtime, which a file or an option has reached."""
     if type(error).__module__.startswith("onnxruntime."):
         return True
-    if isinstance(error, RuntimeError):
+    if isinstance(error, RuntimeError) and not isinstance(error, latchkey.Error):
         return re.search(r"\[ONNXRuntimeError\].* failed to ", str(error)) is not None
     return isinstance(error, (TypeError, ValueError, latchkey.Error)) and (
         str(error).startswith("failed to "))

@@ -91,6 +91,194 @@ def test_what_an_engine_leaves_is_explained(tmp_path):
         assert session.statistics()["context"]["engine"]["reasons"] == []
 
 
+PICTURE = {"x": random(1, 3, 16, 16)}
+
+
+def engine_of(session):
+    return session.statistics()["context"]["engine"]
+
+
+@needs_module
+def test_auto_asks_for_sizes_that_recur(convnet):
+    with latchkey.Session(convnet) as native, latchkey.Session(convnet, engine="auto") as auto:
+        assert auto.context.engine == "auto"
+        auto.run(PICTURE)
+        assert (engine_of(auto)["works"], auto.context.choices()) == (0, ())
+        for _ in range(10):
+            for a, b in zip(native.run(PICTURE).values(), auto.run(PICTURE).values(), strict=True):
+                numpy.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+        choices, engine = auto.context.choices(), engine_of(auto)
+        assert {choice.work for choice in choices} >= {"conv"}
+        assert all((choice.engine, choice.measured) == ("onednn", False) for choice in choices)
+        assert [(one["node"], one["work"], one["reason"], one["native_ns"], one["engine_ns"])
+                for one in engine["choices"]] == [
+            (one.node, one.work, one.reason, one.native_ns, one.engine_ns) for one in choices]
+        assert [one["is_engine"] for one in engine["choices"]] == [
+            one.taken == "onednn" for one in choices]
+        assert all(bool(one.reason) == (one.taken == "native") for one in choices)
+        assert (engine["choices_measured"], engine["tuning_works"]) == (0, 0)
+        assert engine["choices_estimated"] > 0
+        assert native.context.choices() == () == tuple(engine_of(native)["choices"])
+
+
+@needs_module
+def test_auto_asks_for_a_size_that_is_fixed(convnet):
+    size = {"x[0]": 1, "x[2]": 16, "x[3]": 16}
+    with latchkey.Session(convnet, engine="auto", cache_bytes="64m", fixed_dims=size) as session:
+        session.run(PICTURE)
+        choices = session.context.choices()
+        assert choices
+        for _ in range(10):
+            session.run(PICTURE)
+        assert session.context.choices() == choices
+        assert session.stats()["session"]["run_plan_builds"] == 1
+
+
+@needs_module
+def test_what_was_measured_decides(convnet, tmp_path):
+    file = tmp_path / "tuning"
+    with latchkey.Session(convnet, engine="auto") as session:
+        found = session.tune(PICTURE, seconds=0.02, file=file)
+        measured = [choice for choice in found if choice.measured]
+        assert measured and all(min(one.native_ns, one.engine_ns) > 0 for one in measured)
+        assert found == session.context.choices()
+    with latchkey.Session(convnet, engine="auto", tuning=file) as session:
+        assert engine_of(session)["tuning_works"] > 0
+        for _ in range(10):
+            session.run(PICTURE)
+        assert [one for one in session.context.choices() if one.measured] == measured
+        engine = engine_of(session)
+        assert engine["choices_measured"] == len(measured) and engine["tuning_skipped"] == 0
+        [finding] = (one for one in session.explain() if one.cause == "choices")
+        assert f"{len(measured)} time" in finding.text and "by what was measured" in finding.text
+        assert finding.advice == ""
+        assert all(one.cause not in ("built_again", "left_works") for one in session.explain())
+        assert sum(" a run, measured" in detail for detail in finding.details) == len(measured)
+
+
+@needs_module
+def test_equal_works_have_one_line(tmp_path):
+    """What a run takes is the mean of both nodes, also when they are measured once more."""
+    model = make_model(
+        [helper.make_node("Conv", ["x", "v"], ["a"]), helper.make_node("Conv", ["x", "w"], ["b"])],
+        [("x", TensorProto.FLOAT, (1, 3, 8, 8))],
+        [("a", TensorProto.FLOAT, None), ("b", TensorProto.FLOAT, None)],
+        [("v", random(4, 3, 3, 3)), ("w", random(4, 3, 3, 3, seed=1))])
+    file = tmp_path / "tuning"
+    with latchkey.Session(model, engine="auto") as session:
+        session.tune({"x": random(1, 3, 8, 8)}, seconds=0.02, file=file)
+        found = session.tune({"x": random(1, 3, 8, 8)}, seconds=0.02, file=file)
+    lines = [line.split(" ") for line in file.read_text().splitlines()[1:]]
+    assert [line[3] for line in lines] == ["2", "2"] and lines[0][4] == lines[1][4]
+    native, engine = (sum(float(line[i]) for line in lines) / 4 for i in (1, 2))
+    assert [(one.node, one.measured) for one in found] == [("a", True), ("b", True)]
+    for one in found:  # by the engine with what reorders to its layouts are estimated to take
+        assert one.native_ns == pytest.approx(native, rel=1e-9)
+        assert one.engine_ns >= engine * (1 - 1e-9)
+    assert found[0].engine_ns == found[1].engine_ns
+
+
+@needs_module
+def test_lines_that_are_damaged_are_counted(convnet, tmp_path):
+    file = tmp_path / "tuning"
+    with latchkey.Session(convnet, engine="auto") as session:
+        session.tune(PICTURE, seconds=0.02, file=file)
+    works = engine_of(latchkey.Session(convnet, engine="auto", tuning=file))["tuning_works"]
+    file.write_text(file.read_text() + "damaged\n" + file.read_text())  # joined, as `cat` does it
+    engine = engine_of(latchkey.Session(convnet, engine="auto", tuning=file, verbose=0))
+    assert (engine["tuning_works"], engine["tuning_skipped"]) == (works, 1)
+
+
+@needs_module
+def test_estimates_are_explained(convnet, tmp_path):
+    model = tmp_path / "convnet.onnx"
+    model.write_bytes(convnet)
+    said = subprocess.run(
+        [sys.executable, "-m", "latchkey", "explain", model, "--shape", "x=1x3x16x16", "-n", "10",
+         "--engine", "auto"], capture_output=True, text=True, check=True).stdout
+    assert "engine 'auto' gave " in said and " of native's time, estimated" in said
+    assert "latchkey tune MODEL --shape x=1x3x16x16 --threads " in said
+
+
+@needs_module
+def test_times_of_other_sizes_are_explained(convnet, tmp_path):
+    file = tmp_path / "tuning"
+    with latchkey.Session(convnet, engine="auto") as session:
+        session.tune(PICTURE, seconds=0.02, file=file)
+    with latchkey.Session(convnet, engine="auto", tuning=file) as session:
+        for _ in range(8):
+            session.run({"x": random(2, 3, 24, 24)})
+        works = engine_of(session)["tuning_works"]
+        [finding] = (one for one in session.explain() if one.cause == "choices")
+    assert finding.advice.startswith(
+        f"what was measured, {works} work{'s' if works > 1 else ''}, is of none of these, but of "
+        "other sizes, another number of threads, or another oneDNN: measure the ")
+    assert "--shape x=2x3x24x24 --threads " in finding.advice
+
+
+@needs_module
+@pytest.mark.parametrize("runs", [1, 7])
+def test_that_nothing_was_chosen_is_explained(convnet, runs):
+    with latchkey.Session(convnet, engine="auto") as session:
+        for _ in range(runs):
+            session.run(PICTURE)
+        [finding] = (one for one in session.explain() if one.cause == "nothing_chosen")
+        assert finding.text == ("engine 'auto' has chosen nothing yet: no size has come 8 times, "
+                                f"the most is {runs}")
+        for _ in range(8 - runs):
+            session.run(PICTURE)
+        assert "nothing_chosen" not in [one.cause for one in session.explain()]
+
+
+@needs_module
+def test_run_plans_that_go_too_soon_are_explained(convnet):
+    with latchkey.Session(convnet, engine="auto", cache_bytes="1m", cache_entries=2) as session:
+        for _ in range(9):
+            for width in (8, 9, 10, 11):
+                session.run({"x": random(1, 3, 8, width)})
+        [chosen] = (one for one in session.explain() if one.cause == "nothing_chosen")
+        [again] = (one for one in session.explain() if one.cause == "built_again")
+    assert chosen.text == ("engine 'auto' has chosen nothing yet: run plans are evicted before "
+                           "their 8th run")
+    assert again.advice == (
+        "raise cache_entries from 2 to 4 at least and cache_bytes from 1m to 256m: the primitives "
+        "of engine 'auto' count for it, too")
+
+
+@needs_module
+def test_tuning_ends_as_a_run_does(convnet):
+    cancel = latchkey.Cancel()
+    cancel.set()
+    with latchkey.Session(convnet, engine="auto") as session:
+        with pytest.raises(latchkey.CancelledError):
+            session.tune(PICTURE, seconds=1000, cancel=cancel)
+        assert session.tune(PICTURE, seconds=0.02)
+
+
+def test_only_auto_is_tuned(convnet, tmp_path):
+    with latchkey.Session(convnet, engine="native") as session:
+        with pytest.raises(latchkey.UnsupportedError, match="failed to tune: .*'auto'"):
+            session.tune(PICTURE, file=tmp_path / "tuning")
+        for wrong in ({"seconds": "1"}, {"file": 3}, {"cancel": 1}):
+            with pytest.raises(TypeError, match=f"failed to .*'{[*wrong][0]}'"):
+                session.tune(PICTURE, **wrong)
+        with pytest.raises(ValueError, match="'seconds'"):
+            session.tune(PICTURE, seconds=0)
+    with pytest.raises(ValueError, match="closed"):
+        session.tune(PICTURE)
+    assert not (tmp_path / "tuning").exists()
+
+
+def test_a_tuning_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(latchkey.NotFoundError, match="tuning file.*nosuch"):
+        latchkey.Context(engine="auto", tuning=tmp_path / "nosuch")
+    with pytest.raises(latchkey.FileError, match="tuning file"):
+        latchkey.Context(engine="auto", tuning=tmp_path)
+    with pytest.raises(TypeError, match="tuning"):
+        latchkey.Context(tuning=3)
+    latchkey.Context(tuning="")
+
+
 def test_an_engine_that_is_not_there_is_named():
     with pytest.raises(latchkey.NotFoundError, match="engine 'nosuch'.*native"):
         latchkey.Context(engine="nosuch")

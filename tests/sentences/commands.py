@@ -67,6 +67,10 @@ bench m.onnx --shape x=2x3 --engine native,native
 bench m.onnx --shape x=2x3 --engine native,no/such
 bench m.onnx --shape x=2x3 --engine a,b,c,d,e,f,g,h,i,j,k,l,m
 bench m.onnx --shape x=2x3 --engine native,other --profile
+tune m.onnx --shape x=2x3
+tune m.onnx --shape x=2x3 -o tuning --engine onednn
+tune m.onnx --shape x=2x3 -o tuning --seconds 0
+cache m.onnx --shape x=2x3 --engine auto --tuning nowhere
 load
 load m.onnx m.onnx
 load m.onnx --shape x=2x3 --mix other:1

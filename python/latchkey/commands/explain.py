@@ -43,8 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     library.add_argument("--provider", action="store_true",
                          help="run the model in ONNX Runtime, on Latchkey's execution provider")
     add_limits(library, has_entries=True)
-    library.add_argument("--engine", metavar="NAME", help="who computes: native or onednn; what "
-                         "onednn leaves to native is a cause (default: native)")
+    library.add_argument("--engine", metavar="NAME", help="who computes: native, onednn or auto; "
+                         "what onednn leaves to native is a cause, and so is what auto chooses "
+                         "(default: native)")
+    library.add_argument("--tuning", metavar="FILE", help="with the engine auto, choose by the "
+                         "times in FILE, which 'latchkey tune' writes")
     add_fix(library)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -79,7 +82,7 @@ def _read(path: str) -> Explanation:
 
 def _run(arguments: argparse.Namespace) -> Explanation:
     options = {name: value for name in ("cache", "cache_bytes", "cache_entries", "memory_bytes",
-                                        "threads", "engine")
+                                        "threads", "engine", "tuning")
                if (value := getattr(arguments, name)) is not None}
     fixed = dict(arguments.fixed_dims)
     drawn = requests.draw(arguments, {"fixed_dims": fixed})
