@@ -1,0 +1,114 @@
+"""Is a model as fast with the engine `auto` as with the better one of `native` and `onednn`?
+
+By estimates, and by a tuning file of the same model. Sizes are fixed or have come again, as a
+service sees them; outputs are compared with those of `native`.
+"""
+
+import contextlib
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import common
+import halves
+import models
+import numpy
+import onnx
+
+QUESTION = __doc__.splitlines()[0]
+ENGINES = ("auto, tuned", "auto", "native", "onednn")
+AT_MOST = 1.02  # of the better of native and onednn
+RECURRING = 10  # runs after which a size has come again
+
+
+def environment(engine, tuning):
+    own = {"LATCHKEY_ENGINE": engine.split(",")[0], "LD_LIBRARY_PATH": str(common.BUILD)}
+    return {**own, "LATCHKEY_TUNING": str(tuning)} if engine.endswith("tuned") else own
+
+
+def tune(model, shape, threads, seconds, file):
+    subprocess.run([common.BUILD / "latchkey", "tune", model, "--threads", str(threads),
+                    "--shape", f"{first_input(model)}={shape}", "--seconds", str(seconds),
+                    "-o", file],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    file.touch()  # there is none where oneDNN takes nothing
+
+
+def first_input(model):
+    graph = onnx.load(model).graph
+    constants = {each.name for each in graph.initializer}
+    return next(each.name for each in graph.input if each.name not in constants)
+
+
+def cases(folder, chosen):
+    """(name, model, shape) of f32, then of bf16."""
+    yield from models.cases(str(folder), chosen)
+    for name, dims, layers in halves.cases():
+        path = halves.make(folder / "bf16.onnx", dims, layers, halves.TYPES["bf16"])
+        yield f"bf16 {name}", path, "x".join(map(str, dims))
+
+
+def output(model, shape, engine, tuning, folder):
+    file = folder / "output.npy"
+    with common.peer("latchkey", model, 1, **environment(engine, tuning)) as worker:
+        worker.ask("time", RECURRING, shape)
+        worker.ask("save", shape, file)
+    return numpy.load(file)
+
+
+def check(model, shape, name, tuning, folder):
+    """bf16 may round to a neighbour in each layer."""
+    right = output(model, shape, "native", tuning, folder)
+    most = 0.05 * right.std() if name.startswith("bf16") else max(1e-6, 3e-4 * right.std())
+    for engine in ENGINES:
+        common.assert_close(output(model, shape, engine, tuning, folder), right,
+                            f"{name}: {engine} beside native", 1e-3, most)
+
+
+def measure(model, shape, threads, tuning, blocks, seconds):
+    with contextlib.ExitStack() as stack:
+        workers = {engine: stack.enter_context(
+            common.latchkey(model, threads, **environment(engine, tuning))) for engine in ENGINES}
+        for worker in workers.values():
+            worker.ask("time", RECURRING, shape)
+        found = common.compare(workers, shape, blocks, seconds)
+    better = min("native", "onednn", key=found["p50_ms"].get)
+    middle = found["p50_ms"]
+    return {"p50_ms": middle, "better": better,
+            "ratio": {"auto, tuned": found["ratio"][better],
+                      "auto": middle["auto"] / middle[better]}}
+
+
+def main():
+    chosen = common.options(QUESTION)
+    blocks, seconds = common.by_extent(chosen, (3, 0.1), (11, 0.2), (41, 0.5))
+    results = []
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        for name, model, shape in cases(folder, chosen):
+            for threads in common.thread_counts():
+                tuning = folder / f"tuning{len(results)}"
+                tune(model, shape, threads, 10 * seconds, tuning)
+                if threads == 1:
+                    check(model, shape, name, tuning, folder)
+                found = measure(model, shape, threads, tuning, blocks, seconds)
+                results.append({"model": name, "shape": shape, "threads": threads, **found})
+    medians = {engine: common.median([r["ratio"][engine] for r in results])
+               for engine in ENGINES[:2]}
+    if chosen.json:
+        print(json.dumps({"machine": common.machine(), "at_most": AT_MOST, "medians": medians,
+                          "models": results}))
+        return
+    common.table(["p50 ms", "threads", *ENGINES, "better", "auto, tuned /", "auto /", "target"],
+                 [[f"{r['model']} {r['shape']}", r["threads"],
+                   *(f"{r['p50_ms'][engine]:.3f}" for engine in ENGINES), r["better"],
+                   *(f"{r['ratio'][engine]:.3f}" for engine in ENGINES[:2]),
+                   "met" if max(r["ratio"].values()) <= AT_MOST else "MISSED"]
+                  for r in results])
+    print(f"  medians, of the better of native and onednn: tuned {medians['auto, tuned']:.3f}, "
+          f"by estimates {medians['auto']:.3f}; each at most {AT_MOST}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
