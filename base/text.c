@@ -63,3 +63,9 @@ size_t lk_text_escape(const char *text, char *out, size_t capacity) {
   out[used] = '\0';
   return used;
 }
+
+void lk_text_put(char *out, size_t capacity, const char *text) {
+  const size_t length = text != NULL ? strnlen(text, capacity - 1) : 0;
+  if (length > 0) memcpy(out, text, length);
+  out[length] = '\0';
+}

@@ -19,6 +19,9 @@ extern "C" {
  * character or an escape. Returns the length of what was written. `text` and `out` must not
  * overlap. */
 size_t lk_text_escape(const char *text, char *out, size_t capacity);
+/* Copies `text` as it is; NULL: "". It is cut where `capacity` bytes (at least 1, for the NUL) end,
+ * and not read beyond that. */
+void lk_text_put(char *out, size_t capacity, const char *text);
 
 #ifdef __cplusplus
 }

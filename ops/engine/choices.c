@@ -4,11 +4,11 @@
 #include "ops/engine/choices.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "keys/cache/table.h"
 #include "ops/engine/guard.h"
 
@@ -51,21 +51,6 @@ void lk_choices_destroy(lk_choices *choices) {
   lk_free(choices->allocator, choices);
 }
 
-/* A fork waits for whoever is between these two, so that a child finds the lock free. */
-static void lock(lk_choices *choices) {
-  lk_guard_begin();
-  (void)pthread_mutex_lock(&choices->mutex);
-}
-
-static void unlock(lk_choices *choices) {
-  (void)pthread_mutex_unlock(&choices->mutex);
-  lk_guard_end();
-}
-
-static void put(char *to, size_t capacity, const char *text) {
-  (void)snprintf(to, capacity, "%.*s", (int)capacity - 1, text);
-}
-
 /* NULL: no memory. */
 static row *make_row(const lk_allocator *allocator, const char *node, const char *work) {
   const size_t node_bytes = strlen(node) + 1, work_bytes = strlen(work) + 1;
@@ -95,25 +80,25 @@ void lk_choices_note(lk_choices *choices, const char *node, const char *work, co
                      const char *reason, const lk_engine_choice_info *numbers) {
   lk_engine_choice_info info = *numbers;
   info.struct_size = sizeof info;
-  put(info.node, sizeof info.node, node != NULL ? node : "");
-  put(info.work, sizeof info.work, work != NULL ? work : "");
-  put(info.engine, sizeof info.engine, engine != NULL ? engine : "");
-  put(info.reason, sizeof info.reason, reason != NULL ? reason : "");
+  lk_text_put(info.node, sizeof info.node, node);
+  lk_text_put(info.work, sizeof info.work, work);
+  lk_text_put(info.engine, sizeof info.engine, engine);
+  lk_text_put(info.reason, sizeof info.reason, reason);
   row *made = make_row(choices->allocator, node != NULL ? node : "", work != NULL ? work : "");
   if (made == NULL) return;
   made->info = info;
-  lock(choices);
+  lk_guard_lock(&choices->mutex);
   row *found = (row *)lk_table_find(&choices->table, &made->key);
   if (found != NULL) found->info = info;
   if (found == NULL && add(choices, made)) made = NULL;
-  unlock(choices);
+  lk_guard_unlock(&choices->mutex);
   lk_free(choices->allocator, made);
 }
 
 bool lk_choices_get(lk_choices *choices, uint32_t index, lk_engine_choice_info *out_info) {
-  lock(choices);
+  lk_guard_lock(&choices->mutex);
   const bool is_there = index < choices->count;
   if (is_there) *out_info = choices->rows[index]->info;
-  unlock(choices);
+  lk_guard_unlock(&choices->mutex);
   return is_there;
 }

@@ -1,7 +1,6 @@
 /* Who is inside an engine, counted for the process, and a fork that waits for them. */
 #include "ops/engine/guard.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include "base/fork.h"
@@ -66,4 +65,14 @@ void lk_guard_end(void) {
   inside--;
   if (forks) (void)pthread_cond_broadcast(&changed);
   (void)pthread_mutex_unlock(&mutex);
+}
+
+void lk_guard_lock(pthread_mutex_t *of) {
+  lk_guard_begin();
+  (void)pthread_mutex_lock(of);
+}
+
+void lk_guard_unlock(pthread_mutex_t *of) {
+  (void)pthread_mutex_unlock(of);
+  lk_guard_end();
 }

@@ -4,5 +4,11 @@
  * another. */
 #pragma once
 
+#include <pthread.h>
+
 void lk_guard_begin(void);
 void lk_guard_end(void);
+
+/* Locks a mutex within such a pair, and ends both: so a child of a fork finds it free. */
+void lk_guard_lock(pthread_mutex_t *of);
+void lk_guard_unlock(pthread_mutex_t *of);

@@ -3,10 +3,10 @@
 #include "ops/engine/left.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "ops/engine/guard.h"
 
 enum { MOST_REASONS = 48 };
@@ -33,28 +33,12 @@ void lk_left_destroy(lk_left *left) {
   lk_free(left->allocator, left);
 }
 
-/* A fork waits for whoever is between these two, so that a child finds the lock free. */
-static void lock(lk_left *left) {
-  lk_guard_begin();
-  (void)pthread_mutex_lock(&left->mutex);
-}
-
-static void unlock(lk_left *left) {
-  (void)pthread_mutex_unlock(&left->mutex);
-  lk_guard_end();
-}
-
-/* Cut where there is no room, and not read beyond that. */
-static void put(char *to, size_t capacity, const char *text) {
-  (void)snprintf(to, capacity, "%.*s", (int)capacity - 1, text != NULL ? text : "");
-}
-
 static lk_engine_left_info make_row(const char *work, bool is_part, const char *reason,
                                     const char *node) {
   lk_engine_left_info made = {.struct_size = sizeof made, .is_part = is_part};
-  put(made.work, sizeof made.work, work);
-  put(made.reason, sizeof made.reason, reason);
-  put(made.node, sizeof made.node, node);
+  lk_text_put(made.work, sizeof made.work, work);
+  lk_text_put(made.reason, sizeof made.reason, reason);
+  lk_text_put(made.node, sizeof made.node, node);
   return made;
 }
 
@@ -81,17 +65,17 @@ static lk_engine_left_info *add(lk_left *left, const lk_engine_left_info *wanted
 void lk_left_note(lk_left *left, const char *work, bool is_part, const char *reason,
                   const char *node) {
   const lk_engine_left_info wanted = make_row(work, is_part, reason, node);
-  lock(left);
+  lk_guard_lock(&left->mutex);
   lk_engine_left_info *row = find(left, &wanted);
   if (row == NULL) row = add(left, &wanted);
   row->works++;
-  unlock(left);
+  lk_guard_unlock(&left->mutex);
 }
 
 bool lk_left_get(lk_left *left, uint32_t index, lk_engine_left_info *out_info) {
-  lock(left);
+  lk_guard_lock(&left->mutex);
   const bool is_there = index < left->count;
   if (is_there) *out_info = left->rows[index];
-  unlock(left);
+  lk_guard_unlock(&left->mutex);
   return is_there;
 }

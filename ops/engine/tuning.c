@@ -65,17 +65,6 @@ void lk_tuning_destroy(lk_tuning *tuning) {
   lk_free(tuning->allocator, tuning);
 }
 
-/* A fork waits for whoever is between these two, so that a child finds the lock free. */
-static void lock(lk_tuning *tuning) {
-  lk_guard_begin();
-  (void)pthread_mutex_lock(&tuning->mutex);
-}
-
-static void unlock(lk_tuning *tuning) {
-  (void)pthread_mutex_unlock(&tuning->mutex);
-  lk_guard_end();
-}
-
 uint64_t lk_tuning_works(const lk_tuning *tuning) {
   return atomic_load_explicit(&tuning->works, memory_order_relaxed);
 }
@@ -133,10 +122,10 @@ static bool add_times(entry *of, const lk_tuned *times) {
 /* ---- times ---- */
 
 bool lk_tuning_find(lk_tuning *tuning, const lk_key *key, lk_tuned *out_times) {
-  lock(tuning);
+  lk_guard_lock(&tuning->mutex);
   const entry *found = find(tuning, key);
   if (found != NULL) *out_times = found->times;
-  unlock(tuning);
+  lk_guard_unlock(&tuning->mutex);
   return found != NULL;
 }
 
@@ -153,7 +142,7 @@ lk_status lk_tuning_note(lk_tuning *tuning, const lk_key *key, const lk_tuned *t
   LK_RETURN_NOT_OK(lk_tuning_check(times, error));
   lk_status status = LK_OK;
   lk_key *kept = NULL;
-  lock(tuning);
+  lk_guard_lock(&tuning->mutex);
   entry *of = find(tuning, key);
   if (of == NULL && !is_full(tuning)) {
     LK_TRY(lk_key_keep(tuning->allocator, tuning->intern, key, &kept, error));
@@ -172,7 +161,7 @@ lk_status lk_tuning_note(lk_tuning *tuning, const lk_key *key, const lk_tuned *t
                    times->native_ns, times->engine_ns));
   }
 cleanup:
-  unlock(tuning);
+  lk_guard_unlock(&tuning->mutex);
   lk_key_destroy(tuning->allocator, kept);
   return status;
 }
@@ -190,7 +179,7 @@ static lk_status read_line(lk_tuning *tuning, const char *line, size_t bytes, lk
     count_skipped(tuning);
     return LK_OK;
   }
-  lock(tuning);
+  lk_guard_lock(&tuning->mutex);
   entry *of = find(tuning, key);
   if (of == NULL && !is_full(tuning)) {
     of = add(tuning, key);
@@ -199,7 +188,7 @@ static lk_status read_line(lk_tuning *tuning, const char *line, size_t bytes, lk
   }
   if (of == NULL || !add_times(of, &times)) count_skipped(tuning);
 cleanup:
-  unlock(tuning);
+  lk_guard_unlock(&tuning->mutex);
   lk_key_destroy(tuning->allocator, key);
   return status;
 }
@@ -264,9 +253,9 @@ static lk_status print(const lk_tuning *tuning, lk_tuning_lines *lines, lk_error
 
 lk_status lk_tuning_write(lk_tuning *tuning, lk_tuning_lines *out_lines, lk_error *error) {
   *out_lines = (lk_tuning_lines){0};
-  lock(tuning);
+  lk_guard_lock(&tuning->mutex);
   lk_status status = take(tuning, out_lines, error);
-  unlock(tuning);
+  lk_guard_unlock(&tuning->mutex);
   if (status == LK_OK && out_lines->works > 0) status = print(tuning, out_lines, error);
   if (status != LK_OK) lk_tuning_settle(tuning, out_lines, false);
   return status;
@@ -274,11 +263,11 @@ lk_status lk_tuning_write(lk_tuning *tuning, lk_tuning_lines *out_lines, lk_erro
 
 void lk_tuning_settle(lk_tuning *tuning, lk_tuning_lines *lines, bool is_saved) {
   if (!is_saved && lines->works > 0) {
-    lock(tuning);
+    lk_guard_lock(&tuning->mutex);
     for (uint64_t i = 0; i < lines->works; i++) {
       sum(&lines->taken[i].of->unsaved, &lines->taken[i].times);
     }
-    unlock(tuning);
+    lk_guard_unlock(&tuning->mutex);
   }
   lk_free(tuning->allocator, lines->taken);
   lk_free(tuning->allocator, lines->text);

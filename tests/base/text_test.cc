@@ -81,4 +81,19 @@ TEST(Text, TheRoomThatIsPromisedIsEnough) {
   EXPECT_EQ(400u, escape(text, LK_TEXT_ESCAPED_BYTES(text.size())).size());
 }
 
+// Where the text ends with the room, it has no NUL of its own.
+TEST(Text, IsPutAsFarAsThereIsRoom) {
+  const char whole[] = {'a', 'b', 'c', 'd'};
+  char out[] = "xxxxxxx";
+  lk_text_put(out, 5, whole);
+  EXPECT_STREQ(out, "abcd");
+  EXPECT_EQ(out[5], 'x');
+  lk_text_put(out, 4, "abcd");
+  EXPECT_STREQ(out, "abc");
+  lk_text_put(out, 1, "abcd");
+  EXPECT_STREQ(out, "");
+  lk_text_put(out, 5, nullptr);
+  EXPECT_STREQ(out, "");
+}
+
 } // namespace
