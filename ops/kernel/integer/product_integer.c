@@ -165,26 +165,36 @@ static void take_runs(const lk_product_integer *self, const uint8_t *plane, int6
                           conv->dilation[1] * step, self->a_is_signed);
 }
 
-/* The taps of a window along one line, `at` its first column. `line`: of the group's channels, NULL
- * outside the input. */
+/* `count` taps of a line that lie side by side, `at` the first one's column. `line`: of the group's
+ * channels, NULL outside the input. */
+static void take_run(const lk_product_integer *self, const uint8_t *line, int64_t at,
+                     int64_t count, const uint8_t *zero, uint8_t *to) {
+  const int64_t channels = self->conv.in_channels;
+  const int64_t first = lk_min(lk_max(0, -at), count);
+  const int64_t end = line != NULL ? lk_max(first, lk_min(self->conv.in[2] - at, count)) : first;
+  const lk_conv_inside inside = {.at = at + first, .first = first, .count = end - first};
+  fill_outside(self, inside, count, channels, zero, to);
+  if (inside.count == 0) return;
+  take_line_of(self, line + inside.at * channels, inside.count * channels,
+               to + first * channels * element_bytes(self));
+}
+
+/* The taps of a window along one line, `at` its first column. */
 static void take_line(const lk_product_integer *self, const uint8_t *line, int64_t at,
                       const uint8_t *zero, uint8_t *to) {
-  const lk_integer_loops *loops = self->loops;
   const lk_conv_shape *conv = &self->conv;
   const int64_t channels = conv->in_channels, pixel = channels * conv->groups;
+  if (has_runs(conv)) {
+    take_run(self, line, at, conv->kernel[2], zero, to);
+    return;
+  }
   const lk_conv_inside inside =
       line != NULL ? lk_conv_find_inside_from(conv, 2, at) : (lk_conv_inside){0, 0, 0};
-  const int64_t count = inside.count;
   fill_outside(self, inside, conv->kernel[2], channels, zero, to);
-  if (count == 0) return;
-  const uint8_t *from = line + inside.at * pixel;
-  to += inside.first * channels * element_bytes(self);
-  if (has_runs(conv)) {
-    take_line_of(self, from, count * channels, to);
-  } else {
-    loops->widen_runs(to, channels, from, channels, count, conv->dilation[2] * pixel,
-                      self->a_is_signed);
-  }
+  if (inside.count == 0) return;
+  self->loops->widen_runs(to + inside.first * channels * element_bytes(self), channels,
+                          line + inside.at * pixel, channels, inside.count,
+                          conv->dilation[2] * pixel, self->a_is_signed);
 }
 
 /* An output, and where its window begins. */
@@ -215,34 +225,48 @@ static const uint8_t *line_of(const lk_conv_shape *conv, const uint8_t *image, i
   return is_inside ? image + (depth * conv->in[1] + height) * bytes : NULL;
 }
 
-/* `a`: of the group. */
-static void take_window(const lk_product_integer *self, const uint8_t *a, const window *of,
-                        const uint8_t *zero, uint8_t *to) {
+/* What all windows of a convolution have in common, in bytes. */
+typedef struct window_sizes {
+  int64_t pixel, line, image; /* of the input */
+  int64_t run, plane;         /* of a window: its taps along a line, and those in a plane */
+  bool has_planes;            /* each line of a plane is one run */
+  bool is_long;
+} window_sizes;
+
+static window_sizes find_sizes(const lk_product_integer *self) {
   const lk_conv_shape *conv = &self->conv;
-  const int64_t pixel = conv->in_channels * conv->groups;
+  window_sizes sizes = {.pixel = conv->in_channels * conv->groups,
+                        .run = conv->kernel[2] * conv->in_channels,
+                        .is_long = self->k > LK_LOOK_BYTES};
+  sizes.line = conv->in[2] * sizes.pixel;
+  sizes.image = conv->in[0] * conv->in[1] * sizes.line;
+  sizes.plane = conv->kernel[1] * sizes.run;
+  sizes.has_planes = has_runs(conv) && sizes.plane <= LK_LOOK_BYTES;
+  return sizes;
+}
+
+/* `a`: of the group. */
+static void take_window(const lk_product_integer *self, const window_sizes *sizes, const uint8_t *a,
+                        const window *of, const uint8_t *zero, uint8_t *to) {
+  const lk_conv_shape *conv = &self->conv;
   int64_t at[LK_CONV_DIMS];
   for (int d = 0; d < LK_CONV_DIMS; d++) at[d] = of->out[d] * conv->stride[d] - conv->pad[d];
-  const uint8_t *image = a + of->image * conv->in[0] * conv->in[1] * conv->in[2] * pixel;
-  const int64_t plane_bytes = conv->kernel[1] * conv->kernel[2] * conv->in_channels;
-  const bool is_whole = has_runs(conv) && plane_bytes <= LK_LOOK_BYTES && at[2] >= 0 &&
-                        at[2] + conv->kernel[2] <= conv->in[2];
-  const bool is_long = self->k > LK_LOOK_BYTES;
+  const uint8_t *image = a + of->image * sizes->image;
+  const bool is_whole = sizes->has_planes && at[2] >= 0 && at[2] + conv->kernel[2] <= conv->in[2];
   for (int64_t i = 0, done = 0; i < conv->kernel[0]; i++) {
-    if (is_long && lk_look_more(&done, plane_bytes, LK_LOOK_BYTES)) return;
+    if (sizes->is_long && lk_look_more(&done, sizes->plane, LK_LOOK_BYTES)) return;
     const int64_t depth = at[0] + i * conv->dilation[0];
     if (is_whole && depth >= 0 && depth < conv->in[0]) {
-      const uint8_t *plane = image + (depth * conv->in[1] * conv->in[2] + at[2]) * pixel;
+      const uint8_t *plane = image + depth * conv->in[1] * sizes->line + at[2] * sizes->pixel;
       take_runs(self, plane, at[1], zero, to);
-      to += plane_bytes * element_bytes(self);
+      to += sizes->plane * element_bytes(self);
       continue;
     }
     for (int64_t j = 0; j < conv->kernel[1]; j++) {
-      if (is_long && lk_look_more(&done, conv->kernel[2] * conv->in_channels, LK_LOOK_BYTES)) {
-        return;
-      }
+      if (sizes->is_long && lk_look_more(&done, sizes->run, LK_LOOK_BYTES)) return;
       const uint8_t *line = line_of(conv, image, depth, at[1] + j * conv->dilation[1]);
       take_line(self, line, at[2], zero, to);
-      to += conv->kernel[2] * conv->in_channels * element_bytes(self);
+      to += sizes->run * element_bytes(self);
     }
   }
 }
@@ -289,11 +313,12 @@ static void take_rows(const lk_product_integer *self, const uint8_t *a, int64_t 
 
 static void take_windows(const lk_product_integer *self, const uint8_t *a, int64_t first,
                          int64_t count, const uint8_t *zero, int32_t *to) {
+  const window_sizes sizes = find_sizes(self);
   window at = find_window(&self->conv, first);
   for (int64_t i = 0, done = 0; i < count; i++, to += self->a_step) {
     if (lk_look_more(&done, self->k, LK_LOOK_BYTES)) return;
     clear_end(self, to);
-    take_window(self, a, &at, zero, (uint8_t *)to);
+    take_window(self, &sizes, a, &at, zero, (uint8_t *)to);
     next_window(&self->conv, &at);
   }
 }
@@ -342,33 +367,57 @@ static void find_lines(const lk_product_integer *self, const uint8_t *a, const w
   }
 }
 
-/* Runs of windows `first` to `end` - 1 of a line, which are not inside as a whole: each is copied
- * to its row of `to`. `column`: where window 0 begins. */
-static void copy_line_runs(const lk_product_integer *self, const uint8_t *line, int64_t column,
-                           int64_t first, int64_t end, const uint8_t *zero, uint8_t *to,
+/* Windows of a line of the output, side by side: those from `first` to `end` - 1 are inside, as far
+ * as columns go. */
+typedef struct line_windows {
+  int64_t column, count; /* where the first begins, and how many there are */
+  int64_t first, end;
+  const uint8_t *zero;
+  int32_t *rows; /* of the scratch memory */
+} line_windows;
+
+static void find_inside(const lk_conv_shape *conv, line_windows *windows) {
+  const int64_t stride = conv->stride[2], last = conv->in[2] - conv->kernel[2];
+  const int64_t column = windows->column;
+  /* those that begin at columns 0 to `last` */
+  const int64_t before = column < 0 ? lk_div_up(-column, stride) : 0;
+  const int64_t until = column <= last ? (last - column) / stride + 1 : 0;
+  windows->end = lk_min(until, windows->count);
+  windows->first = lk_min(before, windows->end);
+}
+
+/* Copies run `run` of windows `first` to `end` - 1 to their rows, and stores where each begins.
+ * Windows that overlap share their taps. */
+static void copy_line_runs(const lk_product_integer *self, const line_windows *windows,
+                           const uint8_t *line, int64_t run, int64_t first, int64_t end,
                            const int32_t **runs) {
-  for (int64_t i = first; i < end; i++) {
-    uint8_t *run = to + i * self->a_step * (int64_t)sizeof(int32_t);
-    take_line(self, line, column + i * self->conv.stride[2], zero, run);
-    runs[i] = (const int32_t *)(const void *)run;
+  const lk_conv_shape *conv = &self->conv;
+  const int64_t stride = conv->stride[2];
+  const int64_t groups = conv->in_channels / (int64_t)sizeof(int32_t);
+  const int64_t at_once = stride <= conv->kernel[2] ? end - first : 1;
+  const int64_t taps = (at_once - 1) * stride + conv->kernel[2];
+  for (int64_t i = first; i < end; i += at_once) {
+    int32_t *to = windows->rows + i * self->a_step + run * taps * groups;
+    take_run(self, line, windows->column + i * stride, taps, windows->zero, (uint8_t *)to);
+    for (int64_t j = 0; j < at_once; j++) runs[i + j] = to + j * stride * groups;
   }
 }
 
-/* The runs of `count` windows. */
-static void find_line_runs(const lk_product_integer *self, const uint8_t *line, int64_t column,
-                           int64_t count, const uint8_t *zero, uint8_t *to, const int32_t **runs) {
-  const lk_conv_shape *conv = &self->conv;
-  const int64_t stride = conv->stride[2], last = conv->in[2] - conv->kernel[2];
-  /* those that begin at columns 0 to `last` */
-  const int64_t before = column < 0 ? lk_div_up(-column, stride) : 0;
-  const int64_t until = line != NULL && column <= last ? (last - column) / stride + 1 : 0;
-  const int64_t end = lk_min(until, count), first = lk_min(before, end);
-  copy_line_runs(self, line, column, 0, first, zero, to, runs);
-  for (int64_t i = first; i < end; i++) {
-    const uint8_t *run = line + (column + i * stride) * conv->in_channels;
-    runs[i] = (const int32_t *)(const void *)run;
+static void find_line_runs(const lk_product_integer *self, const line_windows *windows,
+                           const uint8_t *line, int64_t run, const int32_t **runs) {
+  const int64_t first = windows->first, end = windows->end;
+  const int64_t column = windows->column, stride = self->conv.stride[2];
+  if (first > 0) copy_line_runs(self, windows, line, run, 0, first, runs);
+  if (end < windows->count) copy_line_runs(self, windows, line, run, end, windows->count, runs);
+  if (line != NULL) {
+    for (int64_t i = first; i < end; i++) {
+      const uint8_t *inside = line + (column + i * stride) * self->conv.in_channels;
+      runs[i] = (const int32_t *)(const void *)inside;
+    }
+  } else if (first < end) { /* they share one */
+    copy_line_runs(self, windows, NULL, run, first, first + 1, runs);
+    for (int64_t i = first + 1; i < end; i++) runs[i] = runs[first];
   }
-  copy_line_runs(self, line, column, end, count, zero, to, runs);
 }
 
 static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t first,
@@ -380,17 +429,19 @@ static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t 
     return;
   }
   const lk_conv_shape *conv = &self->conv;
-  const int64_t n_runs = count_runs(self), bytes = run_bytes(self);
+  const int64_t n_runs = count_runs(self);
   const uint8_t *lines[LK_INTEGER_RUNS];
   window at = find_window(conv, first);
   for (int64_t i = 0, n; i < count; i += n) { /* windows of a line of the output */
-    const int64_t column = at.out[2] * conv->stride[2] - conv->pad[2];
-    uint8_t *to = (uint8_t *)(scratch + i * self->a_step);
     n = lk_min(count - i, conv->out[2] - at.out[2]);
+    line_windows windows = {.column = at.out[2] * conv->stride[2] - conv->pad[2],
+                            .count = n,
+                            .zero = zero,
+                            .rows = scratch + i * self->a_step};
+    find_inside(conv, &windows);
     find_lines(self, a, &at, lines);
     for (int64_t j = 0; j < n_runs; j++) {
-      find_line_runs(self, lines[j], column, n, zero, to + j * bytes,
-                     out->at + j * LK_INTEGER_ROWS + i);
+      find_line_runs(self, &windows, lines[j], j, out->at + j * LK_INTEGER_ROWS + i);
     }
     at.out[2] += n - 1;
     next_window(conv, &at);
