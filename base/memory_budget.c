@@ -76,21 +76,32 @@ void lk_memory_budget_give_back(lk_memory_budget *self, uint64_t bytes) {
   give(self, bytes);
 }
 
-/* A block of the C library's is a little larger than what was asked for: how much is known when it
- * is there. */
+/* A block of the C library's is a little larger than what was asked for. How much is known when it
+ * is there; this is what glibc takes for small ones, and saves a second look at the limit. */
+static uint64_t likely_block_bytes(size_t size) {
+  enum { OWN = sizeof(size_t), STEP = 2 * sizeof(size_t), LEAST = 3 * sizeof(size_t) };
+  if (size <= LEAST) return LEAST;
+  return (uint64_t)size > UINT64_MAX - STEP ? size : ((size + OWN - 1) / STEP + 1) * STEP - OWN;
+}
+
 static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment) {
   if (alignment >= LK_PAGE) {
     void *spare = lk_spare_pages_take(&self->spare, size);
     if (spare != NULL) return spare;
   }
-  if (!take(self, size, size)) return NULL;
+  const uint64_t likely = likely_block_bytes(size);
+  if (!take(self, likely, size)) return NULL;
   void *block = self->host.alloc(self->host.user, size, alignment);
   if (block == NULL) {
     refusal = (lk_memory_refusal){0};
-    give(self, size);
-  } else if (!take(self, lk_block_bytes(block) - size, size)) {
+    give(self, likely);
+    return NULL;
+  }
+  const uint64_t bytes = lk_block_bytes(block);
+  if (bytes < likely) give(self, likely - bytes);
+  if (bytes > likely && !take(self, bytes - likely, size)) {
     self->host.free(self->host.user, block);
-    give(self, size);
+    give(self, likely);
     return NULL;
   }
   return block;
