@@ -88,7 +88,7 @@ Result run_concat(const ConcatSize &size, bool is_last, int rounds, std::mt19937
     descs.push_back(describe({1, each, size.height, size.width}, is_last));
     concat.blocks[concat.count++] = size_t(each * (is_last ? 1 : pixels) * 4);
   }
-  lk_concat_plan(&concat, lk_isa_get());
+  lk_concat_plan(&concat);
   name += " " + std::to_string(size.height) + "x" + std::to_string(size.width) +
           (is_last ? " nhwc" : " nchw");
   Buffer ours(channels * pixels), theirs(channels * pixels);

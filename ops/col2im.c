@@ -67,7 +67,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   step.planes = to->dims[0] * to->dims[1];
   step.plane = lk_count_dims(to, 2, to->rank);
   step.dtype = to->dtype;
-  lk_col2im_plan(&step, lk_isa_get());
+  lk_col2im_plan(&step);
   return lk_planner_kernel(planner, lk_col2im_kernel, "col2im", &step, sizeof step, operands, 2,
                            error);
 }

@@ -146,7 +146,7 @@ static lk_status plan_blocks(lk_planner *planner, const lk_operand *to, uint32_t
   operands[concat.count] = *to;
   const int64_t within = strides[axis] * to->desc.dims[axis];
   concat.rows = lk_elements(&to->desc) * (int64_t)lk_dtype_size(to->desc.dtype) / within;
-  lk_concat_plan(&concat, lk_isa_get());
+  lk_concat_plan(&concat);
   return lk_planner_kernel(planner, lk_concat_kernel, "concat", &concat,
                            offsetof(lk_concat, blocks) + concat.count * sizeof concat.blocks[0],
                            operands, concat.count + 1, error);

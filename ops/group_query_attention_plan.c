@@ -165,8 +165,7 @@ static lk_status plan_byte_cache(const gqa_steps *self, uint32_t input, lk_heads
   const gqa_sizes *of = self->of;
   const bool is_key = input == GQA_KEY;
   const int64_t heads = self->params->kv_heads;
-  lk_kv_bytes step = {.loops = lk_integer_loops_get(lk_isa_get()),
-                      .batch = of->batch,
+  lk_kv_bytes step = {.batch = of->batch,
                       .heads = heads,
                       .rows = of->rows,
                       .size = of->size,
@@ -175,6 +174,7 @@ static lk_status plan_byte_cache(const gqa_steps *self, uint32_t input, lk_heads
                       .first = inout->first,
                       .from = {inout->batch, inout->head, inout->row},
                       .buffer_rows = of->buffer};
+  lk_kv_bytes_plan(&step);
   const int64_t new_dims[] = {of->batch, of->rows, heads * of->width};
   const int64_t all_dims[] = {of->batch, heads, of->keys, of->size};
   const lk_tensor_desc bytes =

@@ -63,7 +63,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                    .k = operands[1].desc.dims[axis],
                    .dtype = x->dtype,
                    .smallest = params->smallest};
-  lk_top_k_plan(&step, lk_isa_get());
+  lk_top_k_plan(&step);
   return lk_planner_kernel(planner, lk_top_k_kernel, "top_k", &step, sizeof step, operands, 3,
                            error);
 }

@@ -116,7 +116,7 @@ static lk_col2im windows_of(const lk_conv_shape *shape, const lk_tensor_desc *to
     step.dilations[step.rank] = shape->dilation[d];
     step.pads[step.rank++] = shape->pad[d];
   }
-  lk_col2im_plan(&step, lk_isa_get());
+  lk_col2im_plan(&step);
   return step;
 }
 

@@ -18,7 +18,11 @@ static lk_interleave_fn *find_interleave(const lk_concat *self) {
   return lk_interleave_find(self->count, self->blocks[0]);
 }
 
-void lk_concat_plan(lk_concat *self, lk_isa isa) {
+void lk_concat_plan(lk_concat *self) {
+  lk_concat_plan_for(self, lk_isa_get());
+}
+
+void lk_concat_plan_for(lk_concat *self, lk_isa isa) {
   self->planes = lk_copy_planes_get(isa);
   self->interleave = find_interleave(self);
   self->row = 0;

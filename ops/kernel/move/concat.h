@@ -28,7 +28,8 @@ typedef struct lk_concat {
 } lk_concat;
 
 /* Sets the second part from the others, for rows and blocks of at least 1. */
-void lk_concat_plan(lk_concat *self, lk_isa isa);
+void lk_concat_plan(lk_concat *self);
+void lk_concat_plan_for(lk_concat *self, lk_isa isa); /* of tests */
 
 /* Params: lk_concat. Pointers: the sources, each [rows][block], to. */
 lk_status lk_concat_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -222,7 +222,7 @@ static void add_planes(const void *arg, int64_t begin, int64_t end) {
   }
 }
 
-void lk_col2im_plan(lk_col2im *self, lk_isa isa) {
+void lk_col2im_plan(lk_col2im *self) {
   const lk_element_class class_ = lk_element_class_of(self->dtype);
   const bool is_half = self->dtype == LK_F16 || self->dtype == LK_BF16;
   const uint32_t last = self->rank - 1;
@@ -231,7 +231,7 @@ void lk_col2im_plan(lk_col2im *self, lk_isa isa) {
       self->strides[last] == 2 && self->dilations[last] == 1 && !is_half && self->dtype != LK_BOOL;
   self->add = lk_combine_find(self->dtype, LK_COMBINE_ADD);
   self->side_by_side = lk_element_is_of_class(self->dtype)
-                           ? lk_element_loops_for(isa)->ops[LK_ELEMENT_ADD][class_].all
+                           ? lk_element_loops_for(lk_isa_get())->ops[LK_ELEMENT_ADD][class_].all
                            : NULL;
 }
 

@@ -26,7 +26,7 @@ typedef struct lk_col2im {
 } lk_col2im;
 
 /* Sets the last part. */
-void lk_col2im_plan(lk_col2im *self, lk_isa isa);
+void lk_col2im_plan(lk_col2im *self);
 
 /* Params: lk_col2im. Pointers: windows [planes][taps][windows], images. */
 lk_status lk_col2im_kernel(const void *params, void *const *pointers, lk_error *error);

@@ -315,7 +315,8 @@ static void choose_lines(const void *arg, int64_t begin, int64_t end) {
   }
 }
 
-void lk_top_k_plan(lk_top_k *self, lk_isa isa) {
+void lk_top_k_plan(lk_top_k *self) {
+  const lk_isa isa = lk_isa_get();
   const lk_row_loops *loops = lk_row_loops_get(isa);
   self->skip_worse = loops->skip_worse[lk_element_class_of(self->dtype)];
   self->sort_few = loops->sort_few[lk_element_class_of(self->dtype)];

@@ -18,7 +18,7 @@ typedef struct lk_top_k {
 } lk_top_k;
 
 /* Sets the last part from the others. */
-void lk_top_k_plan(lk_top_k *self, lk_isa isa);
+void lk_top_k_plan(lk_top_k *self);
 
 /* Params: lk_top_k, planned. Pointers: data, values, indices (int64_t). Of equal elements the first
  * ones are taken, and come first. NaN is larger than any number. */

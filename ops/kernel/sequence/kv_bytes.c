@@ -10,6 +10,10 @@ enum {
   MAX_ALONE = 64 * 1024 /* elements that are worth a second thread */
 };
 
+void lk_kv_bytes_plan(lk_kv_bytes *self) {
+  self->loops = lk_integer_loops_get(lk_isa_get());
+}
+
 /* Bytes of a row of a head. */
 static int64_t row_bytes(const lk_kv_bytes *self) {
   return self->is_half ? self->size / 2 : self->size;

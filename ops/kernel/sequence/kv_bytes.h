@@ -10,7 +10,7 @@
 #include "ops/kernel/kernel.h"
 
 typedef struct lk_kv_bytes {
-  const lk_integer_loops *loops;
+  const lk_integer_loops *loops; /* by lk_kv_bytes_plan */
   int64_t batch, heads, rows, size;
   bool is_half;    /* 4 bits; `size` is even */
   bool has_scales; /* [heads][size]; else one */
@@ -18,6 +18,8 @@ typedef struct lk_kv_bytes {
   int64_t first, from[3];
   int64_t buffer_rows; /* of each head, of bytes that become numbers: at least `rows` */
 } lk_kv_bytes;
+
+void lk_kv_bytes_plan(lk_kv_bytes *self);
 
 /* x / scale, rounded, ties to even, and saturated. Params: lk_kv_bytes. Pointers: f32; bytes
  * [batch][rows][heads][row]; scale. */

@@ -51,7 +51,7 @@ std::vector<char> draw(std::mt19937 &random, uint32_t dtype, size_t bytes, bool 
 void check(std::mt19937 &random, uint32_t dtype, int64_t count, int64_t k, int64_t inner,
            bool smallest, bool is_few) {
   lk_top_k step = {2, count, inner, k, dtype, smallest, {}, nullptr, nullptr};
-  lk_top_k_plan(&step, lk_isa_get());
+  lk_top_k_plan(&step);
   const size_t size = lk_dtype_size(dtype);
   std::vector<char> x = draw(random, dtype, size_t(2 * count * inner) * size, is_few);
   std::vector<uint64_t> values(size_t(2 * k * inner)); // 8 bytes each, aligned
