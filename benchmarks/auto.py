@@ -1,7 +1,8 @@
 """Is a model as fast with the engine `auto` as with the better one of `native` and `onednn`?
 
 By estimates, and by a tuning file of the same model. Sizes are fixed or have come again, as a
-service sees them; outputs are compared with those of `native`.
+service sees them; outputs are compared with those of `native`. Beside them, for models of f32,
+ONNX Runtime's CPU provider and OpenVINO, driven from Python.
 """
 
 import contextlib
@@ -18,7 +19,9 @@ import onnx
 
 QUESTION = __doc__.splitlines()[0]
 ENGINES = ("auto, tuned", "auto", "native", "onednn")
+PEERS = ("onnxruntime", "openvino")
 AT_MOST = 1.02  # of the better of native and onednn
+AT_MOST_OF_PEERS = 1.00  # of the better of both
 RECURRING = 10  # runs after which a size has come again
 
 
@@ -66,10 +69,12 @@ def check(model, shape, name, tuning, folder):
                             f"{name}: {engine} beside native", 1e-3, most)
 
 
-def measure(model, shape, threads, tuning, blocks, seconds):
+def measure(model, shape, threads, tuning, blocks, seconds, peers):
     with contextlib.ExitStack() as stack:
         workers = {engine: stack.enter_context(
             common.latchkey(model, threads, **environment(engine, tuning))) for engine in ENGINES}
+        workers.update({peer: stack.enter_context(common.peer(peer, model, threads))
+                        for peer in peers})
         for worker in workers.values():
             worker.ask("time", RECURRING, shape)
         found = common.compare(workers, shape, blocks, seconds)
@@ -77,7 +82,22 @@ def measure(model, shape, threads, tuning, blocks, seconds):
     middle = found["p50_ms"]
     return {"p50_ms": middle, "better": better,
             "ratio": {"auto, tuned": found["ratio"][better],
-                      "auto": middle["auto"] / middle[better]}}
+                      "auto": middle["auto"] / middle[better]},
+            "of_peers": middle["auto"] / min(middle[peer] for peer in peers) if peers else None}
+
+
+def is_met(result):
+    return (max(result["ratio"].values()) <= AT_MOST
+            and (result["of_peers"] or 0) <= AT_MOST_OF_PEERS)
+
+
+def cells(result):
+    middle = result["p50_ms"]
+    return [f"{result['model']} {result['shape']}", result["threads"],
+            *(f"{middle[engine]:.3f}" if engine in middle else "" for engine in ENGINES + PEERS),
+            result["better"], *(f"{result['ratio'][engine]:.3f}" for engine in ENGINES[:2]),
+            f"{result['of_peers']:.3f}" if result["of_peers"] else "",
+            "met" if is_met(result) else "MISSED"]
 
 
 def main():
@@ -92,7 +112,8 @@ def main():
                 tune(model, shape, threads, 10 * seconds, tuning)
                 if threads == 1:
                     check(model, shape, name, tuning, folder)
-                found = measure(model, shape, threads, tuning, blocks, seconds)
+                peers = () if name.startswith("bf16") else PEERS
+                found = measure(model, shape, threads, tuning, blocks, seconds, peers)
                 results.append({"model": name, "shape": shape, "threads": threads, **found})
     medians = {engine: common.median([r["ratio"][engine] for r in results])
                for engine in ENGINES[:2]}
@@ -100,14 +121,13 @@ def main():
         print(json.dumps({"machine": common.machine(), "at_most": AT_MOST, "medians": medians,
                           "models": results}))
         return
-    common.table(["p50 ms", "threads", *ENGINES, "better", "auto, tuned /", "auto /", "target"],
-                 [[f"{r['model']} {r['shape']}", r["threads"],
-                   *(f"{r['p50_ms'][engine]:.3f}" for engine in ENGINES), r["better"],
-                   *(f"{r['ratio'][engine]:.3f}" for engine in ENGINES[:2]),
-                   "met" if max(r["ratio"].values()) <= AT_MOST else "MISSED"]
-                  for r in results])
+    common.table(["p50 ms", "threads", *ENGINES, *PEERS, "better", "auto, tuned /", "auto /",
+                  "auto / peers", "target"], [cells(r) for r in results])
+    of_peers = [r["of_peers"] for r in results if r["of_peers"]]
     print(f"  medians, of the better of native and onednn: tuned {medians['auto, tuned']:.3f}, "
-          f"by estimates {medians['auto']:.3f}; each at most {AT_MOST}", flush=True)
+          f"by estimates {medians['auto']:.3f}; each at most {AT_MOST}")
+    print(f"  median of auto, of the better of ONNX Runtime and OpenVINO: "
+          f"{common.median(of_peers):.3f}; each at most {AT_MOST_OF_PEERS}", flush=True)
 
 
 if __name__ == "__main__":
