@@ -59,21 +59,41 @@ static void destroy_entry(void *value, void *user) {
   lk_plan_entry_destroy(value);
 }
 
+static lk_size_build size_of(const lk_invocation *invocation) {
+  return (lk_size_build){.inputs = invocation->descs,
+                         .values = invocation->values,
+                         .n_inputs = (uint32_t)invocation->executor->program->graph->n_inputs,
+                         .n_values = n_values(invocation)};
+}
+
 /* Notes that `entry` was built for the sizes of this run. */
 static lk_status note_size(const lk_invocation *invocation, lk_plan_entry *entry, uint64_t begin_ns,
                            lk_error *error) {
-  const lk_program *program = invocation->executor->program;
-  const lk_size_build build = {.inputs = invocation->descs,
-                               .values = invocation->values,
-                               .n_inputs = (uint32_t)program->graph->n_inputs,
-                               .n_values = n_values(invocation),
-                               .begin_ns = begin_ns,
-                               .end_ns = lk_now_ns(),
-                               .bytes = lk_plan_entry_plan(entry)->bytes};
+  lk_size_build build = size_of(invocation);
   lk_size_record *size = NULL;
+  build.begin_ns = begin_ns;
+  build.end_ns = lk_now_ns();
+  build.bytes = lk_plan_entry_plan(entry)->bytes;
+  build.recurs = invocation->recurs;
   LK_RETURN_NOT_OK(lk_size_log_add(invocation->executor->sizes, &build, &size, error));
   lk_plan_entry_set_size(entry, size);
   return LK_OK;
+}
+
+/* A size whose plan was evicted keeps its choice, so that its results keep their bits. Without the
+ * memory for what an engine builds, native computes. */
+static lk_status build_as_before(lk_invocation *invocation, lk_plan_entry **out_entry,
+                                 lk_error *error) {
+  const lk_graph_executor *executor = invocation->executor;
+  const lk_size_build size = size_of(invocation);
+  if (invocation->recurs || !executor->is_auto || !lk_size_log_recurs(executor->sizes, &size)) {
+    return build_entry(invocation, true, out_entry, error);
+  }
+  invocation->recurs = true;
+  const lk_status status = build_entry(invocation, true, out_entry, error);
+  if (status != LK_OUT_OF_MEMORY) return status;
+  invocation->recurs = false;
+  return build_entry(invocation, true, out_entry, error);
 }
 
 static lk_status build_noted(lk_invocation *invocation, lk_plan_entry **out_entry,
@@ -81,7 +101,7 @@ static lk_status build_noted(lk_invocation *invocation, lk_plan_entry **out_entr
   lk_plan_entry *entry = NULL;
   const uint64_t begin = lk_now_ns();
   *out_entry = NULL;
-  LK_RETURN_NOT_OK(build_entry(invocation, true, &entry, error));
+  LK_RETURN_NOT_OK(build_as_before(invocation, &entry, error));
   const lk_status status = note_size(invocation, entry, begin, error);
   if (status != LK_OK) {
     lk_plan_entry_destroy(entry);

@@ -24,6 +24,7 @@ struct lk_size_record {
   uint64_t hash;
   uint64_t number;    /* in the order of the first builds */
   uint32_t run_plans; /* that exist */
+  bool recurs;        /* so was a plan, at some time */
   uint64_t builds, build_ns, longest_build_ns, last_build_ns, plan_bytes;
   uint32_t n_inputs, n_values;
   size_t n_bytes;
@@ -194,6 +195,18 @@ static void count_build(lk_size_log *log, lk_size_record *record, const lk_size_
   if (took > record->longest_build_ns) record->longest_build_ns = took;
   record->last_build_ns = build->end_ns;
   record->plan_bytes = build->bytes;
+  record->recurs = record->recurs || build->recurs;
+}
+
+bool lk_size_log_recurs(lk_size_log *log, const lk_size_build *size) {
+  lk_size_record *wanted = make_record(log, size);
+  if (wanted == NULL) return false;
+  pthread_mutex_lock(&log->mutex);
+  const lk_size_record *found = find(log, wanted);
+  const bool recurs = found != NULL && found->recurs;
+  pthread_mutex_unlock(&log->mutex);
+  lk_free(log->allocator, wanted);
+  return recurs;
 }
 
 lk_status lk_size_log_add(lk_size_log *log, const lk_size_build *build, lk_size_record **out_record,

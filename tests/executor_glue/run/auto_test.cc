@@ -97,6 +97,34 @@ TEST_P(AutoRuns, SizesCountForThemselves) {
   EXPECT_EQ(builds(), 21u);
 }
 
+// Else the last bits of its results would change each time that it is evicted.
+TEST_P(AutoRuns, AChoiceOutlivesItsPlan) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  for (size_t i = 0; i < kRecurring; i++) run(session, 3);
+  EXPECT_EQ(engine_.builds, 1);
+  for (int times = 1; times <= 3; times++) {
+    LK_ASSERT_OK(chain_->api()->cache_clear(chain_->context(), nullptr, LK_ERR));
+    run(session, 3);
+    EXPECT_EQ(engine_.runs, times * kPairs);
+    run(session, 4);
+    EXPECT_EQ(engine_.runs, times * kPairs) << "another size has none";
+  }
+  EXPECT_EQ(builds(), 8u);
+}
+
+TEST_P(AutoRuns, WithoutTheMemoryForItAChoiceIsNatives) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  for (size_t i = 0; i < kRecurring; i++) run(session, 3);
+  LK_ASSERT_OK(chain_->api()->cache_clear(chain_->context(), nullptr, LK_ERR));
+  engine_.build_status = LK_OUT_OF_MEMORY;
+  run(session, 3);
+  failed_ = engine_.builds - 1;
+  EXPECT_GT(failed_, 0);
+  EXPECT_EQ(engine_.runs, 0);
+}
+
 TEST_P(AutoRuns, WhatTakesMoreTimeStaysNatives) {
   engine_.run_ratio = 1;
   lk_session *session = chain_->open(model_);

@@ -59,7 +59,7 @@ protected:
   // What the run plan of an input of `n` elements has in the log.
   lk_size_record *note(int64_t n) {
     const lk_tensor_desc input = lk_tensor_desc_make(LK_F32, 1, &n);
-    const lk_size_build build = {&input, nullptr, 1, 0, 1000, 2000, 500};
+    const lk_size_build build = {&input, nullptr, 1, 0, 1000, 2000, 500, false};
     lk_size_record *record = nullptr;
     LK_EXPECT_OK(lk_size_log_add(sizes, &build, &record, LK_ERR));
     return record;

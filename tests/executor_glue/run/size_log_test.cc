@@ -25,14 +25,20 @@ protected:
 
   // A build for one input of `n` elements, and values.
   lk_size_record *add(int64_t n, std::vector<int64_t> value = {}, uint64_t begin = 1000,
-                      uint64_t end = 3000) {
+                      uint64_t end = 3000, bool recurs = false) {
     const lk_tensor_desc input = lk_tensor_desc_make(LK_F32, 1, &n);
     const int64_t count = int64_t(value.size());
     const lk_tensor known = {lk_tensor_desc_make(LK_I64, 1, &count), value.data()};
-    const lk_size_build build = {&input, &known, 1, value.empty() ? 0u : 1u, begin, end, 500};
+    const lk_size_build build = {&input, &known, 1,   value.empty() ? 0u : 1u,
+                                 begin,  end,    500, recurs};
     lk_size_record *record = nullptr;
     LK_EXPECT_OK(lk_size_log_add(log, &build, &record, LK_ERR));
     return record;
+  }
+  bool recurs(int64_t n) {
+    const lk_tensor_desc input = lk_tensor_desc_make(LK_F32, 1, &n);
+    const lk_size_build size = {&input, nullptr, 1, 0, 0, 0, 0, false};
+    return lk_size_log_recurs(log, &size);
   }
   std::vector<Size> sizes() {
     std::vector<Size> all;
@@ -64,6 +70,21 @@ protected:
   lk::FailingAllocator allocator;
   lk_size_log *log = nullptr;
 };
+
+TEST_F(SizeLog, RemembersWhichSizesRecur) {
+  EXPECT_FALSE(recurs(3));
+  lk_size_record *first = add(3);
+  EXPECT_FALSE(recurs(3));
+  lk_size_record *second = add(3, {}, 1000, 3000, true);
+  EXPECT_TRUE(recurs(3));
+  EXPECT_FALSE(recurs(4));
+  lk_size_log_release(log, first);
+  lk_size_log_release(log, second);
+  EXPECT_TRUE(recurs(3)) << "its plans are gone";
+  lk_size_record *third = add(3);
+  EXPECT_TRUE(recurs(3));
+  lk_size_log_release(log, third);
+}
 
 TEST_F(SizeLog, HasOneRecordForEqualSizes) {
   lk_size_record *first = add(3, {}, 1000, 3000);
@@ -139,7 +160,7 @@ TEST(SizeLogFaults, EveryAllocationMayFail) {
     lk_status status = lk_size_log_create(allocator.get(), "run", &log, LK_ERR);
     for (int64_t n = 1; n < 20 && status == LK_OK; n++) {
       const lk_tensor_desc input = lk_tensor_desc_make(LK_F32, 1, &n);
-      const lk_size_build build = {&input, nullptr, 1, 0, 0, 10, 1};
+      const lk_size_build build = {&input, nullptr, 1, 0, 0, 10, 1, false};
       lk_size_record *record = nullptr;
       status = lk_size_log_add(log, &build, &record, LK_ERR);
       EXPECT_EQ(record != nullptr, status == LK_OK);
