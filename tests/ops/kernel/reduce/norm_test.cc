@@ -13,6 +13,7 @@ using lk::Guarded;
 struct Case {
   int64_t rows, n, inner = 1, period = 1;
   bool is_centered = true, has_scale = true, has_bias = true, has_results = true;
+  float first = 0; // what the first element of each row has beside the others
 };
 
 void check(const Case &test, float shift, double allowed) {
@@ -21,6 +22,7 @@ void check(const Case &test, float shift, double allowed) {
   const size_t scales = size_t(test.period * (test.n / test.inner));
   Guarded x = lk::random_floats(elements, random);
   for (size_t i = 0; i < elements; i++) x[i] += shift;
+  for (size_t r = 0; r < rows; r++) x[r * size_t(test.n)] += test.first;
   const Guarded scale = lk::random_floats(scales, random), bias = lk::random_floats(scales, random);
   for (lk_isa isa : lk::instruction_sets()) {
     SCOPED_TRACE(isa);
@@ -83,6 +85,44 @@ TEST(Norm, TakesAnyLength) {
 TEST(Norm, StaysExactFarFromZero) {
   check({3, 768}, 100, 4e-5);
   check({3, 49 * 8, 49, 3}, 100, 4e-5);
+}
+
+// The first element stands for the mean at first.
+TEST(Norm, TakesAFirstElementThatLiesFarFromTheOthers) {
+  for (int64_t n : {2, 7, 16, 17, 32, 33, 100, 768, 5000}) {
+    for (float first : {3.f, -20.f, 1e3f, 1e6f}) {
+      Case test{4, n};
+      test.first = first;
+      check(test, 0, 4e-6);
+      test.inner = n;
+      test.period = 2;
+      check(test, 0, 4e-6);
+      test.has_scale = test.has_bias = false;
+      check(test, 100, first < 100 ? 4e-5 : 1e-5);
+    }
+  }
+}
+
+// A difference is infinite, and the mean is not.
+TEST(Norm, OfTheLargestNumbersIsTheirMean) {
+  for (int64_t n : {2, 8, 16, 30, 34, 200}) {
+    for (lk_isa isa : lk::instruction_sets()) {
+      Guarded x(size_t(2 * n)), y(size_t(2 * n));
+      for (int64_t i = 0; i < 2 * n; i++) {
+        x[size_t(i)] = i % n == 0 ? 3e38f : i % n == 1 ? -3e38f : 1;
+      }
+      lk_norm step{};
+      step.row = lk_row_loops_get(isa)->norm_row;
+      step.rows = 2;
+      step.n = n;
+      step.inner = step.period = 1;
+      step.epsilon = 1e-5;
+      step.is_centered = true;
+      void *const pointers[] = {x.get(), y.get()};
+      ASSERT_EQ(lk_norm_kernel(&step, pointers, nullptr), LK_OK);
+      for (int64_t i = 0; i < 2 * n; i++) EXPECT_EQ(y[size_t(i)], 0) << n << ", " << isa;
+    }
+  }
 }
 
 TEST(Norm, IsTheSameForAnyNumberOfThreads) {
