@@ -303,6 +303,7 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
                                .alias_input = body->alias_input,
                                .n_steps = body->n_steps,
                                .n_reorders = body->n_reorders,
+                               .n_values = body->n_values,
                                .implementation = lk_plan_main_kernel(body),
                                .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U,
                                .flops = body->flops,

@@ -50,6 +50,8 @@ typedef struct lk_plan_info {
   uint32_t n_blocks;  /* the plan only moves so many blocks of bytes, see lk_block; 0: it does more,
                         or there is nothing to move */
   uint32_t is_cached; /* 1: the cache has it, and charges its bytes; 0: it is the caller's own */
+  uint32_t n_values;  /* steps by what an engine besides native has built */
+  uint32_t reserved;
 } lk_plan_info;
 
 /* What a plan does that only moves blocks of bytes: these of an input to these of an output. All

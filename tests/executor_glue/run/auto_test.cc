@@ -129,6 +129,7 @@ TEST_P(AutoRuns, WhatTakesMoreTimeStaysNatives) {
   engine_.run_ratio = 1;
   lk_session *session = chain_->open(model_);
   for (size_t i = 0; i < 2 * kRecurring; i++) run(session, 3);
+  EXPECT_GT(engine_.offers, 0);
   EXPECT_EQ(engine_.builds, 0);
   EXPECT_EQ(builds(), 2u);
 }

@@ -82,6 +82,7 @@ TEST_F(Engine, ComputesWhatItTakes) {
   create(node());
   LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
   EXPECT_STREQ(host_plan_info(plan).implementation, "plain loops");
+  EXPECT_EQ(host_plan_info(plan).n_values, 1u);
   expect_run(plan, {x, w}, y);
   EXPECT_EQ(engine.runs, 1);
   EXPECT_EQ(engine.packs, 1);
