@@ -297,6 +297,7 @@ void lk_ops_expect(lk_op *const *ops, uint32_t n_ops) {
 lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *error) {
   LK_REQUIRE("plan_info", error, plan, info);
   const lk_plan_body *body = lk_plan_get_body(plan);
+  const lk_plan_expected expected = lk_plan_body_expected(body);
   const lk_plan_info filled = {.struct_size = sizeof filled,
                                .bytes = body->bytes,
                                .scratch_bytes = body->temp_bytes,
@@ -308,7 +309,9 @@ lk_status lk_plan_info_get(const lk_plan *plan, lk_plan_info *info, lk_error *er
                                .known_when_run = lk_plan_is_deferred(body) ? 1U : 0U,
                                .flops = body->flops,
                                .n_blocks = body->n_blocks,
-                               .is_cached = lk_plan_is_own(plan) ? 0U : 1U};
+                               .is_cached = lk_plan_is_own(plan) ? 0U : 1U,
+                               .expected_ns = expected.ns,
+                               .is_expected_measured = expected.is_measured != 0 ? 1U : 0U};
   return lk_struct_write(info, &filled, sizeof filled, "plan info", error);
 }
 

@@ -199,8 +199,22 @@ lk_status lk_build_recurring(lk_invocation *invocation, lk_error *error) {
   return status;
 }
 
+/* Without the memory for it the former plan stays. */
+static lk_status choose_now(lk_invocation *invocation, lk_error *error) {
+  LK_RETURN_NOT_OK(find_recurring(invocation, error));
+  if (!invocation->recurs || lk_plan_entry_stage(invocation->entry) != LK_PLAN_COUNTED) {
+    return LK_OK;
+  }
+  const lk_status status = lk_build_recurring(invocation, error);
+  if (status != LK_OUT_OF_MEMORY) return status;
+  lk_release_plan(invocation);
+  invocation->recurs = false;
+  return find(invocation, error);
+}
+
 static lk_status find_auto(lk_invocation *invocation, lk_error *error) {
   if (invocation->executor->is_static) return find_recurring(invocation, error);
+  if (invocation->chooses) return choose_now(invocation, error);
   LK_RETURN_NOT_OK(find(invocation, error));
   invocation->is_due = lk_plan_entry_claim(invocation->entry);
   return LK_OK;

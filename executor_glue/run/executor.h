@@ -49,6 +49,11 @@ typedef struct lk_graph_run {
   int32_t threads; /* what the caller's own threads_enter granted; 0: the run asks itself */
 } lk_graph_run;
 
+/* Whether `auto` is to choose before the run. */
+static inline bool lk_is_chosen(const lk_graph_run *run) {
+  return run->options != NULL && run->options->recurs != 0;
+}
+
 /* What ends the run early, but for what its host is asked. */
 static inline lk_wait_limit lk_graph_run_wait(const lk_graph_run *run) {
   const lk_run_options *options = run->options;

@@ -269,7 +269,7 @@ cleanup:
 
 lk_status lk_graph_executor_run_kept(lk_graph_executor *executor, const lk_graph_run *run,
                                      lk_kept_run **inout_kept, lk_error *error) {
-  if (!executor->run_plans || lk_is_observed(run) || lk_is_tuned(run)) {
+  if (!executor->run_plans || lk_is_observed(run) || lk_is_tuned(run) || lk_is_chosen(run)) {
     return lk_graph_executor_run(executor, run, error);
   }
   if (*inout_kept == NULL) {

@@ -109,6 +109,7 @@ lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
   self->has_built = false;
   self->has_waited = false;
   self->recurs = false;
+  self->chooses = lk_is_chosen(run);
   self->is_due = false;
   self->made = NULL;
   self->profile = NULL;

@@ -30,6 +30,7 @@ typedef struct lk_invocation {
   bool has_built;              /* a run plan */
   bool has_waited;             /* for another thread's */
   bool recurs;                 /* a run plan that it builds is for sizes that do */
+  bool chooses;                /* `auto` is to choose for its sizes now: options->recurs */
   bool is_due;                 /* it has claimed its entry, see lk_settle_run */
   lk_plan_entry *made;         /* that its next build is; NULL: it is to be built */
   /* Who watches; each may be NULL. */

@@ -139,6 +139,17 @@ static lk_status count_steps(const lk_run_plan *plan, uint32_t *out, lk_error *e
   return LK_OK;
 }
 
+/* What is expected of the whole plan goes to the step with the most work. */
+static void expect(lk_step_label *steps, const lk_plan_info *plan) {
+  uint32_t most = 0;
+  if (plan->n_steps == 0) return;
+  for (uint32_t i = 1; i < plan->n_steps; i++) {
+    if (steps[i].flops > steps[most].flops) most = i;
+  }
+  steps[most].expected_ns = plan->expected_ns;
+  steps[most].is_expected_measured = plan->is_expected_measured != 0;
+}
+
 static lk_status fill_steps(lk_labels *labels, const lk_run_plan *plan, lk_error *error) {
   const lk_api *api = plan->program->api;
   lk_step_label *step = labels->steps;
@@ -158,6 +169,7 @@ static lk_status fill_steps(lk_labels *labels, const lk_run_plan *plan, lk_error
       if (step->kind == NULL || step->tiles == NULL) return fail_memory(error);
       step++;
     }
+    expect(step - whole.n_steps, &whole);
   }
   labels->first[plan->n_steps] = labels->n_steps;
   return LK_OK;

@@ -19,6 +19,9 @@ typedef struct lk_step_label {
   const lk_node_texts *node;
   const char *kind, *tiles; /* as lk_step_info has them, as the next two */
   double flops, bytes;
+  /* as lk_profile_entry has them, of one execution */
+  double expected_ns;
+  bool is_expected_measured;
   uint32_t index; /* among the steps of the node */
 } lk_step_label;
 

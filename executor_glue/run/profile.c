@@ -56,6 +56,7 @@ static void set_texts(lk_profile_entry *entry, const char *const texts[N_TEXTS])
 static bool is_same(const lk_profile_entry *a, const lk_profile_entry *b) {
   const char *texts_a[N_TEXTS], *texts_b[N_TEXTS];
   if (a->step != b->step || a->threads != b->threads) return false;
+  if (a->is_expected_measured != b->is_expected_measured) return false;
   get_texts(a, texts_a);
   get_texts(b, texts_b);
   for (int i = 0; i < N_TEXTS; i++) {
@@ -176,7 +177,8 @@ static lk_status find_entries(lk_profile *profile, const lk_labels *labels, uint
                                      .kind = step->kind,
                                      .tiles = step->tiles,
                                      .step = step->index,
-                                     .threads = (int32_t)step_threads};
+                                     .threads = (int32_t)step_threads,
+                                     .is_expected_measured = step->is_expected_measured};
     if (!LK_GROW(&profile->allocator, run->entries, i, run->entries_capacity)) {
       return lk_fail_memory(error, "the times of a run", labels->n_steps * sizeof *run->entries);
     }
@@ -221,6 +223,7 @@ static void add_run(lk_profile *profile, const lk_run_times *times) {
     entry->wait_ns += left_of(time->ns * times->step_threads, time->compute_ns);
     entry->flops += step->flops;
     entry->bytes += step->bytes;
+    entry->expected_ns += step->expected_ns;
     compute_ns += time->compute_ns;
   }
   total->runs++;

@@ -182,8 +182,16 @@ typedef struct lk_engine_left_info {
   uint32_t reserved;
 } lk_engine_left_info;
 
-/* What engine `auto` has chosen for a work of a node, when it was bound last. Texts are cut where
- * they are longer. */
+/* What has decided who computes a work. */
+typedef enum lk_choice_rule {
+  LK_CHOICE_NONE = 0,      /* nothing: the engine left the work to native, as `reason` says */
+  LK_CHOICE_OPTION = 1,    /* the engine of the context, which computes all that it takes */
+  LK_CHOICE_ESTIMATES = 2, /* engine `auto`: estimates */
+  LK_CHOICE_MEASURED = 3   /* engine `auto`: times of a tuning file, or of a run that measured */
+} lk_choice_rule;
+
+/* What an engine has offered for a work of a node, and what was chosen, when the node was bound
+ * last. Texts are cut where they are longer. */
 typedef struct lk_engine_choice_info {
   size_t struct_size;
   char node[64];   /* the output's name */
@@ -195,6 +203,18 @@ typedef struct lk_engine_choice_info {
   double native_ns, engine_ns;
   double build_ns; /* estimated */
   uint32_t is_engine, is_measured;
+  /* Estimates of a run, also where it was measured; 0: the engine has no offer. */
+  double estimated_native_ns, estimated_engine_ns;
+  /* Of `engine_ns` and `estimated_engine_ns`: what brings tensors into the layouts that the engine
+   * wants; estimated. */
+  double reorder_ns;
+  uint64_t tensor_bytes; /* of all tensors of the work; 0: the engine has no offer */
+  uint64_t built_bytes;  /* of memory of what the engine has built for it; 0: nothing */
+  uint32_t index;        /* among the works of the node, from 0 */
+  uint32_t rule;         /* lk_choice_rule */
+  /* Of the node, which the work may end with; and the first of these that the engine would take.
+   * Native takes all. */
+  uint32_t n_post_ops, taken_post_ops;
 } lk_engine_choice_info;
 
 #ifdef __cplusplus

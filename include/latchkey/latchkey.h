@@ -37,7 +37,7 @@
 extern "C" {
 #endif
 
-#define LK_API_VERSION 5u
+#define LK_API_VERSION 6u
 
 typedef struct lk_api {
   size_t struct_size;
@@ -454,8 +454,9 @@ typedef struct lk_api {
    * of 0. */
   lk_status (*engine_left)(lk_context *context, uint32_t index, lk_engine_left_info *out_info,
                            lk_error *error);
-  /* What engine `auto` has chosen: `index` from 0, in the order in which nodes were bound first, of
-   * some thousand at most. Any thread. LK_OUT_OF_RANGE: there are no more; LK_INVALID_ARGUMENT: a
+  /* What an engine besides native has offered, and what was chosen: `index` from 0, in the order in
+   * which nodes were bound first, of some thousand at most. Engine `auto` asks for sizes that are
+   * fixed or recur, another engine is asked always, native alone for nothing. Any thread. LK_OUT_OF_RANGE: there are no more; LK_INVALID_ARGUMENT: a
    * struct_size of 0. */
   lk_status (*engine_choice)(lk_context *context, uint32_t index, lk_engine_choice_info *out_info,
                              lk_error *error);

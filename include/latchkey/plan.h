@@ -50,8 +50,12 @@ typedef struct lk_plan_info {
   uint32_t n_blocks;  /* the plan only moves so many blocks of bytes, see lk_block; 0: it does more,
                         or there is nothing to move */
   uint32_t is_cached; /* 1: the cache has it, and charges its bytes; 0: it is the caller's own */
-  uint32_t n_values;  /* steps by what an engine besides native has built */
-  uint32_t reserved;
+  /* What a run takes as far as it is known from a choice between engines, all steps together:
+   * nanoseconds, as measured, or else an estimate of no machine in particular. 0: there was no such
+   * choice, or not for all works of the node. */
+  double expected_ns;
+  uint32_t is_expected_measured; /* 1: as measured */
+  uint32_t n_values;             /* steps by what an engine besides native has built */
 } lk_plan_info;
 
 /* What a plan does that only moves blocks of bytes: these of an input to these of an output. All

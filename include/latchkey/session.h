@@ -139,7 +139,10 @@ typedef struct lk_run_options {
   void *should_stop_arg;
   lk_trace *trace; /* NULL: that of `trace_attach`, if any; or where the run's events are noted */
   int32_t exact_outputs; /* not 0: room for an output must have its very shape */
-  uint32_t reserved;
+  /* Not 0: the sizes of the run are known to recur. `auto` chooses for them before the run, as it
+   * else does when they are fixed or have come 8 times. No effect with another engine, and where it
+   * has chosen for them. */
+  int32_t recurs;
   /* Not 0: the run measures, for about so many nanoseconds, what its nodes take by native and by
    * the engine that `auto` asks, in turn and three times each at least; from then on runs of its
    * sizes have what took less time (plan_note_times). LK_UNSUPPORTED: run plans are off, or `auto`
@@ -165,6 +168,12 @@ typedef struct lk_profile_entry {
   uint64_t thread_ns;        /* total_ns, counted once for each thread that the run had for it */
   uint64_t wait_ns;          /* of that */
   double flops, bytes;       /* of all executions */
+  /* As lk_plan_info has it, of all executions: what all steps of the operator were expected to take.
+   * It is with that step of the operator that has the most work; 0: it is not, or nothing is
+   * known. */
+  double expected_ns;
+  uint32_t is_expected_measured; /* 1: as measured, and not an estimate */
+  uint32_t reserved;
 } lk_profile_entry;
 
 /* The runs of a profile. */

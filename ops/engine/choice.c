@@ -11,7 +11,10 @@ lk_choice lk_choose(const lk_choosing *of) {
   const double ratio = of->run_ratio > 0 ? of->run_ratio : 1;
   lk_choice made = {.native_ns = of->native_ns,
                     .engine_ns = of->native_ns * ratio + of->reorder_ns,
-                    .build_ns = of->build_ns};
+                    .build_ns = of->build_ns,
+                    .reorder_ns = of->reorder_ns};
+  made.estimated_native_ns = made.native_ns;
+  made.estimated_engine_ns = made.engine_ns;
   if (of->measured_native_ns > 0 && of->measured_engine_ns > 0) {
     made.is_measured = true;
     made.native_ns = of->measured_native_ns;

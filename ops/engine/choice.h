@@ -18,6 +18,8 @@ typedef struct lk_choice {
   bool is_engine, is_measured;
   double native_ns, engine_ns; /* that were compared */
   double build_ns;
+  /* estimated, also where it was measured; the first two as they would have been compared */
+  double estimated_native_ns, estimated_engine_ns, reorder_ns;
   const char *reason; /* for people, why native computes it; NULL: it does not */
 } lk_choice;
 

@@ -1,4 +1,4 @@
-/* The newest choice of each node and kind of work, in a table by both names and in the order in
+/* The newest choice of each work of each node, in a table by names and number and in the order in
  * which they came. */
 #define XXH_INLINE_ALL
 #include "ops/engine/choices.h"
@@ -18,7 +18,7 @@ typedef struct row {
   lk_table_node node; /* first */
   lk_engine_choice_info info;
   lk_key key;              /* of `names`, which the table compares */
-  alignas(8) char names[]; /* of the node and of the kind, each with its 0 */
+  alignas(8) char names[]; /* of the node and of the kind, each with its 0; then info.index */
 } row;
 
 struct lk_choices {
@@ -52,15 +52,18 @@ void lk_choices_destroy(lk_choices *choices) {
 }
 
 /* NULL: no memory. */
-static row *make_row(const lk_allocator *allocator, const char *node, const char *work) {
+static row *make_row(const lk_allocator *allocator, const char *node, const char *work,
+                     const lk_engine_choice_info *info) {
   const size_t node_bytes = strlen(node) + 1, work_bytes = strlen(work) + 1;
-  row *made = lk_alloc(allocator, sizeof *made + node_bytes + work_bytes);
+  const size_t bytes = node_bytes + work_bytes + sizeof info->index;
+  row *made = lk_alloc(allocator, sizeof *made + bytes);
   if (made == NULL) return NULL;
-  *made = (row){0};
+  *made = (row){.info = *info};
   memcpy(made->names, node, node_bytes);
   memcpy(made->names + node_bytes, work, work_bytes);
-  made->key = (lk_key){.hash = XXH3_64bits(made->names, node_bytes + work_bytes),
-                       .size = (uint32_t)(node_bytes + work_bytes),
+  memcpy(made->names + node_bytes + work_bytes, &info->index, sizeof info->index);
+  made->key = (lk_key){.hash = XXH3_64bits(made->names, bytes),
+                       .size = (uint32_t)bytes,
                        .bytes = (const uint8_t *)made->names};
   return made;
 }
@@ -84,9 +87,9 @@ void lk_choices_note(lk_choices *choices, const char *node, const char *work, co
   lk_text_put(info.work, sizeof info.work, work);
   lk_text_put(info.engine, sizeof info.engine, engine);
   lk_text_put(info.reason, sizeof info.reason, reason);
-  row *made = make_row(choices->allocator, node != NULL ? node : "", work != NULL ? work : "");
+  row *made =
+      make_row(choices->allocator, node != NULL ? node : "", work != NULL ? work : "", &info);
   if (made == NULL) return;
-  made->info = info;
   lk_guard_lock(&choices->mutex);
   row *found = (row *)lk_table_find(&choices->table, &made->key);
   if (found != NULL) found->info = info;

@@ -1,5 +1,5 @@
-/* What engine `auto` has chosen for the works of nodes: the newest choice of each node and kind of
- * work, for people. Any thread. */
+/* What an engine has offered for the works of nodes, and what was chosen: the newest of each work of
+ * each node, for people. Any thread. */
 #pragma once
 
 #include <latchkey/context.h>
@@ -13,10 +13,10 @@ lk_status lk_choices_create(const lk_allocator *allocator, lk_choices **out_choi
                             lk_error *error);
 void lk_choices_destroy(lk_choices *choices); /* NULL is allowed */
 
-/* Keeps a choice in place of that which the node had for this kind of work. Nodes differ by their
- * whole names; texts are cut as lk_engine_choice_info has room, and NULL is "". `numbers`: its
- * texts are not read. At most 4,096 are kept, and none where there is no memory. */
+/* Keeps a choice in place of that which the node had for the work of this kind and number
+ * (`numbers->index`). Nodes differ by their whole names; texts are cut as lk_engine_choice_info has
+ * room, and NULL is "". `numbers`: its texts are not read. At most 4,096 are kept, and none where there is no memory. */
 void lk_choices_note(lk_choices *choices, const char *node, const char *work, const char *engine,
                      const char *reason, const lk_engine_choice_info *numbers);
-/* Choice `index`, in the order in which nodes and kinds came first. False: there are no more. */
+/* Choice `index`, in the order in which works came first. False: there are no more. */
 bool lk_choices_get(lk_choices *choices, uint32_t index, lk_engine_choice_info *out_info);

@@ -216,25 +216,47 @@ static void count(_Atomic uint64_t *counter, uint64_t more) {
   atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
+bool lk_engines_notes(const lk_engines *engines, lk_plan_asks asks) {
+  return asks == LK_ASKS_CHEAPER || (asks == LK_ASKS_ENGINE && !engines->is_auto);
+}
+
+static lk_choice_rule rule_of(const lk_engine_answer *answer, lk_plan_asks asks) {
+  const lk_choice *choice = &answer->choice;
+  if (asks == LK_ASKS_ENGINE) return answer->is_planned ? LK_CHOICE_OPTION : LK_CHOICE_NONE;
+  if (!answer->is_offered || choice->is_engine != answer->is_planned) return LK_CHOICE_NONE;
+  return choice->is_measured ? LK_CHOICE_MEASURED : LK_CHOICE_ESTIMATES;
+}
+
 /* What was chosen, or that there was nothing to choose from. */
-static void note_choice(lk_engines *engines, const char *work, const lk_engine_answer *answer,
-                        const char *node) {
+static void note_choice(lk_engines *engines, const char *work, uint32_t index, lk_plan_asks asks,
+                        const lk_engine_answer *answer, const char *node) {
   const lk_choice *choice = &answer->choice;
   const lk_engine_choice_info numbers = {.native_ns = choice->native_ns,
                                          .engine_ns = choice->engine_ns,
                                          .build_ns = choice->build_ns,
                                          .is_engine = answer->is_planned,
-                                         .is_measured = choice->is_measured};
-  if (answer->is_offered) {
+                                         .is_measured = choice->is_measured,
+                                         .estimated_native_ns = choice->estimated_native_ns,
+                                         .estimated_engine_ns = choice->estimated_engine_ns,
+                                         .reorder_ns = choice->reorder_ns,
+                                         .tensor_bytes = answer->tensor_bytes,
+                                         .built_bytes = answer->built_bytes,
+                                         .index = index,
+                                         .rule = rule_of(answer, asks),
+                                         .n_post_ops = answer->n_post_ops,
+                                         .taken_post_ops = answer->taken_post_ops};
+  if (answer->is_offered && asks == LK_ASKS_CHEAPER) {
     count(choice->is_measured ? &engines->measured : &engines->estimated, 1);
   }
   lk_choices_note(engines->choices, node, work, engines->chosen->engine.name,
                   answer->is_planned ? NULL : answer->reason, &numbers);
 }
 
-void lk_engines_note(lk_engines *engines, uint32_t kind, lk_plan_asks asks,
+void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan_asks asks,
                      const lk_engine_answer *answer, const char *node) {
-  if (asks == LK_ASKS_CHEAPER) note_choice(engines, lk_work_kind_name(kind), answer, node);
+  if (lk_engines_notes(engines, asks)) {
+    note_choice(engines, lk_work_kind_name(kind), index, asks, answer, node);
+  }
   count(answer->is_planned ? &engines->works : &engines->works_left, 1);
   count(&engines->references, answer->references);
   if (answer->is_planned && !answer->leaves_part) return;

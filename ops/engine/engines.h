@@ -23,8 +23,11 @@ typedef struct lk_engine_entry {
 /* What the chosen engine does with a task. */
 typedef struct lk_engine_answer {
   bool is_planned; /* a step by a value that was there, or that was built; else it is native's */
-  bool is_offered; /* and `choice` is set */
+  bool is_offered; /* and `choice` and `tensor_bytes` are set; only where lk_engines_notes */
   lk_choice choice;
+  uint64_t tensor_bytes;               /* of the work */
+  uint64_t built_bytes;                /* of the value of the step */
+  uint32_t n_post_ops, taken_post_ops; /* as lk_engine_choice_info has them */
   uint32_t references; /* slow reference implementations that it has just built and that are left */
   bool leaves_part;    /* it was planned, but for post-ops, or but for f16 and bf16 as they are */
   const char *reason;  /* why it left the task or a part of it; NULL: no word of that */
@@ -71,6 +74,8 @@ bool lk_engines_left(const lk_engines *engines, uint32_t index, lk_engine_left_i
 
 /* NULL: native. */
 const lk_engine_entry *lk_engines_asked(const lk_engines *engines, lk_plan_asks asks);
-/* Counts what was answered for a work of this kind. */
-void lk_engines_note(lk_engines *engines, uint32_t kind, lk_plan_asks asks,
+/* Whether choices are noted: not where `auto` measures what it would not choose. */
+bool lk_engines_notes(const lk_engines *engines, lk_plan_asks asks);
+/* Counts what was answered for work `index` of the node, of this kind, and notes it. */
+void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan_asks asks,
                      const lk_engine_answer *answer, const char *node);

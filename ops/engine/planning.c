@@ -5,6 +5,13 @@
 #include "ops/engine/native/native.h"
 #include "ops/engine/value_steps.h"
 
+/* What the node takes is known where it is of all of its works. */
+static void expect(lk_planner *planner, const lk_engine_answer *answer) {
+  const lk_choice *choice = &answer->choice;
+  const double ns = answer->is_planned ? choice->engine_ns : choice->native_ns;
+  lk_planner_expect(planner, answer->is_offered ? ns : 0, choice->is_measured);
+}
+
 static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
   lk_engines *engines = planner->env->engines;
   const lk_plan_asks asks = (lk_plan_asks)planner->body->asks;
@@ -12,7 +19,9 @@ static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error)
   if (asked != NULL) {
     lk_engine_answer answer;
     LK_RETURN_NOT_OK(lk_plan_value(planner, asked, task, &answer, error));
-    lk_engines_note(engines, task->work.kind, asks, &answer, planner->node->output_name);
+    lk_engines_note(engines, task->work.kind, planner->n_works++, asks, &answer,
+                    planner->node->output_name);
+    if (lk_engines_notes(engines, asks)) expect(planner, &answer);
     if (answer.is_planned) return LK_OK;
   }
   return lk_native_planning[task->work.kind]->plan(planner, task, error);

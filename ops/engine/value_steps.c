@@ -302,6 +302,7 @@ static lk_status get_value(const lk_planner *planner, const lk_engine_entry *ent
 static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, const lk_task *given,
                          bool is_half, lk_engine_answer *answer, lk_error *error) {
   const lk_engine *engine = &entry->engine;
+  const lk_plan_asks asks = (lk_plan_asks)planner->body->asks;
   const uint32_t n_own = given->work.n_post_ops;
   lk_status status = LK_OK;
   lk_task task = *given;
@@ -310,6 +311,7 @@ static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, cons
   clear_absent(&task.work);
   note_constants(planner, &task);
   add_post_ops(planner, &task);
+  answer->n_post_ops = task.work.n_post_ops - n_own;
   if (is_half && !(is_whole(planner, &task, n_own) && narrow(planner, &task))) return LK_OK;
   lk_offer offer = {.struct_size = sizeof offer, .n_post_ops = task.work.n_post_ops};
   const uint32_t placed = find_layouts(planner, &task, &offer);
@@ -323,10 +325,14 @@ static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, cons
   if (offer.n_post_ops < n_own || (is_half && is_part)) return LK_OK;
   keep_post_ops(&task.work, offer.n_post_ops);
   set_layouts(&task.work, &offer);
-  if (planner->body->asks == LK_ASKS_CHEAPER) {
+  answer->taken_post_ops = offer.n_post_ops - n_own;
+  if (lk_engines_notes(planner->env->engines, asks)) {
     LK_RETURN_NOT_OK(lk_weigh(planner, entry, &task.work, &before, &offer, &answer->choice, error));
     answer->is_offered = true;
-    if (!answer->choice.is_engine) return leave(answer, answer->choice.reason);
+    answer->tensor_bytes = lk_work_bytes(&task.work);
+    if (asks == LK_ASKS_CHEAPER && !answer->choice.is_engine) {
+      return leave(answer, answer->choice.reason);
+    }
   }
   if (mixes_in_place(planner, &task)) {
     return leave(answer, "it is written over an input that lies otherwise");
@@ -348,6 +354,7 @@ static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, cons
   status = emit(planner, &task, n_own, ref, error);
   if (is_half) keep_halves(planner, &task, false);
   answer->is_planned = status == LK_OK;
+  answer->built_bytes = value->made.bytes;
   answer->leaves_part = is_part;
   if (!is_part) answer->reason = NULL;
 cleanup:
@@ -364,7 +371,8 @@ lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const
     return plan_by(planner, entry, task, false, out_answer, error);
   }
   LK_RETURN_NOT_OK(plan_by(planner, entry, task, true, out_answer, error));
-  if (out_answer->is_planned || out_answer->is_offered) return LK_OK;
+  const bool is_dearer = out_answer->is_offered && planner->body->asks == LK_ASKS_CHEAPER;
+  if (out_answer->is_planned || is_dearer) return LK_OK;
   const char *reason = out_answer->reason;
   *out_answer = (lk_engine_answer){.references = out_answer->references};
   LK_RETURN_NOT_OK(plan_by(planner, entry, task, false, out_answer, error));

@@ -9,8 +9,16 @@
 #include "ops/engine/value_key.h"
 #include "ops/plan/layout.h"
 
-static double bytes_of(const lk_tensor_desc *desc) {
-  return (double)lk_elements(desc) * (double)lk_dtype_size(desc->dtype);
+static uint64_t bytes_of(const lk_tensor_desc *desc) {
+  return (uint64_t)lk_elements(desc) * lk_dtype_size(desc->dtype);
+}
+
+uint64_t lk_work_bytes(const lk_work *work) {
+  uint64_t bytes = 0;
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (lk_work_has(work, role)) bytes += bytes_of(&work->tensors[role]);
+  }
+  return bytes;
 }
 
 /* Of this machine's threads, and of no machine in particular otherwise. */
@@ -19,17 +27,17 @@ static double cost(const lk_planner *planner, double flops, double bytes) {
 }
 
 static double native_cost(const lk_planner *planner, const lk_work *work) {
-  double bytes = 0, elements = 0;
+  double elements = 0;
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     if (!lk_work_has(work, role)) continue;
     const double count = (double)lk_elements(&work->tensors[role]);
-    bytes += bytes_of(&work->tensors[role]);
     if (count > elements) elements = count;
   }
   /* the node's arithmetic is that of its convolution or product */
   const bool is_heavy = work->kind == LK_WORK_CONV || work->kind == LK_WORK_CONV_TRANSPOSED ||
                         work->kind == LK_WORK_PRODUCT;
-  return cost(planner, is_heavy ? fmax(planner->draft.flops, elements) : elements, bytes);
+  return cost(planner, is_heavy ? fmax(planner->draft.flops, elements) : elements,
+              (double)lk_work_bytes(work));
 }
 
 /* Of tensors that do not lie as they are wanted. */
@@ -41,7 +49,7 @@ static double reorder_cost(const lk_planner *planner, const lk_work *work, const
     const lk_layout from = given->layouts[role], to = wanted->layouts[role];
     if (!lk_work_has(work, role) || from == LK_LAYOUT_ANY || to == LK_LAYOUT_ANY) continue;
     if (lk_layout_same_bytes(desc, from, to)) continue;
-    sum += cost(planner, 0, 2 * bytes_of(desc));
+    sum += cost(planner, 0, 2 * (double)bytes_of(desc));
   }
   return sum;
 }

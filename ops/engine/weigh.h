@@ -1,4 +1,4 @@
-/* Weighs an offer against native, where `auto` may choose. */
+/* Weighs an offer against native: for `auto` to choose, and for people. */
 #pragma once
 
 #include "ops/engine/engines.h"
@@ -8,3 +8,5 @@
 lk_status lk_weigh(const lk_planner *planner, const lk_engine_entry *entry, const lk_work *work,
                    const lk_offer *given, const lk_offer *offer, lk_choice *out_choice,
                    lk_error *error);
+/* Of all its tensors. */
+uint64_t lk_work_bytes(const lk_work *work);

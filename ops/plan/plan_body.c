@@ -88,6 +88,7 @@ static size_t size_of(const lk_plan_body *body, const lk_plan_arrays *arrays) {
              round_up(body->n_outputs * sizeof *arrays->wishes);
   }
   for (uint32_t i = 0; i < body->n_steps; i++) bytes += round_up(arrays->steps[i].params_size);
+  if (body->is_expected) bytes += sizeof arrays->expected;
   return bytes;
 }
 
@@ -109,6 +110,15 @@ static void put_arrays(lk_plan_body *body, const lk_plan_arrays *from) {
     if (steps[i].params == NULL) continue;
     steps[i].params = put(&at, steps[i].params, steps[i].params_size);
   }
+  if (body->is_expected) (void)put(&at, &from->expected, sizeof from->expected);
+}
+
+lk_plan_expected lk_plan_body_expected(const lk_plan_body *body) {
+  lk_plan_expected found = {0};
+  if (body->is_expected) { /* it is the last */
+    memcpy(&found, (const unsigned char *)body + body->bytes - sizeof found, sizeof found);
+  }
+  return found;
 }
 
 lk_status lk_plan_body_create(const lk_plan_body *draft, const lk_plan_arrays *arrays,

@@ -53,6 +53,7 @@ typedef struct lk_plan_body {
   bool is_compared : 1;   /* LK_PLAN_COMPARED */
   bool is_long : 1;       /* it may take long whatever its work is, see lk_plan_body_is_long */
   bool is_short : 1;      /* the description of its output is an lk_short_desc */
+  bool is_expected : 1;   /* there is an lk_plan_expected */
   uint8_t asks;           /* lk_plan_asks */
   uint16_t n_values;
 } lk_plan_body;
@@ -74,16 +75,23 @@ typedef struct lk_short_desc {
   uint32_t dims[/* rank */];
 } lk_short_desc;
 
+/* What a run takes, as lk_plan_info has it: of plans for whose works engines were chosen. */
+typedef struct lk_plan_expected {
+  double ns; /* 0: not known of all works */
+  uint64_t is_measured;
+} lk_plan_expected;
+
 /* The arrays of a plan, by the counts of its body. */
 typedef struct lk_plan_arrays {
   lk_step *steps;
   lk_step_arg *args;
   lk_packed **packed;
-  lk_ref **values;         /* each an lk_value (ops/engine/value.h), with a reference */
-  size_t *temps;           /* offsets in the frame's scratch memory, 64-byte aligned */
-  lk_tensor_desc *outputs; /* see lk_plan_body_output */
-  lk_tensor_desc *inputs;  /* as bound; with is_compared only, as are the wishes */
-  lk_layout *wishes;       /* [n_outputs] */
+  lk_ref **values;           /* each an lk_value (ops/engine/value.h), with a reference */
+  size_t *temps;             /* offsets in the frame's scratch memory, 64-byte aligned */
+  lk_tensor_desc *outputs;   /* see lk_plan_body_output */
+  lk_tensor_desc *inputs;    /* as bound; with is_compared only, as are the wishes */
+  lk_layout *wishes;         /* [n_outputs] */
+  lk_plan_expected expected; /* with is_expected only */
 } lk_plan_arrays;
 
 /* ---- the arrays of a finished plan, one behind the other ---- */
@@ -144,6 +152,7 @@ lk_status lk_plan_body_copy(const lk_plan_body *from, lk_packed *const *packed,
 /* Whether there is room for this output, of the same rank as the only one that it has. */
 bool lk_plan_body_holds(const lk_plan_body *body, const lk_tensor_desc *output);
 lk_tensor_desc lk_plan_body_output(const lk_plan_body *body, uint32_t index);
+lk_plan_expected lk_plan_body_expected(const lk_plan_body *body);
 /* Whether it may take milliseconds, on a slow processor say: a run that is watched looks within. */
 bool lk_plan_body_is_long(const lk_plan_body *body);
 /* NULL is allowed. */

@@ -411,6 +411,14 @@ static lk_step *last_step(lk_planner *planner) {
   return &planner->arrays.steps[planner->body->n_steps - 1];
 }
 
+void lk_planner_expect(lk_planner *planner, double ns, bool is_measured) {
+  lk_plan_expected *sum = &planner->arrays.expected;
+  const bool is_first = !planner->draft.is_expected;
+  planner->draft.is_expected = true;
+  sum->ns = ns > 0 && (is_first || sum->ns > 0) ? sum->ns + ns : 0;
+  sum->is_measured = is_measured && (is_first || sum->is_measured);
+}
+
 void lk_planner_is_long(lk_planner *planner) {
   planner->body->is_long = true;
 }

@@ -40,6 +40,7 @@ struct lk_planner {
   lk_tensor *inputs;       /* as bound; a constant as the node has it; zero where it is absent */
   lk_tensor_desc *outputs; /* those of `arrays` */
   const void *found;       /* what `infer` has left for `plan` */
+  uint32_t n_works;        /* that an engine was asked for; the engines' */
   /* planner.c's */
   lk_wide_tensor *wide; /* of inputs, then of outputs; NULL: there are none */
   lk_plan_body draft;
@@ -132,6 +133,9 @@ lk_status lk_planner_cast(lk_planner *planner, const lk_operand *from, const lk_
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,
                             const void *params, size_t size, const lk_operand *operands,
                             uint32_t n_operands, lk_error *error);
+/* Says what a work of the node is expected to take, which adds up: nanoseconds, 0: nobody knows.
+ * `is_measured`: and no estimate. */
+void lk_planner_expect(lk_planner *planner, double ns, bool is_measured);
 /* Says that the plan may take longer than the work of its steps tells. */
 void lk_planner_is_long(lk_planner *planner);
 /* Says what the work of the step that was emitted last is, where it is not that: flops, or both. */

@@ -44,16 +44,26 @@ protected:
   }
   lk_status tune(lk_session *session, size_t rows, uint64_t ns = 1,
                  const volatile int32_t *cancel = nullptr) {
+    lk_run_options options = {};
+    options.struct_size = sizeof options;
+    options.tune_ns = ns;
+    options.cancel = cancel;
+    return run_with(session, rows, options);
+  }
+  lk_status choose(lk_session *session, size_t rows, lk_profile *profile = nullptr) {
+    lk_run_options options = {};
+    options.struct_size = sizeof options;
+    options.recurs = 1;
+    options.profile = profile;
+    return run_with(session, rows, options);
+  }
+  lk_status run_with(lk_session *session, size_t rows, const lk_run_options &options) {
     const lk::Floats x = lk::chain_input(rows);
     lk::Floats y(x.size(), -1.0f);
     lk_named_tensor in = {"x", {}}, out = {"y", {}};
     in.tensor.desc = out.tensor.desc = desc(int64_t(rows));
     in.tensor.data = const_cast<float *>(x.data());
     out.tensor.data = y.data();
-    lk_run_options options = {};
-    options.struct_size = sizeof options;
-    options.tune_ns = ns;
-    options.cancel = cancel;
     const lk_status status =
         lk_get_session_api(LK_SESSION_API_VERSION)->run(session, &in, 1, &out, 1, &options, LK_ERR);
     if (status == LK_OK) {
@@ -85,6 +95,69 @@ TEST_P(AutoRuns, ASizeThatRecursIsBoundOnceMore) {
   EXPECT_EQ(engine_.builds, 1) << "both products are one work";
   EXPECT_EQ(engine_.runs, int(kPairs * 2 * kRecurring))
       << "the run after which it is built is native's";
+}
+
+TEST_P(AutoRuns, ARunThatSaysThatItsSizeRecursIsTheEngines) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  LK_ASSERT_OK(choose(session, 3));
+  EXPECT_EQ(engine_.runs, kPairs);
+  EXPECT_EQ(builds(), 1u);
+  for (size_t i = 0; i < 2 * kRecurring; i++) run(session, 3);
+  LK_ASSERT_OK(choose(session, 3));
+  EXPECT_EQ(builds(), 1u) << "it is chosen for";
+  EXPECT_EQ(engine_.runs, int(kPairs * (2 * kRecurring + 2)));
+}
+
+TEST_P(AutoRuns, ASizeThatIsThereIsChosenForAnew) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  run(session, 3);
+  run(session, 3);
+  EXPECT_EQ(engine_.offers, 0);
+  LK_ASSERT_OK(choose(session, 3));
+  EXPECT_EQ(engine_.runs, kPairs);
+  EXPECT_EQ(builds(), 2u);
+  run(session, 3);
+  EXPECT_EQ(engine_.runs, 2 * kPairs) << "also a run that was kept";
+  EXPECT_EQ(builds(), 2u);
+}
+
+TEST_P(AutoRuns, WithoutMemoryTheFormerPlanServes) {
+  engine_.run_ratio = 0.5;
+  engine_.build_status = LK_OUT_OF_MEMORY;
+  lk_session *session = chain_->open(model_);
+  run(session, 3);
+  LK_ASSERT_OK(choose(session, 3));
+  failed_ = engine_.builds;
+  EXPECT_GT(failed_, 0);
+  EXPECT_EQ(engine_.runs, 0);
+}
+
+// Beside what an operator took, what it was expected to take.
+TEST_P(AutoRuns, AProfileHasWhatWasExpected) {
+  engine_.run_ratio = 0.5;
+  const lk_session_api *sessions = lk_get_session_api(LK_SESSION_API_VERSION);
+  lk_profile *profile = nullptr;
+  LK_ASSERT_OK(sessions->profile_create(nullptr, &profile, LK_ERR));
+  lk_session *session = chain_->open(model_);
+  for (int i = 0; i < 3; i++) LK_ASSERT_OK(choose(session, 3, profile));
+  lk_engine_choice_info choice = {};
+  choice.struct_size = sizeof choice;
+  LK_ASSERT_OK(chain_->api()->engine_choice(chain_->context(), 0, &choice, LK_ERR));
+  ASSERT_STREQ(choice.node, "product0");
+  lk_profile_entry entry = {};
+  entry.struct_size = sizeof entry;
+  int products = 0;
+  for (uint32_t i = 0; sessions->profile_entry(profile, i, &entry, nullptr) == LK_OK; i++) {
+    const bool is_product = std::string(entry.op_type) == "MatMul";
+    products += is_product ? 1 : 0;
+    EXPECT_DOUBLE_EQ(entry.expected_ns, is_product ? 3 * choice.engine_ns : 0)
+        << entry.output_name << ": without an offer nothing is known";
+    EXPECT_EQ(entry.is_expected_measured, 0u);
+  }
+  EXPECT_EQ(products, kPairs);
+  sessions->profile_destroy(profile);
 }
 
 TEST_P(AutoRuns, SizesCountForThemselves) {

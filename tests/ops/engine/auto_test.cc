@@ -115,6 +115,76 @@ TEST_F(Auto, AnEngineComputesWhatItTakesLessTimeForWhereSizesRecur) {
   EXPECT_EQ(lk::stats(context).choices_measured, 0u);
 }
 
+TEST_F(Auto, AnOfferIsToldWithItsEstimates) {
+  engine.run_ratio = 0.5;
+  engine.build_ns = 10;
+  engine.bytes = 1234;
+  EXPECT_EQ(bind(LK_BIND_RECURS), "plain loops");
+  const lk_engine_choice_info taken = choice();
+  EXPECT_EQ(taken.rule, uint32_t(LK_CHOICE_ESTIMATES));
+  EXPECT_EQ(taken.estimated_native_ns, taken.native_ns);
+  EXPECT_EQ(taken.estimated_engine_ns, taken.engine_ns);
+  EXPECT_EQ(taken.reorder_ns, 0);
+  EXPECT_EQ(taken.tensor_bytes, uint64_t(5 * 7 + 7 * 3 + 5 * 3) * sizeof(float));
+  EXPECT_EQ(taken.built_bytes, 1234u);
+  EXPECT_EQ(taken.index, 0u);
+  EXPECT_EQ(taken.n_post_ops, 0u);
+  engine.run_ratio = 1;
+  EXPECT_EQ(bind(LK_BIND_RECURS, 6), "matmul");
+  EXPECT_EQ(choice().rule, uint32_t(LK_CHOICE_ESTIMATES)) << "which decided for native";
+  EXPECT_EQ(choice().built_bytes, 0u);
+  EXPECT_GT(choice().tensor_bytes, taken.tensor_bytes);
+}
+
+TEST_F(Auto, HowManyPostOpsAreTakenIsTold) {
+  lk::TestNode node;
+  node.op = "MatMul";
+  node.n_inputs = 2;
+  node.constants = {w};
+  node.post_ops = {{LK_POST_RELU, -1, 0, 0}, {LK_POST_TANH, -1, 0, 0}, {LK_POST_RELU, -1, 0, 0}};
+  LK_ASSERT_OK(node.create(executor, &op, LK_ERR));
+  engine.run_ratio = 0.5;
+  lk_plan *plan = nullptr;
+  LK_ASSERT_OK(bind_into(&plan, LK_BIND_RECURS));
+  api()->plan_release(plan);
+  EXPECT_EQ(choice().n_post_ops, 3u);
+  EXPECT_EQ(choice().taken_post_ops, 1u);
+}
+
+TEST_F(Auto, APlanHasWhatItIsExpectedToTake) {
+  engine.run_ratio = 0.5;
+  lk_plan *plan = nullptr;
+  const auto expect = [&](uint32_t flags, double ns, bool is_measured) {
+    LK_ASSERT_OK(bind_into(&plan, flags));
+    EXPECT_EQ(host_plan_info(plan).expected_ns, ns);
+    EXPECT_EQ(host_plan_info(plan).is_expected_measured, is_measured ? 1u : 0u);
+  };
+  LK_ASSERT_OK(bind_into(&plan, LK_BIND_RECURS));
+  expect(LK_BIND_RECURS, choice().engine_ns, false);
+  expect(LK_BIND_RECURS | LK_BIND_OWN, choice().engine_ns, false);
+  expect(0, 0, false);
+  expect(LK_BIND_ENGINE, 0, false); // it is there to be measured
+  note(100, 50);
+  LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR));
+  api()->plan_release(plan);
+  plan = nullptr;
+  expect(LK_BIND_RECURS, 50, true);
+  note(100, 350); // in the mean 200
+  LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR));
+  api()->plan_release(plan);
+  plan = nullptr;
+  expect(LK_BIND_RECURS, 100, true);
+  api()->plan_release(plan);
+}
+
+TEST_F(Auto, WhatIsBoundToBeMeasuredIsNoChoice) {
+  engine.run_ratio = 0.5;
+  EXPECT_EQ(bind(LK_BIND_ENGINE), "plain loops");
+  lk_engine_choice_info info = {};
+  info.struct_size = sizeof info;
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->engine_choice(context, 0, &info, LK_ERR));
+}
+
 TEST_F(Auto, NativeComputesTheRest) {
   engine.run_ratio = 1;
   EXPECT_EQ(bind(LK_BIND_RECURS), "matmul");
@@ -135,8 +205,10 @@ TEST_F(Auto, WhatIsMeasuredDecides) {
   LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR));
   EXPECT_EQ(bind(LK_BIND_RECURS), "plain loops");
   EXPECT_EQ(choice().is_measured, 1u);
+  EXPECT_EQ(choice().rule, uint32_t(LK_CHOICE_MEASURED));
   EXPECT_EQ(choice().native_ns, 100);
   EXPECT_EQ(choice().engine_ns, 50);
+  EXPECT_EQ(choice().estimated_engine_ns, 2 * choice().estimated_native_ns);
   note(200, 300); // in the mean 150 and 175
   LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR));
   EXPECT_EQ(bind(LK_BIND_RECURS), "matmul");

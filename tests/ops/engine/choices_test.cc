@@ -13,9 +13,10 @@ class Choices : public ::testing::Test {
 protected:
   Choices() { LK_EXPECT_OK(lk_choices_create(lk_allocator_default(), &choices, LK_ERR)); }
   ~Choices() override { lk_choices_destroy(choices); }
-  void note(const std::string &node, const char *work, double native_ns) {
+  void note(const std::string &node, const char *work, double native_ns, uint32_t index = 0) {
     lk_engine_choice_info numbers = {};
     numbers.native_ns = native_ns;
+    numbers.index = index;
     lk_choices_note(choices, node.c_str(), work, "test", "slower", &numbers);
   }
   std::vector<lk_engine_choice_info> all() {
@@ -58,6 +59,17 @@ TEST_F(Choices, TheNewestStandsWhereTheFirstStood) {
   EXPECT_EQ(found[0].native_ns, 4);
   EXPECT_STREQ(found[1].node, "b");
   EXPECT_STREQ(found[2].work, "product");
+}
+
+TEST_F(Choices, TellWorksOfOneKindApart) {
+  note("a", "product", 1, 0);
+  note("a", "product", 2, 1);
+  note("a", "product", 3, 0);
+  const auto found = all();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].native_ns, 3);
+  EXPECT_EQ(found[1].native_ns, 2);
+  EXPECT_EQ(found[1].index, 1u);
 }
 
 TEST_F(Choices, TellNamesApartWhereverTheyEnd) {

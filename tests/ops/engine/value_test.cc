@@ -406,6 +406,52 @@ TEST_F(Engine, ReferenceImplementationsAreCountedAndLeft) {
   EXPECT_EQ(lk::stats(context).engine_works, 0u);
 }
 
+// By the option the engine computes what it takes, whatever it estimates.
+TEST_F(Engine, WhatItOffersIsTold) {
+  lk_engine_choice_info info = {};
+  info.struct_size = sizeof info;
+  Plan plan, other;
+  engine.run_ratio = 2;
+  create(node());
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  LK_ASSERT_OK(api()->engine_choice(context, 0, &info, LK_ERR));
+  EXPECT_STREQ(info.engine, "plain");
+  EXPECT_EQ(info.rule, uint32_t(LK_CHOICE_OPTION));
+  EXPECT_EQ(info.is_engine, 1u);
+  EXPECT_STREQ(info.reason, "");
+  EXPECT_GT(info.estimated_native_ns, 0);
+  EXPECT_DOUBLE_EQ(info.estimated_engine_ns, 2 * info.estimated_native_ns);
+  EXPECT_EQ(info.built_bytes, engine.bytes);
+  EXPECT_EQ(host_plan_info(plan).expected_ns, info.engine_ns);
+  EXPECT_EQ(lk::stats(context).choices_estimated, 0u) << "which are those of `auto`";
+  engine.is_reference = true;
+  LK_ASSERT_OK(bind(&other, {lk::desc_of(LK_F32, {9, 7}), w.desc}));
+  LK_ASSERT_OK(api()->engine_choice(context, 0, &info, LK_ERR));
+  EXPECT_EQ(info.rule, uint32_t(LK_CHOICE_NONE));
+  EXPECT_EQ(info.is_engine, 0u);
+  EXPECT_STREQ(info.reason, "there is only a slow reference implementation");
+  EXPECT_GT(info.tensor_bytes, 0u) << "it had an offer";
+  EXPECT_EQ(info.built_bytes, 0u);
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->engine_choice(context, 1, &info, LK_ERR));
+}
+
+TEST_F(Engine, AWorkWithoutAnOfferHasNoEstimates) {
+  lk_engine_choice_info info = {};
+  info.struct_size = sizeof info;
+  lk::TestNode relu;
+  relu.op = "Relu";
+  create(relu);
+  Plan plan;
+  LK_ASSERT_OK(bind(&plan, {x.desc}));
+  LK_ASSERT_OK(api()->engine_choice(context, 0, &info, LK_ERR));
+  EXPECT_STREQ(info.work, "element");
+  EXPECT_STREQ(info.reason, "it has loops for products alone");
+  EXPECT_EQ(info.rule, uint32_t(LK_CHOICE_NONE));
+  EXPECT_EQ(info.estimated_native_ns, 0);
+  EXPECT_EQ(info.tensor_bytes, 0u);
+  EXPECT_EQ(host_plan_info(plan).expected_ns, 0);
+}
+
 // Each reason once, with how often and where it was first met.
 TEST_F(Engine, WhyWorksAreLeftIsTold) {
   lk_engine_left_info info = {};
