@@ -14,17 +14,23 @@
 #include "executor_glue/cli/common/options.h"
 #include "executor_glue/cli/common/progress.h"
 #include "executor_glue/cli/common/report.h"
+#include "executor_glue/cli/offers_report.h"
 #include "executor_glue/report/report.h"
 
 typedef struct inspect_args {
   cli_args common;
-  bool nodes;
+  bool nodes, offers;
 } inspect_args;
 
-enum { KEY_NODES = 0x500, METADATA_WIDTH = 60 };
+enum { KEY_NODES = 0x500, KEY_OFFERS, METADATA_WIDTH = 60 };
 
 static const struct argp_option options[] = {
-    {"nodes", KEY_NODES, NULL, 0, "List every node, in the order in which they run", 3}, {0}};
+    {"nodes", KEY_NODES, NULL, 0, "List every node, in the order in which they run", 3},
+    {"offers", KEY_OFFERS, NULL, 0,
+     "For each work of each node: what native and the engine take, which of them computes it, and "
+     "why; with --engine auto unless another one is given",
+     3},
+    {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   inspect_args *args = state->input;
@@ -32,6 +38,14 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_NODES:
     args->nodes = true;
     return 0;
+  case KEY_OFFERS:
+    args->offers = true;
+    return 0;
+  case ARGP_KEY_END:
+    if (args->offers && args->common.model.context.engine == NULL) {
+      args->common.model.context.engine = "auto"; /* whatever the environment says */
+    }
+    return cli_parse_model(key, arg, state);
   default:
     return cli_parse_model(key, arg, state);
   }
@@ -39,11 +53,17 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_child children[] = {
     {&model_argp, 0, "Library:", 10}, {&input_argp, 0, "Inputs:", 1}, {0}};
-static const char doc[] = "Shows a model's inputs, outputs, metadata, graph passes and operators.\v"
-                          "With --shape or --input the model is run once, and the kernel that does "
-                          "most of each operator's work is shown too.\n\n"
-                          "Example:\n"
-                          "  latchkey inspect rec.onnx --shape x=1x3x48x320";
+static const char doc[] =
+    "Shows a model's inputs, outputs, metadata, graph passes and operators.\v"
+    "With --shape or --input the model is run once, and the kernel that does "
+    "most of each operator's work is shown too. --offers runs it once as well, at a "
+    "size that recurs: '~' is an estimate, of which only the ratio counts (see "
+    "--tuning), '-' is no offer, 'bytes' are those of all tensors of the work, "
+    "'built' what the engine keeps for it, and 'post-ops' how many of those of "
+    "the node the engine takes.\n\n"
+    "Example:\n"
+    "  latchkey inspect rec.onnx --shape x=1x3x48x320\n"
+    "  latchkey inspect rec.onnx --shape x=1x3x48x320 --offers";
 
 static const struct argp command = {
     .options = options,
@@ -281,6 +301,7 @@ typedef struct model_facts {
   lk_session_node *nodes;
   lk_session_pass *passes;
   json_t *refusals;
+  offers_report offers; /* with --offers */
   uint32_t n_nodes, n_passes;
 } model_facts;
 
@@ -311,6 +332,7 @@ static lk_status facts_create(const cli_model *model, model_facts *out, lk_error
 
 static void facts_destroy(model_facts *facts) {
   json_decref(facts->refusals);
+  offers_report_destroy(&facts->offers);
   lk_free(lk_allocator_default(), facts->passes);
   lk_free(lk_allocator_default(), facts->nodes);
 }
@@ -333,6 +355,7 @@ static lk_status report_as_json(const inspect_args *args, const cli_model *model
       passes_json(facts->passes, facts->n_passes), "refusals", facts->refusals, "operators",
       nodes_json(facts->nodes, facts->n_nodes, false));
   if (each != NULL) (void)json_object_set_new(root, "nodes", each);
+  if (args->offers) (void)json_object_set_new(root, "offers", offers_report_json(&facts->offers));
   return report_json(root, error);
 }
 
@@ -352,7 +375,23 @@ static lk_status report_as_text(const inspect_args *args, const cli_model *model
   LK_RETURN_NOT_OK(print_passes(facts->passes, facts->n_passes, error));
   LK_RETURN_NOT_OK(print_refusals(facts->refusals, error));
   (void)printf("%s:\n", args->nodes ? "nodes" : "operators");
-  return print_nodes(facts->nodes, facts->n_nodes, args->nodes, error);
+  LK_RETURN_NOT_OK(print_nodes(facts->nodes, facts->n_nodes, args->nodes, error));
+  return args->offers ? offers_report_print(&facts->offers, error) : LK_OK;
+}
+
+/* Once, so that nodes are bound. */
+static lk_status run_once(const inspect_args *args, cli_model *model, model_facts *facts,
+                          lk_error *error) {
+  lk_status status = LK_OK;
+  const lk_run_options how = {.struct_size = sizeof how, .recurs = args->offers};
+  input_series *series = NULL;
+  LK_TRY(input_series_create(model, &args->common.inputs, &series, error));
+  const lk_named_tensor *inputs = input_series_get(series, 0);
+  LK_TRY(cli_model_run_with(model, inputs, input_series_count(series), &how, error));
+  if (args->offers) LK_TRY(offers_report_read(&facts->offers, model, inputs, error));
+cleanup:
+  input_series_destroy(series);
+  return status;
 }
 
 static lk_status inspect(void *arguments, lk_error *error) {
@@ -360,16 +399,13 @@ static lk_status inspect(void *arguments, lk_error *error) {
   const cli_args *common = &args->common;
   lk_status status = LK_OK;
   cli_model model = {0};
-  input_series *series = NULL;
   model_facts facts = {0};
   progress bar;
   progress_begin(&bar, "opening", 0);
 
   LK_TRY(cli_model_open(&common->model, common->path, &model, error));
-  if (shape_set_count(common->inputs.shapes) > 0 || common->inputs.n_files > 0) {
-    LK_TRY(input_series_create(&model, &common->inputs, &series, error));
-    const lk_named_tensor *inputs = input_series_get(series, 0);
-    LK_TRY(cli_model_run(&model, inputs, input_series_count(series), error));
+  if (args->offers || shape_set_count(common->inputs.shapes) > 0 || common->inputs.n_files > 0) {
+    LK_TRY(run_once(args, &model, &facts, error));
   }
   progress_end(&bar);
   LK_TRY(facts_create(&model, &facts, error));
@@ -379,7 +415,6 @@ static lk_status inspect(void *arguments, lk_error *error) {
 cleanup:
   progress_end(&bar);
   facts_destroy(&facts);
-  input_series_destroy(series);
   cli_model_close(&model);
   return status;
 }

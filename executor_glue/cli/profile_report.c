@@ -127,17 +127,28 @@ static json_t *sum_json(const profile_report *report, const profile_sum *sum, ui
                    waiting(sum->wait_ns, sum->thread_ns));
 }
 
+static bool is_expected(const lk_profile_entry *entry) {
+  return entry->expected_ns > 0;
+}
+
+static double expected_ms(const lk_profile_entry *entry) {
+  return ratio(entry->expected_ns / 1e6, (double)entry->executions);
+}
+
 static json_t *entry_json(const profile_report *report, const lk_profile_entry *entry,
                           uint64_t all_ns) {
   const profile_sum sum = sum_of(entry);
   json_t *one = sum_json(report, &sum, all_ns);
-  json_t *more = json_pack(
-      "{s:o, s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:f, s:f}", "node", lk_json_text(entry->node_name),
-      "output", lk_json_text(entry->output_name), "fused", lk_json_text(entry->fused), "step",
-      (int)entry->step, "kind", lk_json_text(entry->kind), "tiles", lk_json_text(entry->tiles),
-      "threads", (int)entry->threads, "executions", lk_json_number(entry->executions), "ms",
-      ratio((double)entry->total_ns / 1e6, (double)entry->executions), "min_ms",
-      (double)entry->min_ns / 1e6);
+  json_t *more =
+      json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:f, s:f, s:o, s:b}", "node",
+                lk_json_text(entry->node_name), "output", lk_json_text(entry->output_name), "fused",
+                lk_json_text(entry->fused), "step", (int)entry->step, "kind",
+                lk_json_text(entry->kind), "tiles", lk_json_text(entry->tiles), "threads",
+                (int)entry->threads, "executions", lk_json_number(entry->executions), "ms",
+                ratio((double)entry->total_ns / 1e6, (double)entry->executions), "min_ms",
+                (double)entry->min_ns / 1e6, "expected_ms",
+                is_expected(entry) ? json_real(expected_ms(entry)) : json_null(),
+                "expected_is_measured", (int)entry->is_expected_measured);
   (void)json_object_update(one, more);
   json_decref(more);
   return one;
@@ -208,10 +219,29 @@ static void sum_cells(report_table *table, const profile_report *report, const p
   report_cell(table, "%.0f", 100 * waiting(sum->wait_ns, sum->thread_ns));
 }
 
+/* What the whole operator was expected to take; '~': by estimates, of no machine in particular. */
+static void expected_cell(report_table *table, const lk_profile_entry *entry) {
+  if (!is_expected(entry)) {
+    report_cell(table, "-");
+  } else {
+    report_cell(table, "%s%.4f", entry->is_expected_measured != 0 ? "" : "~", expected_ms(entry));
+  }
+}
+
+static bool has_expected(const profile_report *report) {
+  for (uint32_t i = 0; i < report->info.n_entries; i++) {
+    if (is_expected(&report->entries[i])) return true;
+  }
+  return false;
+}
+
 #define SUM_TITLES "|>ms|>%|>GFLOP/s (of peak)|>GB/s (of peak)|>% waiting"
 
 static lk_status print_steps(const profile_report *report, uint64_t all_ns, lk_error *error) {
-  report_table *table = report_table_create("node|operator|step|tiles" SUM_TITLES);
+  const bool expects = has_expected(report);
+  report_table *table =
+      report_table_create(expects ? "node|operator|step|tiles" SUM_TITLES "|>expected ms"
+                                  : "node|operator|step|tiles" SUM_TITLES);
   for (uint32_t i = 0; i < report->info.n_entries && i < MOST_ROWS; i++) {
     const lk_profile_entry *entry = &report->entries[i];
     const profile_sum sum = sum_of(entry);
@@ -220,6 +250,7 @@ static lk_status print_steps(const profile_report *report, uint64_t all_ns, lk_e
     report_cell(table, "%s", entry->kind);
     report_cell(table, "%s", entry->tiles);
     sum_cells(table, report, &sum, entry->executions, all_ns);
+    if (expects) expected_cell(table, entry);
   }
   return report_table_print(table, 2, error);
 }

@@ -14,26 +14,14 @@
 
 static lk_status add_size(tune_report *report, const lk_named_tensor *inputs, uint32_t n_inputs,
                           lk_error *error) {
-  const lk_allocator *allocator = lk_allocator_default();
   char *text = NULL;
-  size_t length = 0;
-  FILE *stream = open_memstream(&text, &length);
-  if (stream == NULL) return lk_fail_memory(error, "a shape", 0);
-  lk_status status = shape_text_write(inputs, n_inputs, stream, error);
-  const bool lost = ferror(stream) != 0;
-  if ((fclose(stream) != 0 || lost) && status == LK_OK) {
-    status = lk_fail_memory(error, "a shape", length);
-  }
-  if (status == LK_OK &&
-      !LK_GROW(allocator, report->sizes, report->n_sizes, report->sizes_capacity)) {
-    status = lk_fail_memory(error, "shapes", sizeof *report->sizes);
-  }
-  if (status == LK_OK) {
-    report->sizes[report->n_sizes++] = text;
-  } else {
+  LK_RETURN_NOT_OK(shape_text_create(inputs, n_inputs, &text, error));
+  if (!LK_GROW(lk_allocator_default(), report->sizes, report->n_sizes, report->sizes_capacity)) {
     free(text);
+    return lk_fail_memory(error, "shapes", sizeof *report->sizes);
   }
-  return status;
+  report->sizes[report->n_sizes++] = text;
+  return LK_OK;
 }
 
 lk_status tune_report_add(tune_report *report, const cli_model *model,

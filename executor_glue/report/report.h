@@ -14,8 +14,10 @@ json_t *lk_report_begin(const lk_api *api);
 /* "cache", "weights", "memory", and how the context was set up. */
 json_t *lk_report_context(const lk_api *api, lk_context *context);
 
-/* What engine `auto` has chosen for a work of a node. */
+/* What an engine has offered for a work of a node, and what was chosen. */
 json_t *lk_report_choice(const lk_engine_choice_info *choice);
+/* The name of an lk_choice_rule: "estimates". */
+const char *lk_report_rule(uint32_t rule);
 
 /* Who runs a graph, and what it counts. */
 typedef struct lk_report_source {

@@ -2,6 +2,8 @@
 #include "executor_glue/cli/common/shape_text.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -31,4 +33,21 @@ lk_status shape_text_write(const lk_named_tensor *inputs, uint32_t count, FILE *
     if (desc->rank == 0) (void)fputs("scalar", stream);
   }
   return LK_OK;
+}
+
+lk_status shape_text_create(const lk_named_tensor *inputs, uint32_t count, char **out_text,
+                            lk_error *error) {
+  size_t length = 0;
+  *out_text = NULL;
+  FILE *stream = open_memstream(out_text, &length);
+  if (stream == NULL) return lk_fail_memory(error, "a shape", 0);
+  lk_status status = shape_text_write(inputs, count, stream, error);
+  const bool lost = ferror(stream) != 0;
+  if ((fclose(stream) != 0 || lost) && status == LK_OK) {
+    status = lk_fail_memory(error, "a shape", length);
+  }
+  if (status == LK_OK) return LK_OK;
+  free(*out_text);
+  *out_text = NULL;
+  return status;
 }

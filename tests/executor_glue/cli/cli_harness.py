@@ -7,10 +7,14 @@ from pathlib import Path
 
 import numpy
 import onnx
+import pytest
 from onnx import helper, numpy_helper
 
 COMMAND = os.environ.get("LATCHKEY_COMMAND") or str(
     Path(os.environ.get("LK_TEST_BUILD", "build")) / "latchkey")
+MODULE = Path(COMMAND).parent / "liblatchkey_onednn.so"
+needs_module = pytest.mark.skipif(
+    not MODULE.exists(), reason="this build has no oneDNN: tools/setup --onednn builds it")
 
 
 class Result:

@@ -4,7 +4,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from cli_harness import latchkey, save_model
+from cli_harness import latchkey, needs_module, save_model
 
 
 def test_inspect(classifier):
@@ -126,3 +126,110 @@ def test_dimensions_that_cannot_have_a_size(tmp_path):
     latchkey("inspect", model, "--fix", "rows=1").fails(
         1, "failed to fix dimension 'rows': no input has it, the free dimensions are: batch, x[1]")
     latchkey("inspect", model, "--fix", "batch=1", "--fix", "batch=1").fails(1, "given twice")
+
+
+# ---- --offers ----------------------------------------------------------------------------------
+
+OFFERS = ["--offers", "--threads", "1"]
+
+
+def offers(model, *words, **options):
+    return latchkey("inspect", model, *OFFERS, *words, "--json", **options).json()["offers"]
+
+
+@needs_module
+def test_offers_of_sizes_that_are_open(classifier):
+    found = offers(classifier, "--shape", "x=3x4")
+    assert (found["engine"], found["threads"], found["shape"]) == ("auto", 1, "x=3x4")
+    assert found["from_run"] == 9
+    product, softmax = found["works"]
+    assert (product["node"], product["work"]) == ("hidden/relu:0", "product")
+    assert (product["taken_post_ops"], product["post_ops"]) == (1, 1)
+    assert (softmax["node"], softmax["work"], softmax["post_ops"]) == ("y", "softmax", 0)
+    for work in found["works"]:
+        assert work["engine"] == "onednn" and work["rule"] == "estimates"
+        assert work["estimated_native_ns"] == work["native_ns"] > 0
+        assert work["estimated_engine_ns"] == work["engine_ns"] > 0
+        assert work["build_ns"] > 0 and work["tensor_bytes"] > 0
+        assert (work["built_bytes"] > 0) == work["is_engine"] == (work["reason"] == "")
+    assert product["tensor_bytes"] == 4 * (3 * 4 + 4 * 3 + 3 * 3)
+
+
+@needs_module
+def test_offers_where_all_sizes_are_fixed(classifier):
+    assert offers(classifier, "--fix", "rows=3")["from_run"] == 1
+    text = latchkey("inspect", classifier, *OFFERS, "--fix", "rows=3").ok().out
+    assert "offers, engine auto, 1 thread, x=3x4: 2 works, onednn has offers for 2" in text
+    assert "at first sight" not in text
+
+
+@needs_module
+def test_offers_as_a_table(classifier):
+    text = latchkey("inspect", classifier, *OFFERS, "--shape", "x=3x4").ok().out
+    lines = text.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("offers, "))
+    assert "native computes a size at first sight" in lines[head + 1]
+    assert lines[head + 2].split() == (
+        "node work native us engine us ratio build us bytes built post-ops taken by reason".split())
+    [product, softmax] = [line.split() for line in lines[head + 3:]]
+    assert product[:2] == ["hidden/relu:0", "product"] and "1 of 1" in lines[head + 3]
+    assert softmax[:2] == ["y", "softmax"]
+    assert all(row[2][0] == row[3][0] == "~" for row in (product, softmax))
+
+
+@needs_module
+def test_an_engine_by_option_computes_what_it_takes(classifier):
+    found = offers(classifier, "--shape", "x=3x4", "--engine", "onednn")
+    assert (found["engine"], found["from_run"]) == ("onednn", 1)
+    for work in found["works"]:
+        assert work["is_engine"] and work["rule"] == "option" and work["built_bytes"] > 0
+        assert work["estimated_native_ns"] > 0
+
+
+@needs_module
+def test_what_was_measured_is_told_beside_the_estimate(classifier, tmp_path):
+    file = tmp_path / "tuning"
+    latchkey("tune", classifier, "--shape", "x=3x4", "--threads", "1", "--seconds", "0.02", "-o",
+             file).ok()
+    words = ["--shape", "x=3x4", "--tuning", file]
+    estimated = offers(classifier, "--shape", "x=3x4")["works"]
+    for work, before in zip(offers(classifier, *words)["works"], estimated):
+        assert work["rule"] == "measured" and work["is_measured"]
+        assert work["native_ns"] > 0 and work["engine_ns"] > 0
+        for name in ("estimated_native_ns", "estimated_engine_ns"):
+            assert work[name] == before[name]
+    text = latchkey("inspect", classifier, *OFFERS, *words).ok().out
+    assert "  measured  " in text
+
+
+@needs_module
+def test_works_without_an_offer_have_the_reason(tmp_path):
+    model = save_model(
+        tmp_path / "pool.onnx", [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2])],
+        [("x", TensorProto.FLOAT, [1, 3, 8, 8])], [("y", TensorProto.FLOAT, None)])
+    for engine in ("auto", "onednn"):
+        [work] = offers(model, "--engine", engine)["works"]
+        assert (work["rule"], work["is_engine"], work["tensor_bytes"]) == ("none", False, 0)
+        assert "the largest of nothing" in work["reason"]
+    last = latchkey("inspect", model, *OFFERS).ok().out.splitlines()[-1]
+    assert last.split()[:8] == ["y", "pool", "-", "-", "-", "-", "-", "-"]
+    assert "native" in last and "the largest of nothing" in last
+
+
+def test_native_asks_nobody(classifier):
+    words = ["--shape", "x=3x4", "--engine", "native"]
+    assert offers(classifier, *words)["works"] == []
+    last = latchkey("inspect", classifier, *OFFERS, *words).ok().out.splitlines()[-1]
+    assert last.endswith("native computes everything, and no other engine was asked")
+
+
+@needs_module
+def test_the_environment_does_not_choose_who_is_asked(classifier):
+    environment = {"LATCHKEY_ENGINE": "native"}
+    found = offers(classifier, "--shape", "x=3x4", environment=environment)
+    assert found["engine"] == "auto" and len(found["works"]) == 2
+
+
+def test_offers_need_sizes(classifier):
+    latchkey("inspect", classifier, "--offers").fails(1, "the model leaves open 'x'")
+    assert "offers" not in latchkey("inspect", classifier, "--shape", "x=3x4", "--json").json()

@@ -3,7 +3,7 @@
 import pytest
 from onnx import TensorProto, helper
 
-from cli_harness import latchkey, save_model
+from cli_harness import latchkey, needs_module, save_model
 
 BENCH = ["--shape", "x={1..6}x4", "--requests", "12", "--seed", "7", "--threads", "2"]
 
@@ -48,6 +48,32 @@ def test_profile_as_tables(classifier):
     assert steps[0].split()[:4] == ["node", "operator", "step", "tiles"]
     assert any(line.split()[0] == "product" and "MatMul+" in line for line in steps)
     assert any(line.split()[0] == "softmax" for line in steps)
+
+
+@needs_module
+def test_what_was_expected_is_beside_what_was_measured(classifier):
+    words = ["bench", classifier, "--shape", "x=3x4", "-n", "4", "--threads", "1", "--profile",
+             "--engine", "onednn"]
+    offers = latchkey("inspect", classifier, "--offers", "--engine", "onednn", "--shape", "x=3x4",
+                      "--threads", "1", "--json").json()["offers"]["works"]
+    wanted = {work["node"]: work["engine_ns"] / 1e6 for work in offers}
+    profile = latchkey(*words, "--json").json()["profile"]
+    found = {step["output"]: step["expected_ms"] for step in profile["steps"]
+             if step["expected_ms"] is not None}
+    assert found == pytest.approx(wanted) and len(found) == 2
+    assert not any(step["expected_is_measured"] for step in profile["steps"])
+    lines = latchkey(*words).ok().out.splitlines()
+    steps = lines[lines.index("steps, ms of an execution:") + 1:]
+    assert steps[0].endswith("  expected ms")
+    [softmax] = [line for line in steps if line.split()[0] == "softmax"]
+    assert softmax.split()[-1] == f"~{wanted['y']:.4f}"
+
+
+def test_without_a_choice_nothing_is_expected(classifier):
+    words = ["bench", classifier, *BENCH, "--profile"]
+    steps = latchkey(*words, "--json").json()["profile"]["steps"]
+    assert all(step["expected_ms"] is None for step in steps)
+    assert "expected" not in latchkey(*words).ok().out
 
 
 def test_without_profile_there_is_none(classifier):

@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 from onnx import TensorProto, helper
 
-from cli_harness import COMMAND, latchkey, save_model
+from cli_harness import COMMAND, latchkey, needs_module, save_model
 
 SHAPE = ["--shape", "x=3x4"]
-MODULE = Path(COMMAND).parent / "liblatchkey_onednn.so"
-needs_module = pytest.mark.skipif(
-    not MODULE.exists(), reason="this build has no oneDNN: tools/setup --onednn builds it")
 
 
 def tune(model, *args, **options):
