@@ -187,9 +187,10 @@ class Context:
         return str(ffi.string(self._api.engine_chosen(self._native())).decode())
 
     def choices(self) -> tuple[Choice, ...]:
-        """What the engine ``auto`` has chosen for the nodes of all sessions of the context, in the
-        order in which they were bound first; with other engines nothing. Some thousand are kept.
-        Any thread may ask at any time."""
+        """What an engine besides native has offered for the nodes of all sessions of the context,
+        and what was chosen, in the order in which they were bound first. The engine ``auto`` asks
+        for sizes that are fixed or recur, ``native`` never. Some thousand are kept. Any thread may
+        ask at any time."""
         return choices(self._api, self._native())
 
     def _save_tuning(self, path: Any) -> None:

@@ -136,6 +136,11 @@ def _is_auto(context: Mapping[str, Any]) -> bool:
     return bool(context.get("engine", {}).get("name") == "auto")
 
 
+def _choices_of_auto(context: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Those of an engine by option say nothing more than what it has left."""
+    return context["engine"].get("choices", ()) if _is_auto(context) else ()
+
+
 def _evictions(cache: Mapping[str, Any]) -> int:
     """Of all kinds."""
     return sum(kind["evictions"] for kind in cache["kinds"].values())
@@ -143,7 +148,7 @@ def _evictions(cache: Mapping[str, Any]) -> int:
 
 def _needed_builds(context: Mapping[str, Any]) -> int:
     """Of a size that is kept: the engine ``auto`` builds for it once more when it recurs."""
-    return 2 if context.get("engine", {}).get("choices") else 1
+    return 2 if _choices_of_auto(context) else 1
 
 
 def _rebuilds(size: Mapping[str, Any], needed: int) -> float:
@@ -462,7 +467,7 @@ def _not_fused(where: str, session: Mapping[str, Any]) -> Iterator[Finding]:
 def _left_works(context: Mapping[str, Any]) -> Iterator[Finding]:
     engine = context.get("engine", {})
     reasons = sorted(engine.get("reasons", ()), key=lambda left: -left["works"])
-    if not reasons or engine.get("choices"):  # which say it too
+    if not reasons or _choices_of_auto(context):  # which say it too
         return
     left, asked = engine["left"], engine["works"] + engine["left"]
     yield Finding(
@@ -515,7 +520,7 @@ def _tune_words(context: Mapping[str, Any], sessions: Iterable[Mapping[str, Any]
 def _choices(context: Mapping[str, Any], sessions: Sequence[Mapping[str, Any]],
              ) -> Iterator[Finding]:
     engine = context.get("engine", {})
-    choices = sorted(engine.get("choices", ()), key=_choice_rank)
+    choices = sorted(_choices_of_auto(context), key=_choice_rank)
     if not choices:
         return
     taken = sum(choice["is_engine"] for choice in choices)

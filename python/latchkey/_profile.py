@@ -63,6 +63,13 @@ def _operator(entry: dict[str, Any]) -> str:
     return "+".join(part for part in (entry["operator"], entry["fused"]) if part)
 
 
+def _expected(entry: dict[str, Any]) -> str:
+    """``~``: by estimates."""
+    if entry["expected_ms"] is None:
+        return "-"
+    return f"{'' if entry['expected_is_measured'] else '~'}{entry['expected_ms']:.4f}"
+
+
 def _cut(name: str) -> str:
     name = escape(name)
     return name if len(name) <= _NAME_WIDTH else "..." + name[3 - _NAME_WIDTH:]
@@ -143,6 +150,10 @@ class Profile:
         took ``total_ms``, each ``ms`` in the mean and ``min_ms`` at least; ``share`` is the part of
         all steps' time. ``gflops`` and ``gbytes`` are 10**9 operations and bytes of operands in a
         second. ``waiting`` is the part of the run's threads' time that they did not compute in.
+        ``expected_ms`` is what all steps of the operator were expected to take where an engine was
+        chosen for it, with the step that has the most work; ``None``: with the others, and where
+        nothing is known. Unless ``expected_is_measured`` (:meth:`Session.tune`), it is an estimate
+        of no machine in particular: only ratios to others count.
         """
         entry, error = ffi.new("lk_profile_entry *"), ffi.new("lk_error *")
         entry.struct_size = ffi.sizeof("lk_profile_entry")
@@ -159,7 +170,10 @@ class Profile:
                     "total_ms": entry.total_ns / 1e6,
                     "gflops": _ratio(entry.flops, entry.total_ns),
                     "gbytes": _ratio(entry.bytes, entry.total_ns),
-                    "waiting": _ratio(entry.wait_ns, entry.thread_ns)})
+                    "waiting": _ratio(entry.wait_ns, entry.thread_ns),
+                    "expected_ms": (entry.expected_ns / entry.executions / 1e6
+                                    if entry.expected_ns > 0 else None),
+                    "expected_is_measured": bool(entry.is_expected_measured)})
         total = sum(one["total_ms"] for one in found)
         for one in found:
             one["share"] = _ratio(one["total_ms"], total)
@@ -208,14 +222,16 @@ class Profile:
                 f"{peak.gflops:.1f} GFLOP/s of float32, {peak.gbytes:.1f} GB/s from memory"]
 
     def _rows(self) -> list[list[str]]:
-        peak = self.peak
+        peak, entries = self.peak, self.entries()
+        expects = any(one["expected_ms"] is not None for one in entries)
         rows = [["node", "operator", "step", "tiles", "ms", "%", "GFLOP/s (of peak)",
-                 "GB/s (of peak)", "% waiting"]]
-        for one in self.entries():
+                 "GB/s (of peak)", "% waiting", *["expected ms"] * expects]]
+        for one in entries:
             rows.append([_cut(one["node"] or one["output"]), _cut(_operator(one)), one["kind"],
                          one['tiles'], f"{one['ms']:.4f}",
                          f"{100 * one['share']:.1f}", _of_peak(one["gflops"], peak.gflops),
-                         _of_peak(one["gbytes"], peak.gbytes), f"{100 * one['waiting']:.0f}"])
+                         _of_peak(one["gbytes"], peak.gbytes), f"{100 * one['waiting']:.0f}",
+                         *[_expected(one)] * expects])
         return rows
 
     def __repr__(self) -> str:

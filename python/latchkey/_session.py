@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy
@@ -23,7 +23,7 @@ from ._stats import Stats
 from ._text import encode, encode_path
 from ._thread_use import thread_use
 from ._trace import Trace
-from ._tuning import Choice
+from ._tuning import Choice, sized
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -354,6 +354,43 @@ class Session:
         time_ns = int(_check.real("tune", "seconds", seconds, 1e-9, 1e6) * 1e9)
         path = (None if file is None else
                 ffi.new("char[]", encode_path(_check.path("tune", "file", file))))
+        options = limits_of_run(None, cancel)
+        options.tune_ns = time_ns
+        self._run_once(inputs, options)
+        if path is not None:
+            self.context._save_tuning(path)
+        return self.context.choices()
+
+    def offers(self, inputs: Mapping[str, Any] | None = None, *,
+               shapes: Mapping[str, Sequence[int]] | None = None,
+               cancel: Cancel | None = None) -> tuple[Choice, ...]:
+        """Asks for offers for the works of all nodes at one size, and says what was chosen and why,
+        before the first request, say:
+
+            for offer in session.offers(shapes={"x": (1, 3, 48, 320)}):
+                print(offer.node, offer.work, offer.taken, offer.rule, offer.reason)
+
+        The model is run once, at a size that counts as recurring: the engine ``auto`` chooses at
+        once, and runs of this size have what it has chosen. Without it ``auto`` has native compute
+        a size at first sight, until it has come 8 times. With the engine ``native`` nobody is
+        asked.
+
+        :param inputs: as of :meth:`run`, where shapes depend on values. What comes out is dropped.
+        :param shapes: of other inputs, which are zeros then. Where the model fixes a shape, it need
+            not be given.
+        :param cancel: what ends it from another thread, with :class:`CancelledError`.
+        :returns: as :meth:`Context.choices`, which has those of other sessions of the context too.
+        :raises ValueError: the session is closed, or an input has neither a value nor a shape.
+        :raises Error: the run failed.
+        """
+        options = limits_of_run(None, cancel)
+        options.recurs = 1
+        self._run_once(sized(self.inputs, {} if inputs is None else inputs,
+                             {} if shapes is None else shapes), options)
+        return self.context.choices()
+
+    def _run_once(self, inputs: Mapping[str, Any], options: Any) -> None:
+        """A run whose outputs are dropped."""
         handles = self._handles
         if handles is None:
             raise ValueError(_CLOSED)
@@ -361,8 +398,6 @@ class Session:
         _check_run(inputs, None, None)
         call = self._take_call(tuple(inputs), self._all_outputs)
         alive = call.read_from(inputs)
-        options = limits_of_run(None, cancel)
-        options.tune_ns = time_ns
         status = call.run(session, options)
         del alive  # not before: the mapping may change while the lock is released
         if status:
@@ -370,9 +405,6 @@ class Session:
             fail(status, call.error)
         call.take(release)
         self._idle_calls.append(call)
-        if path is not None:
-            self.context._save_tuning(path)
-        return self.context.choices()
 
     def stats(self) -> Stats:
         """Statistics of the context (:meth:`Context.stats`); ``["session"]``: of this session."""

@@ -1,15 +1,23 @@
-"""What the engine ``auto`` has chosen."""
+"""What an engine has offered for the works of nodes, and what was chosen."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy
+
+from . import _check
 from ._errors import text
+from ._model import ValueInfo
 from ._native import ffi
+
+_RULES = ("none", "option", "estimates", "measured")  # lk_choice_rule
 
 
 class Choice(NamedTuple):
-    """What the engine ``auto`` has chosen for a work of a node, when it was bound last."""
+    """What an engine has offered for a work of a node, and what was chosen, when the node was bound
+    last."""
 
     node: str
     """The output that it has; cut after 63 bytes."""
@@ -28,6 +36,28 @@ class Choice(NamedTuple):
     measured: bool
     reason: str
     """Why native computes it; ``""``: the engine does."""
+    rule: str
+    """What has decided: ``"option"``, the engine of the context computes all that it takes; of the
+    engine ``auto`` ``"measured"`` times or ``"estimates"``; ``"none"``: nothing, the engine left
+    it, as ``reason`` says."""
+    index: int
+    """Among the works of the node, from 0."""
+    estimated_native_ns: float
+    """An estimate of ``native_ns``, also where it was measured; 0: the engine has no offer."""
+    estimated_engine_ns: float
+    """The same of ``engine_ns``."""
+    reorder_ns: float
+    """Of ``engine_ns``: what brings tensors into the layouts of the engine, estimated."""
+    build_ns: float
+    """What the engine takes to build for the work, estimated."""
+    tensor_bytes: int
+    """Of all tensors of the work; 0: the engine has no offer."""
+    built_bytes: int
+    """Of memory of what the engine has built for it; 0: nothing."""
+    post_ops: int
+    """Of the node, which the work may end with. Native takes all."""
+    taken_post_ops: int
+    """The first of these, that the engine would take."""
 
 
 def choices(api: Any, context: Any) -> tuple[Choice, ...]:
@@ -39,5 +69,40 @@ def choices(api: Any, context: Any) -> tuple[Choice, ...]:
         engine = text(info.engine)
         found.append(Choice(text(info.node), text(info.work), engine, info.native_ns,
                             info.engine_ns, engine if info.is_engine else "native",
-                            bool(info.is_measured), text(info.reason)))
+                            bool(info.is_measured), text(info.reason), _RULES[info.rule],
+                            info.index, info.estimated_native_ns, info.estimated_engine_ns,
+                            info.reorder_ns, info.build_ns, info.tensor_bytes, info.built_bytes,
+                            info.n_post_ops, info.taken_post_ops))
     return tuple(found)
+
+
+_OFFERS = "find offers"
+
+
+def _shape(value: ValueInfo, given: Mapping[str, Any]) -> tuple[int, ...]:
+    if value.name in given:
+        shape, name = given[value.name], f"shapes[{value.name!r}]"
+        if isinstance(shape, str) or not isinstance(shape, Sequence):
+            raise _check.wrong_kind(_OFFERS, name, shape, "a tuple of sizes")
+        return tuple(_check.whole(_OFFERS, name, size, 0, 2**31 - 1) for size in shape)
+    fixed = tuple(size for size in value.shape or () if isinstance(size, int))
+    if value.shape is None or len(fixed) < len(value.shape):
+        raise ValueError(f"failed to {_OFFERS}: the model leaves open {value}, give it in 'inputs' "
+                         "or 'shapes'")
+    return fixed
+
+
+def sized(values: Sequence[ValueInfo], inputs: Mapping[str, Any],
+          shapes: Mapping[str, Any]) -> dict[str, Any]:
+    """``inputs``, and zeros for the others: of these shapes, or of those that the model fixes."""
+    _check.mapping(_OFFERS, "inputs", inputs, "a dict {input name: array}")
+    _check.mapping(_OFFERS, "shapes", shapes, "a dict {input name: shape}")
+    names = [value.name for value in values]
+    for name in shapes:
+        if name in inputs or name not in names:
+            why = "is in 'inputs' too" if name in inputs else "is no input of the model"
+            raise ValueError(f"failed to {_OFFERS}: {name!r} of 'shapes' {why}, the model's inputs "
+                             f"are {', '.join(map(repr, names))}")
+    zeros = {value.name: numpy.zeros(_shape(value, shapes), value.dtype or numpy.float32)
+             for value in values if value.name not in inputs}
+    return {**inputs, **zeros}

@@ -122,6 +122,94 @@ def test_auto_asks_for_sizes_that_recur(convnet):
 
 
 @needs_module
+def test_offers_are_chosen_from_at_once(convnet):
+    with latchkey.Session(convnet, engine="auto", cache_bytes="64m") as session:
+        session.run(PICTURE)
+        found = session.offers(shapes={"x": (1, 3, 16, 16)})
+        assert found == session.context.choices() and {one.work for one in found} >= {"conv"}
+        for one in found:
+            assert one.rule == ("estimates" if one.tensor_bytes else "none")
+            assert bool(one.reason) == (one.taken == "native") == (one.built_bytes == 0)
+            assert 0 <= one.taken_post_ops <= one.post_ops and one.index == 0
+            assert (one.estimated_native_ns, one.estimated_engine_ns) == (
+                one.native_ns, one.engine_ns)
+            assert 0 <= one.reorder_ns <= one.engine_ns
+            assert (one.build_ns > 0) == (one.tensor_bytes > 0)
+        assert session.stats()["session"]["run_plan_builds"] == 2
+        for _ in range(10):
+            session.run(PICTURE)
+        assert session.offers(PICTURE) == found, "the same size"
+        assert session.stats()["session"]["run_plan_builds"] == 2
+
+
+@needs_module
+def test_offers_of_the_engine_by_option(convnet):
+    with latchkey.Session(convnet, engine="onednn") as session:
+        found = session.offers(PICTURE)
+        assert {one.rule for one in found if one.taken == "onednn"} == {"option"}
+        assert all(one.rule == "none" and one.reason for one in found if one.taken == "native")
+        assert all(one.estimated_native_ns > 0 for one in found if one.tensor_bytes)
+        causes = {one.cause for one in session.explain()}
+        assert "choices" not in causes and "nothing_chosen" not in causes
+
+
+def test_native_asks_nobody_for_offers(convnet):
+    with latchkey.Session(convnet) as session:
+        assert session.offers(shapes={"x": [1, 3, 8, 8]}) == ()
+
+
+def test_offers_where_the_model_fixes_the_shapes():
+    model = make_model([helper.make_node("Relu", ["x"], ["y"])],
+                       [("x", TensorProto.FLOAT, (2, 3))], [("y", TensorProto.FLOAT, None)])
+    with latchkey.Session(model) as session:
+        assert session.offers() == ()
+        assert session.stats()["session"]["runs"] == 1
+
+
+@pytest.mark.parametrize("given, kind, sentence", [
+    ({}, ValueError, "failed to find offers: the model leaves open x: float32[n, 3, h, w], give"),
+    ({"shapes": {"x": (1, 3, 8, -8)}}, ValueError, "shapes['x']"),
+    ({"shapes": {"x": 8}}, TypeError, "a tuple of sizes"),
+    ({"shapes": {"y": (1,)}}, ValueError, "'y' of 'shapes' is no input of the model"),
+    ({"inputs": PICTURE, "shapes": {"x": (1,)}}, ValueError, "'x' of 'shapes' is in 'inputs' too"),
+    ({"shapes": "x"}, TypeError, "a dict {input name: shape}"),
+    ({"inputs": "x"}, TypeError, "a dict {input name: array}"),
+])
+def test_offers_need_sizes(convnet, given, kind, sentence):
+    with latchkey.Session(convnet) as session, pytest.raises(kind) as caught:
+        session.offers(**given)
+    assert sentence in str(caught.value)
+
+
+@needs_module
+def test_a_profile_has_what_was_expected(convnet):
+    profile = latchkey.Profile()
+    with latchkey.Session(convnet, engine="auto") as session:
+        session.run(PICTURE, profile=profile)
+        assert {one["expected_ms"] for one in profile} == {None}
+        assert "expected" not in str(profile)
+        profile.clear()
+        offers = {one.node: one for one in session.offers(PICTURE) if one.tensor_bytes}
+        session.run(PICTURE, profile=profile)
+        session.run(PICTURE, profile=profile)
+        found = {one["output"]: one for one in profile if one["expected_ms"] is not None}
+        assert found.keys() == offers.keys()
+        for name, one in found.items():
+            offer = offers[name]
+            wanted = offer.native_ns if offer.taken == "native" else offer.engine_ns
+            assert one["expected_ms"] == pytest.approx(wanted / 1e6)
+            assert not one["expected_is_measured"]
+            assert f"~{wanted / 1e6:.4f}" in str(profile)
+        assert "expected ms" in str(profile).splitlines()[2]
+        profile.clear()
+        session.tune(PICTURE, seconds=0.02)
+        session.run(PICTURE, profile=profile)
+        measured = {one.node for one in session.context.choices() if one.measured}
+        assert measured and measured == {
+            one["output"] for one in profile if one["expected_is_measured"]}
+
+
+@needs_module
 def test_auto_asks_for_a_size_that_is_fixed(convnet):
     size = {"x[0]": 1, "x[2]": 16, "x[3]": 16}
     with latchkey.Session(convnet, engine="auto", cache_bytes="64m", fixed_dims=size) as session:
