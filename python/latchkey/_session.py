@@ -383,6 +383,7 @@ class Session:
         :raises ValueError: the session is closed, or an input has neither a value nor a shape.
         :raises Error: the run failed.
         """
+        self._handle()  # which says that it is closed
         options = limits_of_run(None, cancel)
         options.recurs = 1
         self._run_once(sized(self.inputs, {} if inputs is None else inputs,

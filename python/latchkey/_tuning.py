@@ -40,7 +40,7 @@ class Choice(NamedTuple):
     """What has decided: ``"option"``, the engine of the context computes all that it takes; of the
     engine ``auto`` ``"measured"`` times or ``"estimates"``; ``"none"``: nothing, the engine left
     it, as ``reason`` says."""
-    index: int
+    number: int
     """Among the works of the node, from 0."""
     estimated_native_ns: float
     """An estimate of ``native_ns``, also where it was measured; 0: the engine has no offer."""

@@ -136,6 +136,7 @@ VALID = {
     "latchkey.Recorder.save": lambda it: (it.recorder, {"path": str(it.folder / "run.json")}),
     "latchkey.Session": lambda it: (None, {"model": it.path}),
     "latchkey.Session.explain": lambda it: (it.session, {}),
+    "latchkey.Session.offers": lambda it: (it.session, {"inputs": it.feeds, "shapes": {}}),
     "latchkey.Session.run": lambda it: (it.session, {"inputs": it.feeds}),
     "latchkey.Session.run_async": lambda it: (it.session, {"inputs": it.feeds}),
     "latchkey.Session.statistics": lambda it: (it.session, {}),

@@ -130,7 +130,7 @@ def test_offers_are_chosen_from_at_once(convnet):
         for one in found:
             assert one.rule == ("estimates" if one.tensor_bytes else "none")
             assert bool(one.reason) == (one.taken == "native") == (one.built_bytes == 0)
-            assert 0 <= one.taken_post_ops <= one.post_ops and one.index == 0
+            assert 0 <= one.taken_post_ops <= one.post_ops and one.number == 0
             assert (one.estimated_native_ns, one.estimated_engine_ns) == (
                 one.native_ns, one.engine_ns)
             assert 0 <= one.reorder_ns <= one.engine_ns
