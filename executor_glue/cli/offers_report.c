@@ -137,7 +137,7 @@ static void print_head(const offers_report *report) {
   (void)printf("offers, engine %s, %" PRId32 " thread%s, %s: ", report->engine, report->threads,
                report->threads == 1 ? "" : "s", report->sizes);
   if (report->n_works == 0) {
-    (void)printf("native computes everything, and no other engine was asked\n");
+    (void)printf("native computes everything, and nothing was offered to another engine\n");
     return;
   }
   const char *asked = report->works[0].engine;

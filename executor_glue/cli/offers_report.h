@@ -9,7 +9,7 @@ typedef struct offers_report {
   lk_engine_choice_info *works;
   size_t n_works, capacity;
   char *sizes;        /* as text, from malloc */
-  const char *engine; /* of the context: "native": no other one was asked */
+  const char *engine; /* of the context */
   int32_t threads;
   bool is_open; /* a dimension of the model is not fixed */
 } offers_report;

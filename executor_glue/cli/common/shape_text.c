@@ -43,7 +43,8 @@ lk_status shape_text_create(const lk_named_tensor *inputs, uint32_t count, char 
   if (stream == NULL) return lk_fail_memory(error, "a shape", 0);
   lk_status status = shape_text_write(inputs, count, stream, error);
   const bool lost = ferror(stream) != 0;
-  if ((fclose(stream) != 0 || lost) && status == LK_OK) {
+  /* where closing finds no memory for the text, it does not tell */
+  if ((fclose(stream) != 0 || lost || *out_text == NULL) && status == LK_OK) {
     status = lk_fail_memory(error, "a shape", length);
   }
   if (status == LK_OK) return LK_OK;
