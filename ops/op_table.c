@@ -54,9 +54,25 @@ static bool holds(const lk_op_class *class_, int32_t opset) {
   return class_ != NULL && opset >= class_->row.since && opset <= LK_MAX_OPSET;
 }
 
+static const lk_op_class *find_in(const lk_host_operators *host, const char *op_type,
+                                  const char *domain, int32_t opset) {
+  const lk_op_class *found = find(op_type, domain, opset);
+  if (found != NULL) return holds(found, opset) ? found : NULL;
+  return lk_host_operators_find(host, op_type, domain, opset);
+}
+
+const lk_op_row *lk_op_row_find_in(const lk_host_operators *host, const char *op_type,
+                                   const char *domain, int32_t opset) {
+  const lk_op_class *found = find_in(host, op_type, domain_of(domain), opset);
+  return found != NULL ? &found->row : NULL;
+}
+
+bool lk_op_is_built_in(const char *op_type, const char *domain) {
+  return find(op_type, domain_of(domain), LK_MAX_OPSET) != NULL;
+}
+
 const lk_op_row *lk_op_row_find(const char *op_type, const char *domain, int32_t opset) {
-  const lk_op_class *found = find(op_type, domain_of(domain), opset);
-  return holds(found, opset) ? &found->row : NULL;
+  return lk_op_row_find_in(NULL, op_type, domain, opset);
 }
 
 /* A file of such operators runs on the processor alone for which it was saved. */
@@ -64,13 +80,13 @@ const lk_op_row *lk_op_row_find(const char *op_type, const char *domain, int32_t
   "; ONNX Runtime writes it when it saves an optimized model at level all (ORT_ENABLE_ALL): take " \
   "the original model, or save at level extended (ORT_ENABLE_EXTENDED)"
 
-lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opset,
-                           const lk_op_class **out_class, lk_error *error) {
+lk_status lk_op_class_find(const lk_host_operators *host, const char *op_type, const char *domain,
+                           int32_t opset, const lk_op_class **out_class, lk_error *error) {
   const char *wanted = domain_of(domain);
   const char *shown = wanted[0] != '\0' ? wanted : "ai.onnx";
-  const lk_op_class *found = find(op_type, wanted, opset);
-  *out_class = holds(found, opset) ? found : NULL;
+  *out_class = find_in(host, op_type, wanted, opset);
   if (*out_class != NULL) return LK_OK;
+  const lk_op_class *found = find(op_type, wanted, opset);
   if (found != NULL) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "failed to find operator %s of %s at opset %" PRId32 ": opsets %" PRId32
@@ -78,6 +94,13 @@ lk_status lk_op_class_find(const char *op_type, const char *domain, int32_t opse
                    op_type, shown, opset, found->row.since, LK_MAX_OPSET,
                    opset == 0 ? "0 means that opset was not set"
                               : "onnx.version_converter changes a model's opset");
+  }
+  const int32_t since = lk_host_operators_since(host, op_type, wanted);
+  if (since > 0) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to find operator %s of %s at opset %" PRId32
+                   ": it is registered for opset %" PRId32 " and later ones",
+                   op_type, shown, opset, since);
   }
   const char *from = strcmp(wanted, "com.microsoft.nchwc") == 0 ? NCHWC : "";
   return lk_fail(error, LK_UNSUPPORTED,

@@ -278,6 +278,9 @@ const lk_api *lk_get_api(uint32_t version) {
       .engine_choice = lk_engine_choice,
       .plan_note_times = lk_plan_note_times,
       .tuning_save = lk_tuning_save,
+      .op_register = lk_op_register,
+      .op_find_in = lk_op_find_in,
+      .dims_set_context = lk_dims_set_context,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

@@ -97,6 +97,7 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   lk_cache_set_words(env->cache, env->intern);
   lk_cache_set_event(env->cache, read.event, read.event_user);
   LK_TRY(lk_engines_create(env->allocator, env->intern, &env->engines, error));
+  LK_TRY(lk_host_operators_create(env->allocator, &context->operators, error));
   LK_TRY(lk_engine_choose(context, read.engine, error));
   LK_TRY(read_tuning(context, read.tuning, error));
   context->made.engine = context->made.tuning = NULL; /* the host's */
@@ -116,6 +117,7 @@ void lk_context_destroy(lk_context *context) {
   /* values first: they use everything below */
   if (env->cache != NULL) lk_cache_destroy(env->cache);
   lk_engines_destroy(env->engines);
+  lk_host_operators_destroy(context->operators);
   lk_free(&context->allocator, context->tuning);
   if (env->weights != NULL) lk_weights_destroy(env->weights);
   if (env->intern != NULL) lk_intern_destroy(env->intern);

@@ -52,7 +52,7 @@ lk_status lk_node_infer_values(lk_dims *dims, const lk_node_desc *given, const l
   lk_inference inference = {
       .node = &node, .inputs = inputs, .values = values, .dims = dims, .outputs = outputs};
   const lk_float_state host_float = lk_float_begin(); /* attributes and scales are computed with */
-  LK_TRY(lk_node_read(allocator, given, &desc, &node, error));
+  LK_TRY(lk_node_read(allocator, lk_dims_operators(dims), given, &desc, &node, error));
   node.output_name = desc.output_name;
   LK_TRY(check_inputs(&node, inputs, error));
   LK_TRY(lk_op_infer(&inference, error));

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "keys/identity.h"
 #include "ops/engine/engines.h"
+#include "ops/host_operators.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/plan_build.h"
@@ -39,6 +40,7 @@ struct lk_context {
   lk_allocator allocator;         /* within `memory` */
   lk_allocator weights_allocator; /* the same, or within `weights_memory`, which has no limit */
   lk_ops_env env;
+  lk_host_operators *operators; /* of the host's own */
   int32_t log_level;
   lk_log_fn log;
   void *log_user;
@@ -149,10 +151,11 @@ lk_status lk_processors_read(lk_error *error);
 /* ---- node_read.c ---- */
 
 /* Reads `given` into `desc`, which borrows from it, checks it, and makes `node` of it, but for its
- * name: operator, counts, absent inputs, and attributes as params, which are the caller's to free,
- * also on failure. */
-lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *given, lk_node_desc *desc,
-                       lk_op_node *node, lk_error *error);
+ * name: operator, which may be one of `host` (or NULL), counts, absent inputs, and attributes as
+ * params, which are the caller's to free, also on failure. */
+lk_status lk_node_read(const lk_allocator *allocator, const lk_host_operators *host,
+                       const lk_node_desc *given, lk_node_desc *desc, lk_op_node *node,
+                       lk_error *error);
 
 /* ---- bind.c ---- */
 

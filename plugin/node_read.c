@@ -149,8 +149,9 @@ static lk_status prefix(const lk_node_desc *desc, lk_status status, lk_error *er
                          desc->output_name);
 }
 
-lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *given, lk_node_desc *desc,
-                       lk_op_node *node, lk_error *error) {
+lk_status lk_node_read(const lk_allocator *allocator, const lk_host_operators *host,
+                       const lk_node_desc *given, lk_node_desc *desc, lk_op_node *node,
+                       lk_error *error) {
   *desc = (lk_node_desc){0};
   LK_RETURN_NOT_OK(lk_struct_read(desc, sizeof *desc, given, "a node description", error));
   if (desc->op_type == NULL || desc->output_name == NULL || desc->output_name[0] == '\0') {
@@ -159,14 +160,17 @@ lk_status lk_node_read(const lk_allocator *allocator, const lk_node_desc *given,
   }
   LK_RETURN_NOT_OK(prefix(desc, check_desc(desc, error), error));
   LK_RETURN_NOT_OK(
-      lk_op_class_find(desc->op_type, desc->domain, desc->opset, &node->class_, error));
+      lk_op_class_find(host, desc->op_type, desc->domain, desc->opset, &node->class_, error));
   set_counts(desc, node);
   LK_RETURN_NOT_OK(prefix(desc, check_counts(node, error), error));
-  void *params = lk_calloc(allocator, 1, node->class_->params_size);
-  node->params = params;
-  if (params == NULL) return lk_fail_memory(error, "an op's parameters", node->class_->params_size);
   lk_attrs attrs = lk_attrs_of(node->class_, &node->class_->row, desc, error);
   lk_attrs_check(&attrs);
-  if (attrs.status == LK_OK && node->class_->parse != NULL) node->class_->parse(&attrs, params);
+  if (attrs.status != LK_OK) return attrs.status;
+  const lk_op_class *class_ = node->class_;
+  const size_t behind = class_->params_behind != NULL ? class_->params_behind(desc) : 0;
+  void *params = lk_calloc(allocator, 1, class_->params_size + behind);
+  node->params = params;
+  if (params == NULL) return lk_fail_memory(error, "an op's parameters", class_->params_size);
+  if (class_->parse != NULL) class_->parse(&attrs, params);
   return attrs.status;
 }

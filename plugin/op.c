@@ -214,7 +214,8 @@ cleanup:
 static lk_status fill(lk_op *op, const lk_node_desc *given, lk_error *error) {
   const lk_allocator *allocator = op->executor->context->env.allocator;
   lk_node_desc desc;
-  LK_RETURN_NOT_OK(lk_node_read(allocator, given, &desc, &op->node, error));
+  LK_RETURN_NOT_OK(
+      lk_node_read(allocator, op->executor->context->operators, given, &desc, &op->node, error));
   op->node.output_name = lk_strdup(allocator, desc.output_name);
   if (op->node.output_name == NULL) {
     return lk_fail_memory(error, "an op's name", strlen(desc.output_name));

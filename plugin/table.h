@@ -29,6 +29,12 @@ lk_status lk_tuning_save(lk_context *context, const char *path, uint64_t *out_wo
 lk_status lk_engine_left(lk_context *context, uint32_t index, lk_engine_left_info *out_info,
                          lk_error *error);
 
+/* operators.c */
+lk_status lk_op_register(lk_context *context, const lk_operator *op, lk_error *error);
+const lk_op_row *lk_op_find_in(const lk_context *context, const char *op_type, const char *domain,
+                               int32_t opset);
+void lk_dims_set_context(lk_dims *dims, const lk_context *context);
+
 /* option_info.c */
 lk_status lk_option_info_get(lk_context *context, uint32_t index, lk_option_info *out,
                              lk_error *error);

@@ -30,6 +30,7 @@
 #include <latchkey/cache.h>
 #include <latchkey/context.h>
 #include <latchkey/engine.h>
+#include <latchkey/operator.h>
 #include <latchkey/plan.h>
 #include <latchkey/threads.h>
 
@@ -476,6 +477,20 @@ typedef struct lk_api {
    * regular file, or would have more than 64 MiB; LK_OUT_OF_MEMORY; LK_INVALID_ARGUMENT: a NULL. */
   lk_status (*tuning_save)(lk_context *context, const char *path, uint64_t *out_works,
                            lk_error *error);
+
+  /* Adds an operator to a context, which closes it when it is destroyed. On failure the operator
+   * stays the caller's. Before the context has its first executor or session.
+   * LK_INVALID_ARGUMENT: a name that is taken or is none, types, inputs, outputs or attributes that
+   * make no sense, not exactly one of `work` and `run`, unknown flags; LK_OUT_OF_RANGE: the context
+   * has 256; LK_BUSY: it has had an executor; LK_OUT_OF_MEMORY. */
+  lk_status (*op_register)(lk_context *context, const lk_operator *op, lk_error *error);
+  /* op_find, which also finds the operators that are registered with the context. Their rows are
+   * valid as long as it is. Any thread, once all are registered. */
+  const lk_op_row *(*op_find_in)(const lk_context *context, const char *op_type, const char *domain,
+                                 int32_t opset);
+  /* From now on, op_infer with this table also knows the operators that are registered with the
+   * context, which must live longer than the table. NULL: the library's alone. */
+  void (*dims_set_context)(lk_dims *dims, const lk_context *context);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

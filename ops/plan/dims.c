@@ -25,6 +25,7 @@ typedef struct term {
 
 struct lk_dims {
   const lk_allocator *allocator;
+  const lk_host_operators *operators;
   term *items;
   uint32_t *index; /* [index_size]: item + 1, 0 for a free place; a power of two */
   size_t count, capacity, index_size;
@@ -59,6 +60,14 @@ void lk_dims_destroy(lk_dims *dims) {
 
 const lk_allocator *lk_dims_allocator(const lk_dims *dims) {
   return dims->allocator;
+}
+
+void lk_dims_set_operators(lk_dims *dims, const lk_host_operators *operators) {
+  dims->operators = operators;
+}
+
+const lk_host_operators *lk_dims_operators(const lk_dims *dims) {
+  return dims->operators;
 }
 
 bool lk_dims_failed(const lk_dims *dims) {

@@ -17,6 +17,11 @@ const lk_allocator *lk_dims_allocator(const lk_dims *dims);
 /* True once a term could not be made for want of memory; it was unknown instead. */
 bool lk_dims_failed(const lk_dims *dims);
 
+/* The operators of a host's own that nodes with these dimensions may be; NULL: none. */
+typedef struct lk_host_operators lk_host_operators;
+void lk_dims_set_operators(lk_dims *dims, const lk_host_operators *operators);
+const lk_host_operators *lk_dims_operators(const lk_dims *dims);
+
 /* A term that is equal to nothing but itself. */
 int64_t lk_dims_open(lk_dims *dims);
 

@@ -78,6 +78,8 @@ typedef struct lk_inference {
 struct lk_op_class {
   lk_op_row row; /* what others may know */
   size_t params_size;
+  /* Bytes of `params` behind these, for a node that has been checked. NULL: none. */
+  size_t (*params_behind)(const lk_node_desc *desc);
   size_t found_size; /* of what `infer` finds out and `plan` needs too; 0: nothing */
   uint32_t function; /* of an element-wise operator: lk_function or lk_post_op_kind; else 0 */
   bool by_f32;       /* `plan` sees f16 and bf16 as f32: outputs are rounded behind it */

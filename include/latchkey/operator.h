@@ -1,0 +1,146 @@
+/* Operators of a host's own, which op_register adds to a context.
+ *
+ * A host describes an operator: its name, its inputs, outputs and attributes, a function that says
+ * what shapes come out, and one that computes. Nodes of it are then nodes like all others of the
+ * context: op_create makes ops of them, sessions run models that have them, their plans are found
+ * by key, and reports list them by name. Their post-ops are nodes of their own, they run in place
+ * over nothing, and their tensors lie plain.
+ *
+ * Who computes: `run`, which is code of the host's; or the engine of the context, for which `work`
+ * says what is wanted (latchkey/engine.h).
+ *
+ * Thread rule: all functions but `close` are called by any thread, several at once. `infer` and
+ * `work` must be pure: equal questions have equal answers, since plans are kept and shared. None of
+ * them may bind or run ops of the context, open its sessions, or destroy it.
+ */
+#ifndef LATCHKEY_OPERATOR_H
+#define LATCHKEY_OPERATOR_H
+
+#include <latchkey/engine.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Inputs and outputs that an operator of a host's has at most. */
+#define LK_OPERATOR_MOST_TENSORS 64
+/* Bytes that `infer` may leave for `work` and `run`. */
+#define LK_OPERATOR_PARAMS 256
+
+/* Any of them, or 0. */
+typedef enum lk_operator_flags {
+  /* Equal inputs may give other outputs: nodes whose inputs are constants are not computed when a
+   * model is opened */
+  LK_OPERATOR_RANDOM = 1,
+  /* `infer` is also asked before sizes are known, as when a model is opened; see lk_operator_node.
+   * Without it, only types are known then */
+  LK_OPERATOR_INFERS_OPEN = 2
+} lk_operator_flags;
+
+/* A node, and what its inputs are. */
+typedef struct lk_operator_node {
+  size_t struct_size;
+  int32_t opset; /* of the operator's domain */
+  uint32_t n_inputs, n_outputs, n_attrs;
+  /* [n_inputs]; of one that is absent the type is LK_DTYPE_NONE. `data`, plain and aligned: of
+   * shape inputs that are there, NULL where they have no elements; of all others NULL.
+   * With LK_OPERATOR_INFERS_OPEN it may be that not all is known: then a type is LK_DTYPE_NONE, a
+   * rank LK_RANK_UNKNOWN, a dimension is below 0, and the data of a shape input is NULL. */
+  const lk_tensor *inputs;
+  const lk_attr *attrs; /* those that the node has, in its order; a default is not among them */
+} lk_operator_node;
+
+/* What `infer` fills in. It comes zeroed but for what is said here. */
+typedef struct lk_operator_shapes {
+  size_t struct_size;
+  /* [n_outputs]: rank and dimensions, and the type where `output_types` leaves it open. A type that
+   * is certain has been set, and the rank comes as LK_RANK_UNKNOWN. The layout stays
+   * LK_LAYOUT_PLAIN.
+   * With LK_OPERATOR_INFERS_OPEN, as long as not all is known of the inputs, type and rank may stay
+   * as they come, and a dimension may be LK_DIM_UNKNOWN, or one of an input, copied as it is: so it
+   * is known that both are equal. */
+  lk_tensor_desc *outputs;
+  uint64_t scratch_bytes; /* that `run` needs; the library lends them */
+  uint32_t params_bytes;  /* of `params`: LK_OPERATOR_PARAMS at most */
+  uint32_t reserved;
+  /* Anything, such as attributes as numbers, copied into the plan: no pointers to what does not
+   * live as long as the context. Aligned to 8 bytes. */
+  unsigned char *params;
+} lk_operator_shapes;
+
+/* What `work` fills in. It comes zeroed. */
+typedef struct lk_operator_work {
+  size_t struct_size;
+  /* Kind, `roles` and the fields that engine.h says the kind has. The library sets `tensors` and
+   * `constants`, and does not read fields of other kinds. All tensors are of one floating-point
+   * type. Kinds:
+   *   LK_WORK_ELEMENT: SRC, operands, DST. Functions are those of lk_post_op_kind and lk_function
+   *     that make numbers of numbers. Operands are numbered from LK_ROLE_OPERAND on, in the order
+   *     in which functions use them, each once
+   *   LK_WORK_SOFTMAX, LK_WORK_LOG_SOFTMAX, LK_WORK_HARDMAX: SRC, DST
+   *   LK_WORK_LAYER_NORM: SRC, maybe SCALE and SHIFT, DST
+   *   LK_WORK_PRODUCT: SRC, WEIGHTS, DST
+   * Only LK_WORK_ELEMENT has post-ops. */
+  lk_work work;
+  /* Of each role that is read: which of the node's inputs it is. SRC is input 0, but for
+   * LK_WORK_ELEMENT, and WEIGHTS are input 1. DST is output 0, the only one that the node has. */
+  uint32_t inputs[LK_ROLES];
+} lk_operator_work;
+
+/* What `run` gets. */
+typedef struct lk_operator_run {
+  size_t struct_size;
+  void *user;         /* of the operator */
+  const void *params; /* as `infer` has left them, aligned to 8 bytes */
+  uint32_t n_inputs, n_outputs;
+  const lk_tensor_desc *inputs, *outputs; /* as bound, and plain; absent: type LK_DTYPE_NONE */
+  /* Aligned to the element size. NULL: the input is absent; of a tensor without elements anything.
+   */
+  const void *const *input_data;
+  void *const *output_data;
+  void *scratch; /* aligned to 64 bytes; NULL without scratch_bytes */
+  uint64_t scratch_bytes;
+} lk_operator_run;
+
+/* An operator. op_register copies it, with its texts and lists. */
+typedef struct lk_operator {
+  size_t struct_size;
+  /* 1 to 60 letters, digits, '_', '.', ':' and '-' each. Domain: NULL or "" is ai.onnx; not
+   * "latchkey". Operators that the library has are refused, whatever the opset. */
+  const char *op_type, *domain;
+  const char *summary; /* one line, for people; or NULL */
+  /* The opset of the domain from which on this holds, 1 or more: up to where another one of the
+   * same name begins. */
+  int32_t since;
+  uint32_t flags;                               /* lk_operator_flags */
+  uint32_t min_inputs, max_inputs, max_outputs; /* outputs: 1 or more */
+  uint32_t n_attrs;
+  /* As in lk_op_row: letters from T to W, or '?'; types[0] are those of T. An output with '?', or
+   * with a letter that no input of the node has and whose set is not one type, gets its type from
+   * `infer`. */
+  const char *input_types, *output_types;
+  uint32_t types[LK_MAX_TYPE_GROUPS];
+  const lk_op_attr *attrs; /* [n_attrs]: a node with any other attribute is refused */
+  uint64_t shape_inputs;   /* bit i: `infer` reads input i, by value */
+  void *user;              /* given to all functions */
+  /* LK_OK, or a failure with its sentence, which ends the bind: the node cannot run with these
+   * inputs. */
+  lk_status (*infer)(void *user, const lk_operator_node *node, lk_operator_shapes *out_shapes,
+                     lk_error *error);
+  /* One of `work` and `run` is NULL. Neither is called when all outputs are empty.
+   *
+   * Says what is to be computed; `shapes` as `infer` has filled them in. Failures as of `infer`. */
+  lk_status (*work)(void *user, const lk_operator_node *node, const lk_operator_shapes *shapes,
+                    lk_operator_work *out_work, lk_error *error);
+  /* Computes. Neither allocates from the context nor keeps pointers. It may share its work by
+   * parallel_run, and one that takes long asks thread_look now and then, and returns what that
+   * does. A failure, with its sentence, ends the run. */
+  lk_status (*run)(const lk_operator_run *run, lk_error *error);
+  void (*close)(void *user); /* when its context is destroyed, after all of its plans; or NULL */
+} lk_operator;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
