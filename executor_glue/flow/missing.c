@@ -55,7 +55,7 @@ static lk_status tell_refusal(const finder *self, const lk_node *node, const cha
   char types[128] = "";
   const char *behind = strstr(sentence, END_OF_NAME);
   /* without a row, types do not matter */
-  if (self->api->op_find(node->op_type, node->domain, node->opset) != NULL) {
+  if (lk_graph_find_row(self->api, self->graph, node) != NULL) {
     write_types(self, node, types, sizeof types);
   }
   if (behind != NULL) return tell(self, node, types, behind + strlen(END_OF_NAME));

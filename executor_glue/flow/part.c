@@ -167,6 +167,7 @@ lk_status lk_flow_part_create(const lk_flow_parts *parts, int32_t stage, int32_t
   *out_part = NULL;
   LK_TRY(lk_graph_create(graph->allocator, &b.part, error));
   b.part->scope = graph->scope;
+  b.part->context = graph->context;
   for (int32_t i = begin; i < end; i++) {
     const int32_t n = parts->nodes[i];
     LK_TRY(add_node(&b, &graph->nodes[n], &node_index[n]));

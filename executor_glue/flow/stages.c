@@ -15,7 +15,7 @@ typedef struct made {
 
 bool lk_flow_runs_alone(const lk_api *api, const lk_graph *graph, const lk_node *node) {
   if (node->n_bodies > 0 || lk_flow_list_find(graph, node) != NULL) return true;
-  const lk_op_row *row = api->op_find(node->op_type, node->domain, node->opset);
+  const lk_op_row *row = lk_graph_find_row(api, graph, node);
   return row != NULL && (row->flags & LK_OP_DATA_DEPENDENT) != 0;
 }
 
@@ -36,7 +36,7 @@ static bool reads_elements(const lk_op_row *row) {
 /* The stage of a node, from what its inputs are; `*out_is_data` of its outputs. */
 static int32_t stage_of(const lk_api *api, const lk_graph *graph, const lk_node *node,
                         const made *values, bool *out_is_data) {
-  const lk_op_row *row = api->op_find(node->op_type, node->domain, node->opset);
+  const lk_op_row *row = lk_graph_find_row(api, graph, node);
   const bool alone = lk_flow_runs_alone(api, graph, node);
   int32_t stage = 0;
   *out_is_data = alone;

@@ -104,6 +104,8 @@ typedef struct lk_graph_limit {
 
 struct lk_graph {
   const lk_allocator *allocator;
+  /* Whose registered operators its nodes may be; NULL: those of the library alone. */
+  const lk_context *context;
   lk_graph_limit *limit; /* NULL, as after loading: none */
   lk_bump memory;        /* lk_graph_alloc's */
   lk_value *values;
@@ -127,6 +129,11 @@ struct lk_graph {
 
 lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, lk_error *error);
 void lk_graph_destroy(lk_graph *graph); /* and the bodies of its nodes; NULL is allowed */
+
+/* Says whose registered operators its nodes may be, and those of its bodies. */
+void lk_graph_set_context(lk_graph *graph, const lk_context *context);
+/* The row of the node's operator; NULL: there is none. */
+const lk_op_row *lk_graph_find_row(const lk_api *api, const lk_graph *graph, const lk_node *node);
 
 /* Takes `bytes` of the limit. False: they are not left. */
 bool lk_graph_charge(lk_graph *graph, size_t bytes);

@@ -176,6 +176,7 @@ lk_status lk_graph_compact(lk_graph *graph, lk_error *error) {
   LK_TRY(copy_model_info(&graph->model, made, error));
   LK_TRY(copy_metadata(graph, made, error));
   made->n_nodes_in_file = graph->n_nodes_in_file;
+  made->context = graph->context;
   move_constants(graph, made, numbers);
   move_bodies(graph, made);
   move_defaults(graph, made);

@@ -55,7 +55,7 @@ static lk_status check_node(const lk_api *api, const lk_told_attributes *told,
   /* It has its own sentence, told where it is read. */
   if (lk_node_is(node, LK_GRAPH_UNREAD)) return LK_OK;
   const lk_op_row *own = lk_own_op_find(node);
-  const lk_op_row *row = own != NULL ? own : api->op_find(node->op_type, node->domain, node->opset);
+  const lk_op_row *row = own != NULL ? own : lk_graph_find_row(api, graph, node);
   if (row == NULL) return LK_OK;
   if (told != NULL) return drop_refused(told, graph, row, own != NULL, node, error);
   lk_status status = lk_op_attrs_check(row, node->opset, node->attrs, node->n_attrs, error);

@@ -46,7 +46,7 @@ typedef struct folding {
 } folding;
 
 static bool is_foldable(const lk_pass_env *env, const lk_graph *graph, const lk_node *node) {
-  const lk_op_row *row = lk_node_row(env, node);
+  const lk_op_row *row = node->dead ? NULL : lk_graph_find_row(env->api, graph, node);
   if (row == NULL || (row->flags & (LK_OP_RANDOM | LK_OP_DATA_DEPENDENT)) != 0 ||
       node->n_post_ops > 0 || node->n_outputs == 0 || node->n_inputs > MAX_OPERANDS ||
       node->n_outputs > MAX_OPERANDS) {

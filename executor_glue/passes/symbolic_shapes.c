@@ -133,6 +133,7 @@ lk_status lk_symbolic_shapes_of_body(const lk_api *api, const lk_graph *graph,
   shapes->api = api;
   shapes->n_values = graph->n_values;
   LK_TRY(api->dims_create(allocator, &shapes->dims, error));
+  if (graph->context != NULL) api->dims_set_context(shapes->dims, graph->context);
   shapes->descs = lk_calloc(allocator, graph->n_values, sizeof *shapes->descs);
   shapes->copies = lk_calloc(allocator, graph->n_values, sizeof *shapes->copies);
   shapes->elements = lk_calloc(allocator, graph->n_values, sizeof *shapes->elements);

@@ -39,7 +39,7 @@ static json_t *shape_inputs_json(const lk_graph *graph, const lk_node *node, con
 
 /* What the shapes of its outputs follow from. */
 static void set_shape_rules(lk_json *json, const lk_report_source *source, const lk_node *node) {
-  const lk_op_row *row = source->api->op_find(node->op_type, node->domain, node->opset);
+  const lk_op_row *row = lk_graph_find_row(source->api, source->graph, node);
   const uint32_t flags = row != NULL ? row->flags : 0;
   lk_json_set(json, "shape_inputs", shape_inputs_json(source->graph, node, row));
   lk_json_set(json, "reads_shape_only", json_boolean((flags & LK_OP_SHAPE_ONLY) != 0));

@@ -162,6 +162,7 @@ static lk_status make(lk_session *session, const lk_session_source *source,
   const lk_api *api = session->api;
   LK_RETURN_NOT_OK(lk_graph_look(api, "open the model", error));
   LK_RETURN_NOT_OK(load(session, source, options->copy_model != 0, error));
+  lk_graph_set_context(session->graph, session->context);
   LK_RETURN_NOT_OK(lk_graph_look(api, "open the model", error));
   LK_RETURN_NOT_OK(lk_session_defaults_take(session, error));
   LK_RETURN_NOT_OK(
