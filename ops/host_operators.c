@@ -9,10 +9,8 @@
 #include "base/alloc.h"
 #include "base/bump.h"
 #include "base/status.h"
-#include "base/struct.h"
 #include "base/tensor.h"
 #include "ops/host_operator.h"
-#include "ops/op_table.h"
 
 enum { MOST_NAME = 60, MOST_ATTRS = 256, CHUNK = 4096 };
 
@@ -93,14 +91,6 @@ static lk_status check_name(const lk_host_operators *operators, const lk_operato
                    "failed to register an operator: its name is '%.64s' of '%.64s', 1 to %d "
                    "letters, digits, '_', '.', ':' and '-' are allowed for each",
                    op->op_type != NULL ? op->op_type : "NULL", op->domain, MOST_NAME);
-  }
-  if (strcmp(op->domain, "latchkey") == 0 || lk_op_is_built_in(op->op_type, op->domain)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to register operator %s of '%s': %s, give it a name or a domain of your "
-                   "own",
-                   op->op_type, op->domain,
-                   lk_op_is_built_in(op->op_type, op->domain) ? "the library has it"
-                                                              : "the domain is the library's");
   }
   const bool is_onnx = op->domain[0] == '\0';
   if (op->since < 1 || (is_onnx && op->since > LK_MAX_OPSET)) {
@@ -261,9 +251,7 @@ static const char *make_kind(lk_bump *memory, const char *op_type, bool *inout_f
 
 lk_status lk_host_operators_add(lk_host_operators *operators, const lk_operator *given,
                                 lk_error *error) {
-  lk_operator op = {0};
-  LK_RETURN_NOT_OK(lk_struct_read(&op, sizeof op, given, "an operator", error));
-  if (op.domain == NULL || strcmp(op.domain, "ai.onnx") == 0) op.domain = "";
+  lk_operator op = *given;
   if (op.summary == NULL) op.summary = "";
   LK_RETURN_NOT_OK(check(operators, &op, error));
   /* what a failure leaves in the memory stays until the end */

@@ -11,8 +11,8 @@ lk_status lk_host_operators_create(const lk_allocator *allocator, lk_host_operat
                                    lk_error *error);
 /* Closes them. Nothing may refer to them any more. NULL is allowed. */
 void lk_host_operators_destroy(lk_host_operators *operators);
-/* Copies the operator: what op_register says, but for the names of the library. One thread, before
- * others find. */
+/* Copies the operator, whose domain is no NULL, and "" for ai.onnx: what op_register says, but that
+ * its name is none of the library's. One thread, before others find. */
 lk_status lk_host_operators_add(lk_host_operators *operators, const lk_operator *given,
                                 lk_error *error);
 /* The one that holds at the opset; NULL: none does, or `operators` is NULL. */

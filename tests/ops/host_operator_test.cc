@@ -661,6 +661,95 @@ TEST_F(HostOperator, IsNotTrustedWithWorks) {
   }
 }
 
+// Whatever a work says: either it is refused, or it reads and writes its tensors and nothing else.
+TEST(HostOperatorWork, IsSafeWhateverItSays) {
+  std::mt19937 random(7);
+  const auto below = [&](uint32_t n) { return uint32_t(random() % n); };
+  const lk::Context context = lk::open(LK_CACHE_OFF, 1);
+  MadeOperator made;
+  lk::Dims out_dims;
+  made.infer = [&](const lk_operator_node *, Shapes *out, lk_error *) {
+    out->outputs[0].rank = uint32_t(out_dims.size());
+    std::copy(out_dims.begin(), out_dims.end(), out->outputs[0].dims);
+    return LK_OK;
+  };
+  made.work = [&](const lk_operator_node *, const Shapes *, Work *out, lk_error *) {
+    static const uint32_t kinds[] = {LK_WORK_ELEMENT,    LK_WORK_SOFTMAX, LK_WORK_LOG_SOFTMAX,
+                                     LK_WORK_LAYER_NORM, LK_WORK_PRODUCT, LK_WORK_HARDMAX};
+    lk_work *work = &out->work;
+    work->kind = below(50) == 0 ? below(20) : kinds[below(6)];
+    work->roles = 1u << LK_ROLE_SRC | 1u << LK_ROLE_DST;
+    if (work->kind == LK_WORK_PRODUCT) work->roles |= 1u << LK_ROLE_WEIGHTS;
+    if (work->kind == LK_WORK_LAYER_NORM) work->roles |= below(4) << LK_ROLE_SCALE;
+    out->inputs[LK_ROLE_WEIGHTS] = 1;
+    out->inputs[LK_ROLE_SCALE] = 1;
+    out->inputs[LK_ROLE_SHIFT] = 2;
+    for (int i = 0; i < 2; i++) {
+      work->orders[i] = {uint16_t(below(2)), uint16_t(below(6) == 0)};
+    }
+    work->axes = below(8);
+    work->is_centered = below(2);
+    work->n_post_ops = work->kind == LK_WORK_ELEMENT ? below(LK_WORK_POST_OPS + 1) : 0;
+    uint32_t operands = 0;
+    for (uint32_t i = 0; i < work->n_post_ops; i++) {
+      lk_work_post_op *of = &work->post_ops[i];
+      of->kind = below(2) != 0 ? 1 + below(17) : 64 + below(48);
+      of->alpha = float(below(5)) - 2;
+      of->beta = float(below(5)) - 2;
+      const bool has_two = LK_POST_OP_IS_BINARY(of->kind) || of->kind >= LK_FUNCTION_MIN;
+      if (!has_two || operands == LK_WORK_OPERANDS || below(2) == 0) continue;
+      of->operand = LK_ROLE_OPERAND + operands++;
+      work->roles |= 1u << of->operand;
+      out->inputs[of->operand] = below(3);
+    }
+    if (below(20) == 0) work->roles ^= 1u << below(32);
+    if (below(20) == 0) out->inputs[below(LK_ROLES)] = below(5);
+    return LK_OK;
+  };
+  lk_operator table = made.table();
+  table.max_inputs = 3;
+  LK_ASSERT_OK(api()->op_register(context, &table, LK_ERR));
+  const lk::Executor executor = lk::executor_in(context);
+  lk::TestNode n;
+  n.op = "Scaled";
+  n.domain = "com.example";
+  n.opset = 1;
+  n.n_inputs = 3;
+  Op op;
+  LK_ASSERT_OK(n.create(executor, &op, LK_ERR));
+  int runs = 0;
+  for (int i = 0; i < 20000; i++) {
+    static const uint32_t dtypes[] = {LK_F32, LK_F32, LK_F64, LK_F16, LK_BF16};
+    const uint32_t dtype = dtypes[below(5)];
+    std::vector<lk::Dims> dims(3, lk::Dims(below(4)));
+    for (int64_t &each : dims[0]) each = below(12) == 0 ? 0 : 1 + below(3);
+    dims[1] = dims[2] = out_dims = dims[0];
+    for (size_t other = 1; other < 3; other++) {
+      for (int64_t &each : dims[other]) each = below(3) == 0 ? 1 : each;
+      if (below(4) == 0 && !dims[other].empty()) dims[other].erase(dims[other].begin());
+    }
+    if (below(10) == 0 && !out_dims.empty()) out_dims[below(uint32_t(out_dims.size()))] = below(4);
+    std::vector<lk_tensor_desc> descs;
+    std::vector<std::vector<uint8_t>> memories;
+    std::vector<void *> pointers;
+    for (const lk::Dims &each : dims) {
+      descs.push_back(desc_of(dtype, each));
+      memories.emplace_back(size_t(lk::count_of(each)) * lk::dtype_bytes(dtype));
+      pointers.push_back(memories.back().data());
+    }
+    Plan plan;
+    if (lk::bind(op, descs, &plan, LK_ERR, -1, LK_LAYOUT_PLAIN) != LK_OK) {
+      EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to bind Scaled 'y'"));
+      continue;
+    }
+    const lk::Memory y(size_t(lk::count_of(out_dims)) * lk::dtype_bytes(dtype));
+    LK_ASSERT_OK(lk::run(executor, plan, pointers, y.data(), LK_ERR));
+    runs++;
+  }
+  EXPECT_GT(runs, 4000);
+  EXPECT_GT(20000 - runs, 4000);
+}
+
 TEST_F(HostOperator, HasTensorsThatFitTheirWork) {
   made.work = [](const lk_operator_node *n, const Shapes *shapes, Work *out, lk_error *error) {
     return relu_times(n, shapes, out, error);

@@ -251,6 +251,8 @@ TEST_F(Arguments, ThatAreNullAreNamed) {
       null("out_key", [&](lk_error *e) { return a->key_parse(context, "user:out=a", nullptr, e); }),
       null("key",
            [&](lk_error *e) { return a->key_print(context, nullptr, nullptr, 0, nullptr, e); }),
+      null("context", [&](lk_error *e) { return a->op_register(nullptr, nullptr, e); }),
+      null("op", [&](lk_error *e) { return a->op_register(context, nullptr, e); }),
       null("allocator", [&](lk_error *e) { return a->dims_create(nullptr, out<lk_dims *>(), e); }),
       null("out_dims",
            [&](lk_error *e) { return a->dims_create(a->context_allocator(context), nullptr, e); }),

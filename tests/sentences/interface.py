@@ -86,6 +86,22 @@ def run_unattached(api, context, error):
     return status
 
 
+def operator(op_type=b"Mine", domain=b"com.example", **given):
+    """op_register of an operator whose functions nobody calls."""
+    def call(api, context, error):
+        kept = [ffi.new("char[]", text) for text in (op_type, domain, b"T")]
+        found = ffi.cast("void *", 8)
+        table = {"struct_size": ffi.sizeof("lk_operator"), "op_type": kept[0], "domain": kept[1],
+                 "since": 1, "min_inputs": 1, "max_inputs": 1, "max_outputs": 1,
+                 "input_types": kept[2], "output_types": kept[2],
+                 "infer": ffi.cast("lk_status(*)(void *, const lk_operator_node *, "
+                                   "lk_operator_shapes *, lk_error *)", found),
+                 "run": ffi.cast("lk_status(*)(const lk_operator_run *, lk_error *)", found),
+                 **given}
+        return api.op_register(context, ffi.new("lk_operator *", table), error)
+    return ask(call)
+
+
 INTERFACE = {
     "context_create without a size of its options": options(struct_size=0),
     "context_create in an unknown mode": options(cache_mode=9),
@@ -124,6 +140,16 @@ INTERFACE = {
     "op_bind in place over an input that is not there": bind(lib.LK_F32, 2, in_place_input=5),
     "op_bind with an unknown flag": bind(lib.LK_F32, 2, flags=64),
     "op_bind of another number of inputs": bind(lib.LK_F32, 2, n_inputs=0),
+    "op_register of a name that the library has": operator(b"Relu", b"ai.onnx"),
+    "op_register of a name with a space": operator(b"My own"),
+    "op_register in the domain of fusions": operator(domain=b"latchkey"),
+    "op_register since opset 0": operator(since=0),
+    "op_register with neither run nor work": operator(run=ffi.NULL),
+    "op_register without infer": operator(infer=ffi.NULL),
+    "op_register of too many inputs": operator(max_inputs=99),
+    "op_register of unknown letters": operator(output_types=ffi.NULL),
+    "op_register of an unknown flag": operator(flags=64),
+    "op_register of a shape input that is not there": operator(shape_inputs=8),
     "a key that is empty": key(b""),
     "a key that is not one": key(b"what is this?"),
     "a key of an unknown kind": key(b"nothing{}"),
