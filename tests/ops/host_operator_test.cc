@@ -299,6 +299,34 @@ TEST_F(HostOperator, TellsWhyARunFails) {
   LK_EXPECT_OK(run_it());
 }
 
+TEST_F(HostOperator, MayLookWhetherToStop) {
+  add();
+  create(node());
+  Plan plan;
+  lk::Frame frame;
+  uint32_t slot = 0;
+  int32_t cancel = 0;
+  lk_watch watch = {};
+  watch.struct_size = sizeof watch;
+  watch.cancel = &cancel;
+  LK_ASSERT_OK(bind(&plan, {desc_of(LK_F32, {1})}));
+  LK_ASSERT_OK(api()->frame_create(executor, frame.out(), LK_ERR));
+  LK_ASSERT_OK(api()->frame_attach(frame, plan, &slot, LK_ERR));
+  LK_ASSERT_OK(api()->frame_watch(frame, &watch, LK_ERR));
+  made.run = [&](const lk_operator_run *, lk_error *error) {
+    cancel = 1;
+    lk_status status = LK_OK;
+    while (status == LK_OK) status = api()->thread_look(error);
+    return status;
+  };
+  float x = 1, y = 0;
+  void *const inputs[] = {&x}, *const outputs[] = {&y};
+  LK_EXPECT_STATUS(LK_CANCELLED, api()->op_run(frame, slot, inputs, outputs, LK_ERR));
+  LK_ASSERT_OK(api()->frame_watch(frame, nullptr, LK_ERR));
+  made.run = MadeOperator::scale_and_add;
+  LK_EXPECT_OK(api()->op_run(frame, slot, inputs, outputs, LK_ERR));
+}
+
 // ---- what it says of shapes ----
 
 using Shapes = lk_operator_shapes;
