@@ -71,6 +71,11 @@ int32_t lk_host_operators_since(const lk_host_operators *operators, const char *
 
 /* ---- what is refused ---- */
 
+/* The domain, in sentences. */
+static const char *shown(const lk_operator *op) {
+  return op->domain[0] != '\0' ? op->domain : "ai.onnx";
+}
+
 /* Part of keys and sentences, of which some have room for so much. */
 static bool is_name(const char *name) {
   size_t length = 0;
@@ -88,24 +93,24 @@ static lk_status check_name(const lk_host_operators *operators, const lk_operato
                             lk_error *error) {
   if (!is_name(op->op_type) || (op->domain[0] != '\0' && !is_name(op->domain))) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to register an operator: its name is '%.64s' of '%.64s', 1 to %d "
+                   "failed to register an operator: its name is '%.64s' of domain '%.64s', 1 to %d "
                    "letters, digits, '_', '.', ':' and '-' are allowed for each",
                    op->op_type != NULL ? op->op_type : "NULL", op->domain, MOST_NAME);
   }
-  const bool is_onnx = op->domain[0] == '\0';
-  if (op->since < 1 || (is_onnx && op->since > LK_MAX_OPSET)) {
+  const int32_t most = op->domain[0] == '\0' ? LK_MAX_OPSET : INT32_MAX;
+  if (op->since < 1 || op->since > most) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to register operator %s of '%s': it holds since opset %" PRId32
-                   ", opsets begin with 1%s",
-                   op->op_type, op->domain, op->since, is_onnx ? ", of ai.onnx up to 28" : "");
+                   "failed to register operator %s of %s: it holds since opset %" PRId32
+                   ", 1 to %" PRId32 " is allowed",
+                   op->op_type, shown(op), op->since, most);
   }
   for (uint32_t i = 0; i < operators->count; i++) {
     const lk_host_class *each = operators->classes[i];
     if (!has_name(each, op->op_type, op->domain) || each->op.since != op->since) continue;
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to register operator %s of '%s': there is one since opset %" PRId32
+                   "failed to register operator %s of %s: there is one since opset %" PRId32
                    " already, another one must begin with another opset",
-                   op->op_type, op->domain, op->since);
+                   op->op_type, shown(op), op->since);
   }
   return LK_OK;
 }
@@ -119,22 +124,25 @@ static bool are_letters(const char *letters) {
 }
 
 static lk_status refuse(const lk_operator *op, const char *why, lk_error *error) {
-  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to register operator %s of '%s': %s",
-                 op->op_type, op->domain, why);
+  return lk_fail(error, LK_INVALID_ARGUMENT, "failed to register operator %s of %s: %s",
+                 op->op_type, shown(op), why);
 }
 
 static lk_status check_types(const lk_operator *op, lk_error *error) {
-  const bool needs_inputs = op->max_inputs > 0;
-  if ((needs_inputs && !are_letters(op->input_types)) || !are_letters(op->output_types)) {
-    return refuse(op, "input_types and output_types must be letters from T to W, or '?'", error);
+  if ((op->max_inputs > 0 && !are_letters(op->input_types)) || !are_letters(op->output_types)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to register operator %s of %s: input_types is '%.64s' and output_types "
+                   "'%.64s', letters from T to W and '?' are required",
+                   op->op_type, shown(op), op->input_types != NULL ? op->input_types : "NULL",
+                   op->output_types != NULL ? op->output_types : "NULL");
   }
   for (uint32_t group = 0; group < LK_MAX_TYPE_GROUPS; group++) {
     for (uint32_t dtype = 0; dtype < 32; dtype++) {
       if ((op->types[group] >> dtype & 1) == 0 || lk_dtype_size(dtype) > 0) continue;
       return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to register operator %s of '%s': types[%" PRIu32 "] has bit %" PRIu32
+                     "failed to register operator %s of %s: types[%" PRIu32 "] has bit %" PRIu32
                      ", those of lk_dtype are allowed",
-                     op->op_type, op->domain, group, dtype);
+                     op->op_type, shown(op), group, dtype);
     }
   }
   return LK_OK;
@@ -144,20 +152,26 @@ static lk_status check_counts(const lk_operator *op, lk_error *error) {
   if (op->min_inputs > op->max_inputs || op->max_inputs > LK_OPERATOR_MOST_TENSORS ||
       op->max_outputs < 1 || op->max_outputs > LK_OPERATOR_MOST_TENSORS) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to register operator %s of '%s': it has %" PRIu32 " to %" PRIu32
+                   "failed to register operator %s of %s: it has %" PRIu32 " to %" PRIu32
                    " inputs and up to %" PRIu32
                    " outputs, at most %d are allowed, and an output is required",
-                   op->op_type, op->domain, op->min_inputs, op->max_inputs, op->max_outputs,
+                   op->op_type, shown(op), op->min_inputs, op->max_inputs, op->max_outputs,
                    LK_OPERATOR_MOST_TENSORS);
   }
   const uint64_t behind = op->max_inputs < 64 ? op->shape_inputs >> op->max_inputs : 0;
-  return behind == 0 ? LK_OK : refuse(op, "a bit of shape_inputs is no input", error);
+  if (behind == 0) return LK_OK;
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to register operator %s of %s: shape_inputs is 0x%" PRIx64
+                 " and max_inputs %" PRIu32 ", a bit for each input is allowed",
+                 op->op_type, shown(op), op->shape_inputs, op->max_inputs);
 }
 
 /* What base/attrs.h relies on. */
 static lk_status check_attr(const lk_operator *op, const lk_op_attr *attr, lk_error *error) {
-  if (!is_name(attr->name))
-    return refuse(op, "an attribute has no name, or none of letters", error);
+  if (!is_name(attr->name)) {
+    return refuse(
+        op, "an attribute has no name, letters, digits, '_', '.', ':' and '-' are required", error);
+  }
   const char *why = NULL;
   if (attr->type < LK_ATTR_INTS || attr->type > LK_ATTR_STRINGS) {
     why = "its type must be ints, floats, a string, tensors or strings";
@@ -168,16 +182,16 @@ static lk_status check_attr(const lk_operator *op, const lk_op_attr *attr, lk_er
   }
   if (why == NULL) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to register operator %s of '%s': attribute %s: %s", op->op_type,
-                 op->domain, attr->name, why);
+                 "failed to register operator %s of %s: attribute %s: %s", op->op_type, shown(op),
+                 attr->name, why);
 }
 
 static lk_status check_attrs(const lk_operator *op, lk_error *error) {
   if (op->n_attrs > MOST_ATTRS || (op->n_attrs > 0 && op->attrs == NULL)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to register operator %s of '%s': it has %" PRIu32
+                   "failed to register operator %s of %s: it has %" PRIu32
                    " attributes%s, at most %d are allowed",
-                   op->op_type, op->domain, op->n_attrs, op->attrs == NULL ? ", at NULL" : "",
+                   op->op_type, shown(op), op->n_attrs, op->attrs == NULL ? ", at NULL" : "",
                    MOST_ATTRS);
   }
   for (uint32_t i = 0; i < op->n_attrs; i++) {
@@ -191,19 +205,22 @@ static lk_status check(const lk_host_operators *operators, const lk_operator *op
   LK_RETURN_NOT_OK(check_name(operators, op, error));
   if (operators->count == LK_MAX_HOST_OPERATORS) {
     return lk_fail(error, LK_OUT_OF_RANGE,
-                   "failed to register operator %s of '%s': the context has %d, more are not "
+                   "failed to register operator %s of %s: the context has %d, more are not "
                    "supported",
-                   op->op_type, op->domain, LK_MAX_HOST_OPERATORS);
+                   op->op_type, shown(op), LK_MAX_HOST_OPERATORS);
   }
   if ((op->flags & ~known) != 0) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "failed to register operator %s of '%s': flags are 0x%" PRIx32
+                   "failed to register operator %s of %s: flags are 0x%" PRIx32
                    ", those of lk_operator_flags are allowed",
-                   op->op_type, op->domain, op->flags);
+                   op->op_type, shown(op), op->flags);
   }
   if (op->infer == NULL) return refuse(op, "infer is NULL, it is required", error);
   if ((op->work == NULL) == (op->run == NULL)) {
-    return refuse(op, "exactly one of work and run must be there", error);
+    return refuse(op,
+                  op->run == NULL ? "work and run are NULL, one of them is required"
+                                  : "it has work and run, only one of them is allowed",
+                  error);
   }
   LK_RETURN_NOT_OK(check_counts(op, error));
   LK_RETURN_NOT_OK(check_types(op, error));

@@ -12,9 +12,9 @@ static lk_status check_free(const lk_operator *op, lk_error *error) {
     return LK_OK;
   }
   return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to register operator %.64s of '%.64s': %s, give it a name or a domain of "
+                 "failed to register operator %.64s of %.64s: %s, give it a name or a domain of "
                  "your own",
-                 op->op_type, op->domain,
+                 op->op_type, op->domain[0] != '\0' ? op->domain : "ai.onnx",
                  is_fusions ? "the domain is the library's" : "the library has it");
 }
 

@@ -844,15 +844,15 @@ TEST_F(HostOperator, RegistersWhatIsWhole) {
          o->domain = "";
          o->since = LK_MAX_OPSET + 1;
        },
-       "of ai.onnx up to 28"},
+       "1 to 28 is allowed"},
       {[](lk_operator *o) { o->flags = 4; }, "flags are 0x4"},
       {[](lk_operator *o) { o->infer = nullptr; }, "infer is NULL"},
-      {[](lk_operator *o) { o->run = nullptr; }, "exactly one of work and run"},
+      {[](lk_operator *o) { o->run = nullptr; }, "work and run"},
       {[](lk_operator *o) {
          o->work = [](void *, const lk_operator_node *, const lk_operator_shapes *, Work *,
                       lk_error *) { return LK_OK; };
        },
-       "exactly one of work and run"},
+       "work and run"},
       {[](lk_operator *o) { o->min_inputs = 3; }, "3 to 2 inputs"},
       {[](lk_operator *o) { o->max_inputs = 65; }, "at most 64"},
       {[](lk_operator *o) { o->max_outputs = 0; }, "an output is required"},
@@ -860,7 +860,7 @@ TEST_F(HostOperator, RegistersWhatIsWhole) {
       {[](lk_operator *o) { o->input_types = "X"; }, "letters from T to W"},
       {[](lk_operator *o) { o->output_types = ""; }, "letters from T to W"},
       {[](lk_operator *o) { o->types[3] = 1u << 8; }, "types[3] has bit 8"},
-      {[](lk_operator *o) { o->shape_inputs = 4; }, "a bit of shape_inputs"},
+      {[](lk_operator *o) { o->shape_inputs = 4; }, "shape_inputs is 0x4 and max_inputs 2"},
       {[](lk_operator *o) { o->attrs = nullptr; }, "at NULL"},
       {[](lk_operator *o) { o->n_attrs = 257; }, "257 attributes"},
       {[](lk_operator *o) { o->attrs = &nameless; }, "an attribute has no name"},
