@@ -3,11 +3,15 @@
  * A host describes an operator: its name, its inputs, outputs and attributes, a function that says
  * what shapes come out, and one that computes. Nodes of it are then nodes like all others of the
  * context: op_create makes ops of them, sessions run models that have them, their plans are found
- * by key, and reports list them by name. Their post-ops are nodes of their own, they run in place
- * over nothing, and their tensors lie plain.
+ * by key, and reports list them by name. They take no post-ops, do not run in place, and their
+ * tensors lie plain.
  *
  * Who computes: `run`, which is code of the host's; or the engine of the context, for which `work`
  * says what is wanted (latchkey/engine.h).
+ *
+ * What `infer` and `work` say is checked. A mistake, such as a dimension below 0 or a work that does
+ * not fit its tensors, ends the bind with LK_INTERNAL, or LK_OUT_OF_RANGE for sizes that overflow,
+ * and a sentence that names the node.
  *
  * Thread rule: all functions but `close` are called by any thread, several at once. `infer` and
  * `work` must be pure: equal questions have equal answers, since plans are kept and shared. None of
