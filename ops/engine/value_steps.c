@@ -9,6 +9,7 @@
 #include "base/tensor.h"
 #include "ops/engine/weigh.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/integer_steps.h"
 #include "ops/plan/layout.h"
 #include "ops/plan/packing.h"
 
@@ -32,6 +33,17 @@ static void note_constants(const lk_planner *planner, lk_task *task) {
     if (lk_task_has_channels_last(task, role)) continue;
     if (planner->node->constants[task->from[role].index].content != NULL) {
       task->work.constants |= 1U << role;
+    }
+  }
+}
+
+/* Zero points that are certain to be 0 are none: engines would have to expect others. */
+static void leave_zeros(const lk_planner *planner, lk_task *task) {
+  static const lk_role roles[] = {LK_ROLE_SRC_ZERO, LK_ROLE_WEIGHTS_ZERO, LK_ROLE_DST_ZERO};
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+    const bool is_there = lk_work_has(&task->work, roles[i]) && is_input(task, roles[i]);
+    if (is_there && lk_integer_is_zero(planner, task->from[roles[i]].index)) {
+      task->work.roles &= ~(1U << roles[i]);
     }
   }
 }
@@ -308,6 +320,7 @@ static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, cons
   lk_task task = *given;
   lk_ref *ref = NULL;
   bool is_built = false;
+  leave_zeros(planner, &task);
   clear_absent(&task.work);
   note_constants(planner, &task);
   add_post_ops(planner, &task);

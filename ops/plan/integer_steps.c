@@ -41,8 +41,7 @@ void lk_integer_matmul(const lk_matmul *matmul, lk_integer_step *out_step) {
   }
 }
 
-/* Input `index` is certain to be 0. */
-static bool is_zero(const lk_planner *planner, uint32_t index) {
+bool lk_integer_is_zero(const lk_planner *planner, uint32_t index) {
   if (!lk_op_has(planner->node, index)) return true;
   const lk_tensor *tensor = &planner->node->constants[index].tensor;
   if (planner->node->constants[index].content == NULL || tensor->data == NULL) return false;
@@ -68,7 +67,7 @@ static int64_t merged_groups(const lk_conv_shape *shape) {
 void lk_integer_conv(lk_planner *planner, const lk_conv_shape *shape, uint32_t w_zero,
                      lk_integer_step *out_step) {
   const bool is_depthwise = lk_depthwise_integer_takes(shape, lk_integer_loops_get(lk_isa_get()));
-  const bool pads_weights = is_zero(planner, w_zero) && !is_depthwise;
+  const bool pads_weights = lk_integer_is_zero(planner, w_zero) && !is_depthwise;
   const int64_t merged = pads_weights ? merged_groups(shape) : 1;
   const int64_t channels = shape->in_channels * merged, columns = shape->out_channels * merged;
   const int64_t taps = lk_conv_positions(shape), of_column = taps * shape->in_channels;

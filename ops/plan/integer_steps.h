@@ -21,6 +21,9 @@ typedef struct lk_integer_step {
   lk_operand operands[LK_INTEGER_ROLES]; /* those of product.has */
 } lk_integer_step;
 
+/* Input `index`, of bytes, is certain to be 0, or not there. */
+bool lk_integer_is_zero(const lk_planner *planner, uint32_t index);
+
 /* Plain matrices. */
 void lk_integer_matmul(const lk_matmul *matmul, lk_integer_step *out_step);
 /* Channels-last tensors. `w_zero`: the input that is the zero point of the weights. */

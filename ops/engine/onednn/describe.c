@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ops/engine/onednn/bytes.h"
 #include "ops/engine/onednn/elements.h"
 #include "ops/engine/onednn/exceptions.h"
 #include "ops/engine/onednn/functions.h"
@@ -12,7 +13,7 @@
 typedef struct description {
   const lk_work *work;
   dnnl_engine_t engine;
-  dnnl_memory_desc_t of[LK_ROLES];
+  dnnl_memory_desc_t of[LK_ROLES], numbers[LK_BYTES_NUMBERS];
   dnnl_primitive_attr_t attr;
   dnnl_post_ops_t post_ops;
 } description;
@@ -27,7 +28,8 @@ static int operand_arg(const lk_work *work, uint32_t role) {
   const uint32_t first = first_post_op(work);
   for (uint32_t i = first; i < work->n_post_ops; i++) {
     if (work->post_ops[i].operand == role) {
-      return DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)(i - first)) | DNNL_ARG_SRC_1;
+      const uint32_t at = i - first + lk_bytes_before(work);
+      return DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)at) | DNNL_ARG_SRC_1;
     }
   }
   return DNNL_ARG_UNDEF;
@@ -107,10 +109,18 @@ static dnnl_status_t make_attr(description *self) {
   if (status == dnnl_success) {
     status = dnnl_primitive_attr_set_fpmath_mode(self->attr, dnnl_fpmath_mode_strict);
   }
-  if (status != dnnl_success || self->work->n_post_ops <= first) return status;
+  if (status == dnnl_success) status = lk_bytes_add_zeros(self->work, self->attr);
+  const bool has_none = self->work->n_post_ops <= first && !lk_bytes_are(self->work);
+  if (status != dnnl_success || has_none) return status;
   status = dnnl_post_ops_create(&self->post_ops);
+  if (status == dnnl_success) {
+    status = lk_bytes_append_before(self->work, self->numbers, self->post_ops);
+  }
   for (uint32_t i = first; status == dnnl_success && i < self->work->n_post_ops; i++) {
     status = append(self, &self->work->post_ops[i], self->post_ops);
+  }
+  if (status == dnnl_success) {
+    status = lk_bytes_append_behind(self->work, self->numbers, self->post_ops);
   }
   if (status != dnnl_success) return status;
   return dnnl_primitive_attr_set_post_ops(self->attr, self->post_ops);
@@ -189,7 +199,8 @@ static dnnl_status_t describe_conv(description *self, dnnl_primitive_desc_t *out
   const window at = window_of(self->work);
   dnnl_status_t status = describe_role(self, LK_ROLE_SRC);
   if (status == dnnl_success) status = describe_any(self, LK_ROLE_WEIGHTS, &weights);
-  if (status == dnnl_success && lk_onednn_has(self->work, LK_ROLE_BIAS)) {
+  if (status == dnnl_success && lk_onednn_has(self->work, LK_ROLE_BIAS) &&
+      !lk_bytes_hides(self->work, LK_ROLE_BIAS)) {
     status = describe_role(self, LK_ROLE_BIAS);
   }
   if (status == dnnl_success) status = describe_role(self, LK_ROLE_DST);
@@ -405,6 +416,9 @@ lk_status lk_onednn_describe(const lk_onednn *self, const lk_work *work,
   const lk_status status = lk_onednn_try(describe_work, &call, kinds[work->kind].what, error);
   for (uint32_t i = 0; i < LK_ROLES; i++) {
     if (of.of[i] != NULL) (void)dnnl_memory_desc_destroy(of.of[i]);
+  }
+  for (uint32_t i = 0; i < LK_BYTES_NUMBERS; i++) {
+    if (of.numbers[i] != NULL) (void)dnnl_memory_desc_destroy(of.numbers[i]);
   }
   if (of.post_ops != NULL) (void)dnnl_post_ops_destroy(of.post_ops);
   if (of.attr != NULL) (void)dnnl_primitive_attr_destroy(of.attr);

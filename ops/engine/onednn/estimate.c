@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#include "ops/engine/onednn/shapes.h"
+#include "ops/engine/onednn/bytes.h"
 
 /* Rounded medians of what `latchkey tune` measured: works of f32 of 70 models and `benchmarks/run
  * halves`, on one thread of an AMD EPYC with AVX-512 and bf16. Where oneDNN needs more time, how
@@ -47,6 +47,9 @@ static double of_f32(const lk_work *work) {
 }
 
 void lk_onednn_estimate(const lk_work *work, lk_offer *offer) {
-  offer->run_ratio = is_half(work->tensors[LK_ROLE_DST].dtype) ? OF_HALVES : of_f32(work);
+  const bool is_of_halves = is_half(work->tensors[LK_ROLE_DST].dtype);
+  offer->run_ratio = lk_bytes_are(work) ? lk_bytes_estimate(work)
+                     : is_of_halves     ? OF_HALVES
+                                        : of_f32(work);
   offer->build_ns = BUILD_NS;
 }

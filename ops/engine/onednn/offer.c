@@ -1,5 +1,6 @@
 /* Which works oneDNN has primitives for that are worth having, in which layouts, with which
  * post-ops. Nothing is built here: where there is no implementation, the build says so. */
+#include "ops/engine/onednn/bytes.h"
 #include "ops/engine/onednn/elements.h"
 #include "ops/engine/onednn/estimate.h"
 #include "ops/engine/onednn/functions.h"
@@ -53,7 +54,10 @@ static bool has_halves(uint32_t kind) {
 static bool takes_types(const lk_onednn *self, const lk_work *work, lk_offer *offer) {
   const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
   const uint32_t of_src = work->tensors[LK_ROLE_SRC].dtype;
-  if (of_src == LK_U8 || of_src == LK_I8) return leave(offer, "it is of 8-bit numbers");
+  if (of_src == LK_U8 || of_src == LK_I8) {
+    const char *why = lk_bytes_left(self, work);
+    return why == NULL || leave(offer, why);
+  }
   if (of_src != dtype ||
       (lk_onednn_has(work, LK_ROLE_WEIGHTS) && work->tensors[LK_ROLE_WEIGHTS].dtype != dtype) ||
       (lk_onednn_has(work, LK_ROLE_BIAS) && !is_real(work, LK_ROLE_BIAS))) {
@@ -88,6 +92,11 @@ static bool takes_operand(const lk_work *work, uint32_t placed, uint32_t role, l
 /* The first ones, as far as they are oneDNN's. */
 static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer) {
   uint32_t count = 0;
+  if (lk_bytes_end(work)) {
+    if (offer->n_post_ops > 0) offer->reason = "a post-op is a function of integers";
+    offer->n_post_ops = 0;
+    return;
+  }
   for (; count < offer->n_post_ops; count++) {
     const lk_work_post_op *post_op = &work->post_ops[count];
     if (!takes_function(post_op)) {
@@ -131,6 +140,14 @@ static bool has_small_kernel(const lk_work *work) {
   return work->kind != LK_WORK_CONV_TRANSPOSED || elements <= MOST_OF_TRANSPOSED;
 }
 
+/* Of bytes: zero points and scales. */
+static bool want_numbers(const lk_work *work, lk_offer *offer, uint32_t placed) {
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (lk_bytes_hides(work, role) && !want_plain(work, offer, placed, role)) return false;
+  }
+  return true;
+}
+
 /* Weights of a run would have to be brought into the primitive's layout in each: those are left. */
 static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if ((work->constants >> LK_ROLE_WEIGHTS & 1) == 0) {
@@ -138,7 +155,7 @@ static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
   }
   if (!has_small_window(work) || !has_small_kernel(work)) return leave(offer, LARGE_WINDOW);
   offer->layouts[LK_ROLE_WEIGHTS] = LK_LAYOUT_ANY;
-  return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST) &&
+  return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST) && want_numbers(work, offer, placed) &&
          want_plain(work, offer, placed, LK_ROLE_BIAS);
 }
 
@@ -151,7 +168,7 @@ static bool offer_product(const lk_work *work, uint32_t placed, lk_offer *offer)
   const bool is_packed = (work->constants >> LK_ROLE_WEIGHTS & 1) != 0;
   const lk_layout weights = is_packed ? LK_LAYOUT_ANY : matrix_layout(offer, LK_ROLE_WEIGHTS);
   return want(offer, placed, LK_ROLE_SRC, matrix_layout(offer, LK_ROLE_SRC)) &&
-         want(offer, placed, LK_ROLE_WEIGHTS, weights) &&
+         want(offer, placed, LK_ROLE_WEIGHTS, weights) && want_numbers(work, offer, placed) &&
          want_plain(work, offer, placed, LK_ROLE_DST);
 }
 

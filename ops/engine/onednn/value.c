@@ -2,17 +2,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/engine/onednn/bytes.h"
 #include "ops/engine/onednn/counted.h"
 #include "ops/engine/onednn/describe.h"
 #include "ops/engine/onednn/exceptions.h"
 #include "ops/engine/onednn/status.h"
 
-enum { MOST_ARGS = LK_ROLES + 1, SLOT_BYTES = 256 /* of each argument, about */ };
+enum { MOST_ARGS = LK_ROLES + LK_BYTES_NUMBERS + 1, SLOT_BYTES = 256 /* of each argument, about */ };
 
-/* An argument of the primitive, in the order of what run gets. */
+/* An argument of the primitive, and where it lies: so many bytes behind one of a run's pointers. */
 typedef struct argument {
   int arg;
-  const_dnnl_memory_desc_t desc; /* of the primitive's descriptor */
+  const_dnnl_memory_desc_t desc; /* of the primitive's descriptor, or `zero_point` */
+  uint32_t pointer;
+  uint64_t offset;
 } argument;
 
 typedef struct onednn_value {
@@ -23,6 +26,8 @@ typedef struct onednn_value {
   const_dnnl_memory_desc_t want_weights; /* of the primitive's descriptor */
   dnnl_primitive_desc_t reorder;         /* of these into what the primitive wants */
   unsigned char *layout;                 /* of packed weights, see write_layout */
+  lk_bytes bytes;                        /* without numbers, but of a work of bytes */
+  dnnl_memory_desc_t zero_point;         /* of such; or NULL */
   uint32_t n_args;
   argument args[MOST_ARGS];
 } onednn_value;
@@ -42,6 +47,7 @@ static void destroy(onednn_value *self) {
   if (self->plain_weights != NULL) (void)dnnl_memory_desc_destroy(self->plain_weights);
   if (self->primitive != NULL) (void)dnnl_primitive_destroy(self->primitive);
   if (self->desc != NULL) (void)dnnl_primitive_desc_destroy(self->desc);
+  if (self->zero_point != NULL) (void)dnnl_memory_desc_destroy(self->zero_point);
   lk_onednn_pool_destroy(self->pool);
   free(self->layout);
   free(self);
@@ -105,19 +111,45 @@ static lk_status query(const onednn_value *self, dnnl_query_t what, int index,
                         index, (int)what);
 }
 
+/* Those that a run makes. */
+static lk_status find_numbers(onednn_value *self, const lk_work *work, lk_error *error) {
+  static const int64_t one = 1;
+  const lk_strided number = lk_strided_plain(LK_I32, 1, &one);
+  const lk_bytes *bytes = &self->bytes;
+  if (bytes->size > 0) {
+    LK_ONEDNN_RETURN(lk_onednn_check(error, lk_strided_describe(&number, &self->zero_point),
+                                     "describe a zero point"));
+  }
+  for (int i = 0; i < LK_BYTES_NUMBERS; i++) {
+    const lk_bytes_number which = (lk_bytes_number)i;
+    const_dnnl_memory_desc_t desc = self->zero_point;
+    if (!bytes->has[i]) continue;
+    const int arg = lk_bytes_arg(work, which);
+    if (!lk_bytes_is_zero_point(which)) {
+      LK_ONEDNN_RETURN(query(self, dnnl_query_exec_arg_md, arg, &desc, error));
+    }
+    self->args[self->n_args++] = (argument){arg, desc, bytes->n_roles, bytes->offsets[i]};
+  }
+  return LK_OK;
+}
+
 static lk_status find_args(onednn_value *self, const lk_work *work, lk_engine_value *out,
                            lk_error *error) {
   const_dnnl_memory_desc_t desc = NULL;
+  const lk_bytes *bytes = &self->bytes;
   for (uint32_t role = 0; role < LK_ROLES; role++) {
-    if (!lk_onednn_has(work, role)) continue;
+    if (!lk_onednn_has(work, role) || lk_bytes_hides(work, role)) continue;
     const int arg = lk_onednn_arg(work, role);
     LK_ONEDNN_RETURN(query(self, dnnl_query_exec_arg_md, arg, &desc, error));
-    self->args[self->n_args++] = (argument){arg, desc};
+    self->args[self->n_args++] = (argument){arg, desc, bytes->pointers[role], 0};
   }
+  LK_ONEDNN_RETURN(find_numbers(self, work, error));
   LK_ONEDNN_RETURN(query(self, dnnl_query_scratchpad_md, 0, &desc, error));
-  out->scratch_bytes = dnnl_memory_desc_get_size(desc);
-  if (out->scratch_bytes > 0) {
-    self->args[self->n_args++] = (argument){DNNL_ARG_SCRATCHPAD, desc};
+  const size_t scratchpad = dnnl_memory_desc_get_size(desc);
+  out->scratch_bytes = bytes->size + scratchpad;
+  if (scratchpad > 0) {
+    self->args[self->n_args++] =
+        (argument){DNNL_ARG_SCRATCHPAD, desc, bytes->n_roles, bytes->size};
   }
   return LK_OK;
 }
@@ -144,17 +176,21 @@ static lk_status write_layout(onednn_value *self, const lk_strided *plain, uint6
 /* How the primitive wants its weights, where they are a constant. Plain ones need no packing. */
 static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const lk_work *work,
                              lk_engine_value *out, lk_error *error) {
-  const lk_strided plain = lk_onednn_plain_weights(work);
+  lk_strided plain = lk_onednn_plain_weights(work);
+  const bool is_turned = lk_bytes_turns(&self->bytes);
   uint64_t bytes = 0;
   LK_ONEDNN_RETURN(query(self, dnnl_query_weights_md, 0, &self->want_weights, error));
   LK_ONEDNN_RETURN(lk_onednn_check(error, lk_strided_describe(&plain, &self->plain_weights),
                                    "describe weights"));
-  if (dnnl_memory_desc_equal(self->plain_weights, self->want_weights) != 0) return LK_OK;
+  if (!is_turned && dnnl_memory_desc_equal(self->plain_weights, self->want_weights) != 0) {
+    return LK_OK;
+  }
   LK_ONEDNN_RETURN(lk_onednn_check(
       error,
       dnnl_reorder_primitive_desc_create(&self->reorder, self->plain_weights, engine->engine,
                                          self->want_weights, engine->engine, NULL),
       "describe a reorder of weights"));
+  if (is_turned) plain.type = dnnl_u8; /* equal bytes are other numbers */
   LK_ONEDNN_RETURN(write_layout(self, &plain, &bytes, error));
   out->packed[LK_ROLE_WEIGHTS] =
       (lk_packed_layout){.layout = self->layout,
@@ -194,13 +230,14 @@ typedef struct build_call {
 static lk_status build(void *arg) {
   const build_call *call = arg;
   const lk_onednn *engine = call->engine;
-  const lk_work *work = call->work;
+  const lk_work seen = lk_bytes_seen(call->work), *work = &seen;
   onednn_value *self = call->self;
   lk_engine_value *out = call->out;
   lk_error *error = call->error;
   const bool has_weights = lk_onednn_has(work, LK_ROLE_WEIGHTS) &&
                            work->tensors[LK_ROLE_WEIGHTS].layout == LK_LAYOUT_ANY;
   const int shares = shares_of(engine, work);
+  self->bytes = lk_bytes_of(call->work);
   self->pool = lk_onednn_pool_create(engine->team, shares);
   if (self->pool == NULL) {
     return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "failed to make a pool: no memory for it");
@@ -250,6 +287,7 @@ typedef struct pack_call {
   const lk_onednn *engine;
   const onednn_value *value;
   void *plain, *packed;
+  void *turned; /* as i8, where they are of u8; or NULL */
   lk_error *error;
   dnnl_primitive_t reorder;
   dnnl_memory_t from, to;
@@ -261,6 +299,15 @@ static lk_status pack(void *arg) {
   const onednn_value *value = call->value;
   dnnl_engine_t engine = call->engine->engine;
   lk_error *error = call->error;
+  if (lk_bytes_turns(&value->bytes)) {
+    const size_t bytes = dnnl_memory_desc_get_size(value->plain_weights);
+    call->turned = malloc(bytes);
+    if (call->turned == NULL) {
+      return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "failed to pack weights: no memory for it");
+    }
+    lk_bytes_turn(call->plain, call->turned, bytes);
+    call->plain = call->turned;
+  }
   LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_primitive_create(&call->reorder, value->reorder),
                                    "create a reorder of weights"));
   LK_ONEDNN_RETURN(lk_onednn_check(
@@ -289,6 +336,7 @@ lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void 
   if (call.from != NULL) (void)dnnl_memory_destroy(call.from);
   if (call.to != NULL) (void)dnnl_memory_destroy(call.to);
   if (call.reorder != NULL) (void)dnnl_primitive_destroy(call.reorder);
+  free(call.turned);
   return status;
 }
 
@@ -357,8 +405,11 @@ typedef struct run_call {
 static lk_status run(void *arg) {
   const run_call *call = arg;
   const onednn_slot *slot = call->slot;
+  lk_bytes_make(&call->value->bytes, call->pointers);
   for (int i = 0; i < slot->n_args; i++) {
-    const dnnl_status_t set = dnnl_memory_set_data_handle(slot->args[i].memory, call->pointers[i]);
+    const argument *from = &call->value->args[i];
+    unsigned char *at = (unsigned char *)call->pointers[from->pointer] + from->offset;
+    const dnnl_status_t set = dnnl_memory_set_data_handle(slot->args[i].memory, at);
     if (set != dnnl_success) {
       return lk_onednn_check(call->error, set, "set the memory of an argument");
     }

@@ -1,0 +1,284 @@
+/* Products and convolutions of bytes as oneDNN has them. */
+#include "ops/engine/onednn/bytes.h"
+
+#include <string.h>
+
+/* What weights of u8 are less as i8. */
+enum { TURNED = 128, ALIGNMENT = 64 };
+
+static bool is_byte(uint32_t dtype) {
+  return dtype == LK_U8 || dtype == LK_I8;
+}
+
+bool lk_bytes_are(const lk_work *work) {
+  return (work->kind == LK_WORK_PRODUCT || work->kind == LK_WORK_CONV) &&
+         is_byte(work->tensors[LK_ROLE_SRC].dtype);
+}
+
+bool lk_bytes_end(const lk_work *work) {
+  return lk_bytes_are(work) && work->tensors[LK_ROLE_DST].dtype != LK_F32;
+}
+
+bool lk_bytes_hides(const lk_work *work, uint32_t role) {
+  return lk_bytes_are(work) &&
+         (role == LK_ROLE_BIAS || (role >= LK_ROLE_SRC_ZERO && role <= LK_ROLE_DST_SCALE));
+}
+
+lk_work lk_bytes_seen(const lk_work *work) {
+  lk_work seen = *work;
+  if (!lk_bytes_are(work) || work->tensors[LK_ROLE_WEIGHTS].dtype != LK_U8) return seen;
+  seen.tensors[LK_ROLE_WEIGHTS].dtype = LK_I8;
+  seen.roles |= 1U << LK_ROLE_WEIGHTS_ZERO;
+  return seen;
+}
+
+/* ---- what is taken ---- */
+
+static bool is_number(const lk_work *work, uint32_t role) {
+  return !lk_onednn_has(work, role) || lk_onednn_elements(&work->tensors[role]) == 1;
+}
+
+static int64_t channels_of(const lk_work *work) {
+  if (work->kind == LK_WORK_CONV) return work->tensors[LK_ROLE_WEIGHTS].dims[0];
+  const lk_strided weights = lk_matrices_of(work).weights;
+  return weights.dims[weights.rank - 1];
+}
+
+/* One number, or one for each channel, which lie along the last dimension. */
+static bool is_of_channels(const lk_work *work, uint32_t role, int64_t channels) {
+  const lk_tensor_desc *desc = &work->tensors[role];
+  if (is_number(work, role)) return true;
+  return desc->dims[desc->rank - 1] == channels && lk_onednn_elements(desc) == channels;
+}
+
+/* The largest sum that there can be, as f32 has it exactly with the bias' lowest bits. */
+static bool has_small_sums(const lk_work *work) {
+  enum { MOST = (1 << 24) - UINT8_MAX };
+  const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
+  const lk_strided matrix = lk_matrices_of(work).weights;
+  const int64_t count = work->kind == LK_WORK_CONV
+                            ? lk_onednn_elements(weights) / weights->dims[0]
+                            : matrix.dims[matrix.rank - 2];
+  const bool is_large = lk_onednn_has(work, LK_ROLE_SRC_ZERO) ||
+                        work->tensors[LK_ROLE_SRC].dtype == LK_U8;
+  const bool has_large = lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO) || weights->dtype == LK_U8;
+  const int64_t most = (is_large ? UINT8_MAX : 128) * (has_large ? UINT8_MAX : 128);
+  return count <= MOST / most;
+}
+
+static const char *left_numbers(const lk_work *work) {
+  const int64_t channels = channels_of(work);
+  for (uint32_t role = LK_ROLE_SRC_SCALE; role <= LK_ROLE_DST_SCALE; role++) {
+    if (lk_onednn_has(work, role) && work->tensors[role].dtype != LK_F32) {
+      return "a scale is not of f32";
+    }
+  }
+  if (!is_number(work, LK_ROLE_SRC_ZERO) || !is_number(work, LK_ROLE_SRC_SCALE)) {
+    return "rows have zero points or scales of their own";
+  }
+  if (!is_number(work, LK_ROLE_WEIGHTS_ZERO)) return "columns have zero points of their own";
+  if (!is_of_channels(work, LK_ROLE_WEIGHTS_SCALE, channels)) {
+    return "matrices have scales of their own";
+  }
+  if (!lk_onednn_has(work, LK_ROLE_BIAS)) return NULL;
+  if (!lk_onednn_has(work, LK_ROLE_WEIGHTS_SCALE)) return "a bias is added to sums of i32";
+  if (!is_of_channels(work, LK_ROLE_BIAS, channels)) return "the bias is not one of columns";
+  return has_small_sums(work) ? NULL : "a bias is added to sums that f32 may not have exactly";
+}
+
+static const char *left_weights(const lk_work *work) {
+  const bool is_packed = (work->constants >> LK_ROLE_WEIGHTS & 1) != 0;
+  const bool is_signed = work->tensors[LK_ROLE_WEIGHTS].dtype == LK_I8;
+  if (work->kind == LK_WORK_CONV && lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO)) {
+    return "weights of the convolution have a zero point that may not be 0";
+  }
+  if (is_signed) return NULL;
+  if (work->kind == LK_WORK_CONV) return "weights of the convolution are of u8";
+  return is_packed ? NULL : "weights of u8 come with a run";
+}
+
+const char *lk_bytes_left(const lk_onednn *self, const lk_work *work) {
+  const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
+  if (!lk_bytes_are(work) || !lk_onednn_has(work, LK_ROLE_WEIGHTS) ||
+      !is_byte(work->tensors[LK_ROLE_WEIGHTS].dtype)) {
+    return "it is of 8-bit numbers";
+  }
+  if (!self->has_vnni) return "the processor has no instructions for exact sums of bytes";
+  if (dtype != LK_I32 && dtype != LK_F32 && !is_byte(dtype)) return "its sums are of another type";
+  const char *why = left_weights(work);
+  return why != NULL ? why : left_numbers(work);
+}
+
+/* ---- which numbers there are ---- */
+
+static void add(lk_bytes *self, lk_bytes_number number, int64_t count) {
+  const uint64_t bytes = (uint64_t)count * sizeof(float);
+  self->has[number] = true;
+  self->counts[number] = count;
+  self->offsets[number] = self->size;
+  self->size += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+lk_bytes lk_bytes_of(const lk_work *work) {
+  lk_bytes made = {.roles = work->roles,
+                   .src_type = work->tensors[LK_ROLE_SRC].dtype,
+                   .weights_type = work->tensors[LK_ROLE_WEIGHTS].dtype,
+                   .dst_type = work->tensors[LK_ROLE_DST].dtype,
+                   .factor = work->kind == LK_WORK_CONV ? 1 : work->factor};
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (lk_onednn_has(work, role)) made.pointers[role] = made.n_roles++;
+  }
+  if (!lk_bytes_are(work)) return made;
+  if (lk_onednn_has(work, LK_ROLE_SRC_ZERO)) add(&made, LK_BYTES_SRC_ZERO, 1);
+  if (lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO) || made.weights_type == LK_U8) {
+    add(&made, LK_BYTES_WEIGHTS_ZERO, 1);
+  }
+  if (lk_onednn_has(work, LK_ROLE_BIAS)) {
+    const int64_t count = lk_onednn_elements(&work->tensors[LK_ROLE_BIAS]);
+    add(&made, LK_BYTES_LOW, count);
+    add(&made, LK_BYTES_HIGH, count);
+  }
+  if (lk_onednn_has(work, LK_ROLE_WEIGHTS_SCALE)) {
+    add(&made, LK_BYTES_SCALE, lk_onednn_elements(&work->tensors[LK_ROLE_WEIGHTS_SCALE]));
+  }
+  if (lk_onednn_has(work, LK_ROLE_DST_ZERO)) add(&made, LK_BYTES_DST_ZERO, 1);
+  return made;
+}
+
+/* ---- what the primitive is told ---- */
+
+dnnl_status_t lk_bytes_add_zeros(const lk_work *work, dnnl_primitive_attr_t attr) {
+  const lk_bytes of = lk_bytes_of(work);
+  dnnl_status_t status = dnnl_success;
+  if (of.has[LK_BYTES_SRC_ZERO]) {
+    status = dnnl_primitive_attr_set_zero_points_mask(attr, DNNL_ARG_SRC, 0);
+  }
+  if (status == dnnl_success && of.has[LK_BYTES_WEIGHTS_ZERO]) {
+    status = dnnl_primitive_attr_set_zero_points_mask(attr, DNNL_ARG_WEIGHTS, 0);
+  }
+  return status;
+}
+
+uint32_t lk_bytes_before(const lk_work *work) {
+  const lk_bytes of = lk_bytes_of(work);
+  uint32_t count = 0;
+  for (int i = LK_BYTES_LOW; i <= LK_BYTES_SCALE; i++) count += of.has[i] ? 1 : 0;
+  return count;
+}
+
+/* The number as an operand of as many dimensions as dst. */
+static lk_strided operand_of(const lk_work *work, int64_t count) {
+  const bool is_product = work->kind == LK_WORK_PRODUCT;
+  const int rank =
+      is_product ? lk_matrices_of(work).dst.rank : (int)work->tensors[LK_ROLE_DST].rank;
+  int64_t dims[LK_MAX_RANK];
+  for (int i = 0; i < rank; i++) dims[i] = 1;
+  dims[is_product ? rank - 1 : 1] = count;
+  return lk_strided_plain(LK_F32, rank, dims);
+}
+
+static dnnl_status_t append(const lk_work *work, const lk_bytes *of, lk_bytes_number number,
+                            dnnl_memory_desc_t *descs, dnnl_post_ops_t to) {
+  if (!of->has[number]) return dnnl_success;
+  const lk_strided operand = operand_of(work, of->counts[number]);
+  const dnnl_status_t status = lk_strided_describe(&operand, &descs[number]);
+  if (status != dnnl_success) return status;
+  return dnnl_post_ops_append_binary(
+      to, number == LK_BYTES_SCALE ? dnnl_binary_mul : dnnl_binary_add, descs[number]);
+}
+
+dnnl_status_t lk_bytes_append_before(const lk_work *work, dnnl_memory_desc_t *descs,
+                                     dnnl_post_ops_t to) {
+  const lk_bytes of = lk_bytes_of(work);
+  dnnl_status_t status = dnnl_success;
+  for (int i = LK_BYTES_LOW; status == dnnl_success && i <= LK_BYTES_SCALE; i++) {
+    status = append(work, &of, (lk_bytes_number)i, descs, to);
+  }
+  return status;
+}
+
+/* oneDNN would round behind the zero point: of an odd one, what lies in the middle of two numbers
+ * would go the other way. */
+dnnl_status_t lk_bytes_append_behind(const lk_work *work, dnnl_memory_desc_t *descs,
+                                     dnnl_post_ops_t to) {
+  const lk_bytes of = lk_bytes_of(work);
+  if (!of.has[LK_BYTES_DST_ZERO]) return dnnl_success;
+  const dnnl_status_t status = dnnl_post_ops_append_eltwise(to, dnnl_eltwise_round, 0, 0);
+  return status == dnnl_success ? append(work, &of, LK_BYTES_DST_ZERO, descs, to) : status;
+}
+
+int lk_bytes_arg(const lk_work *work, lk_bytes_number number) {
+  const lk_bytes of = lk_bytes_of(work);
+  if (number == LK_BYTES_SRC_ZERO) return DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC;
+  if (number == LK_BYTES_WEIGHTS_ZERO) return DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_WEIGHTS;
+  int at = 0;
+  for (int i = LK_BYTES_LOW; i < (int)number; i++) at += of.has[i] ? 1 : 0;
+  if (number == LK_BYTES_DST_ZERO) at += (int)work->n_post_ops + 1; /* and the rounding */
+  return DNNL_ARG_ATTR_MULTIPLE_POST_OP(at) | DNNL_ARG_SRC_1;
+}
+
+/* ---- runs ---- */
+
+static const void *input_of(const lk_bytes *self, uint32_t role, void *const *pointers) {
+  return (self->roles >> role & 1) != 0 ? pointers[self->pointers[role]] : NULL;
+}
+
+static int32_t zero_of(const lk_bytes *self, uint32_t role, uint32_t dtype, void *const *pointers) {
+  const void *from = input_of(self, role, pointers);
+  if (from == NULL) return 0;
+  return dtype == LK_I8 ? *(const int8_t *)from : *(const uint8_t *)from;
+}
+
+static void *number_at(const lk_bytes *self, lk_bytes_number number, void *const *pointers) {
+  return (unsigned char *)pointers[self->n_roles] + self->offsets[number];
+}
+
+static void make_bias(const lk_bytes *self, void *const *pointers) {
+  const int32_t *from = input_of(self, LK_ROLE_BIAS, pointers);
+  float *low = number_at(self, LK_BYTES_LOW, pointers);
+  float *high = number_at(self, LK_BYTES_HIGH, pointers);
+  for (int64_t i = 0; i < self->counts[LK_BYTES_LOW]; i++) {
+    const int32_t bits = from[i] & UINT8_MAX;
+    low[i] = (float)bits;
+    high[i] = (float)(from[i] - bits);
+  }
+}
+
+/* In the order of native's operations, each of which rounds. */
+static void make_scale(const lk_bytes *self, void *const *pointers) {
+  const float *of_dst = input_of(self, LK_ROLE_DST_SCALE, pointers);
+  const float *of_weights = input_of(self, LK_ROLE_WEIGHTS_SCALE, pointers);
+  const float *of_src = input_of(self, LK_ROLE_SRC_SCALE, pointers);
+  const float first = *of_src * self->factor, last = of_dst != NULL ? *of_dst : 1;
+  float *to = number_at(self, LK_BYTES_SCALE, pointers);
+  for (int64_t i = 0; i < self->counts[LK_BYTES_SCALE]; i++) to[i] = first * of_weights[i] / last;
+}
+
+void lk_bytes_make(const lk_bytes *self, void *const *pointers) {
+  if (self->has[LK_BYTES_SRC_ZERO]) {
+    *(int32_t *)number_at(self, LK_BYTES_SRC_ZERO, pointers) =
+        zero_of(self, LK_ROLE_SRC_ZERO, self->src_type, pointers);
+  }
+  if (self->has[LK_BYTES_WEIGHTS_ZERO]) {
+    *(int32_t *)number_at(self, LK_BYTES_WEIGHTS_ZERO, pointers) =
+        zero_of(self, LK_ROLE_WEIGHTS_ZERO, self->weights_type, pointers) -
+        (self->weights_type == LK_U8 ? TURNED : 0);
+  }
+  if (self->has[LK_BYTES_LOW]) make_bias(self, pointers);
+  if (self->has[LK_BYTES_SCALE]) make_scale(self, pointers);
+  if (self->has[LK_BYTES_DST_ZERO]) {
+    *(float *)number_at(self, LK_BYTES_DST_ZERO, pointers) =
+        (float)zero_of(self, LK_ROLE_DST_ZERO, self->dst_type, pointers);
+  }
+}
+
+void lk_bytes_turn(const void *from, void *to, size_t count) {
+  const unsigned char *read = from;
+  unsigned char *written = to;
+  for (size_t i = 0; i < count; i++) written[i] = read[i] ^ TURNED;
+}
+
+double lk_bytes_estimate(const lk_work *work) {
+  (void)work;
+  return 1;
+}
