@@ -51,7 +51,7 @@ static bool is_of_channels(const lk_work *work, uint32_t role, int64_t channels)
   return desc->dims[desc->rank - 1] == channels && lk_onednn_elements(desc) == channels;
 }
 
-/* The largest sum that there can be, as f32 has it exactly with the bias' lowest bits. */
+/* Whether f32 has exactly the largest sum that there can be, and the bias' lowest bits with it. */
 static bool has_small_sums(const lk_work *work) {
   enum { MOST = (1 << 24) - UINT8_MAX };
   const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
@@ -64,6 +64,14 @@ static bool has_small_sums(const lk_work *work) {
   const bool has_large = lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO) || weights->dtype == LK_U8;
   const int64_t most = (is_large ? UINT8_MAX : 128) * (has_large ? UINT8_MAX : 128);
   return count <= MOST / most;
+}
+
+/* Sums are stored as they are. oneDNN makes f32 of others, adds to them what there is besides, and
+ * makes i32 of that. */
+static bool stay_whole(const lk_work *work) {
+  return work->kind == LK_WORK_PRODUCT && work->tensors[LK_ROLE_SRC].dtype == LK_U8 &&
+         work->tensors[LK_ROLE_WEIGHTS].dtype == LK_I8 && !lk_onednn_has(work, LK_ROLE_SRC_ZERO) &&
+         !lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO);
 }
 
 static const char *left_numbers(const lk_work *work) {
@@ -80,10 +88,20 @@ static const char *left_numbers(const lk_work *work) {
   if (!is_of_channels(work, LK_ROLE_WEIGHTS_SCALE, channels)) {
     return "matrices have scales of their own";
   }
+  if (work->tensors[LK_ROLE_DST].dtype == LK_I32 && !stay_whole(work) && !has_small_sums(work)) {
+    return "sums of i32 go through f32, which may not have them exactly";
+  }
   if (!lk_onednn_has(work, LK_ROLE_BIAS)) return NULL;
   if (!lk_onednn_has(work, LK_ROLE_WEIGHTS_SCALE)) return "a bias is added to sums of i32";
   if (!is_of_channels(work, LK_ROLE_BIAS, channels)) return "the bias is not one of columns";
   return has_small_sums(work) ? NULL : "a bias is added to sums that f32 may not have exactly";
+}
+
+/* Of groups of one channel with more than 16 outputs, oneDNN 3.14.1 packs what makes up for zero
+ * points to wrong places. */
+static bool has_single_channels(const lk_work *work) {
+  const int64_t *dims = work->tensors[LK_ROLE_WEIGHTS].dims;
+  return work->kind == LK_WORK_CONV && work->groups > 1 && dims[1] == 1 && dims[0] > work->groups;
 }
 
 static const char *left_weights(const lk_work *work) {
@@ -92,6 +110,7 @@ static const char *left_weights(const lk_work *work) {
   if (work->kind == LK_WORK_CONV && lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO)) {
     return "weights of the convolution have a zero point that may not be 0";
   }
+  if (has_single_channels(work)) return "groups of one channel have several outputs";
   if (is_signed) return NULL;
   if (work->kind == LK_WORK_CONV) return "weights of the convolution are of u8";
   return is_packed ? NULL : "weights of u8 come with a run";
@@ -198,13 +217,20 @@ dnnl_status_t lk_bytes_append_before(const lk_work *work, dnnl_memory_desc_t *de
 }
 
 /* oneDNN would round behind the zero point: of an odd one, what lies in the middle of two numbers
- * would go the other way. */
+ * would go the other way. And NaN would be the largest byte, which is the least one to native. */
 dnnl_status_t lk_bytes_append_behind(const lk_work *work, dnnl_memory_desc_t *descs,
                                      dnnl_post_ops_t to) {
   const lk_bytes of = lk_bytes_of(work);
-  if (!of.has[LK_BYTES_DST_ZERO]) return dnnl_success;
-  const dnnl_status_t status = dnnl_post_ops_append_eltwise(to, dnnl_eltwise_round, 0, 0);
-  return status == dnnl_success ? append(work, &of, LK_BYTES_DST_ZERO, descs, to) : status;
+  dnnl_status_t status = dnnl_success;
+  if (!is_byte(of.dst_type)) return status;
+  if (of.has[LK_BYTES_DST_ZERO]) {
+    status = dnnl_post_ops_append_eltwise(to, dnnl_eltwise_round, 0, 0);
+    if (status == dnnl_success) status = append(work, &of, LK_BYTES_DST_ZERO, descs, to);
+    if (status != dnnl_success) return status;
+  }
+  return of.dst_type == LK_I8
+             ? dnnl_post_ops_append_eltwise(to, dnnl_eltwise_clip, INT8_MIN, INT8_MAX)
+             : dnnl_post_ops_append_eltwise(to, dnnl_eltwise_clip, 0, UINT8_MAX);
 }
 
 int lk_bytes_arg(const lk_work *work, lk_bytes_number number) {
