@@ -24,14 +24,6 @@ bool lk_bytes_hides(const lk_work *work, uint32_t role) {
          (role == LK_ROLE_BIAS || (role >= LK_ROLE_SRC_ZERO && role <= LK_ROLE_DST_SCALE));
 }
 
-lk_work lk_bytes_seen(const lk_work *work) {
-  lk_work seen = *work;
-  if (!lk_bytes_are(work) || work->tensors[LK_ROLE_WEIGHTS].dtype != LK_U8) return seen;
-  seen.tensors[LK_ROLE_WEIGHTS].dtype = LK_I8;
-  seen.roles |= 1U << LK_ROLE_WEIGHTS_ZERO;
-  return seen;
-}
-
 /* ---- what is taken ---- */
 
 static bool is_number(const lk_work *work, uint32_t role) {
@@ -130,6 +122,20 @@ const char *lk_bytes_left(const lk_onednn *self, const lk_work *work) {
 
 /* ---- which numbers there are ---- */
 
+lk_work lk_bytes_seen(const lk_work *work) {
+  lk_work seen = *work;
+  if (!lk_bytes_are(work)) return seen;
+  if (lk_onednn_has(work, LK_ROLE_BIAS)) {
+    seen.tensors[LK_ROLE_BIAS] =
+        (lk_tensor_desc){.dtype = LK_F32, .rank = 1, .dims = {channels_of(work)}};
+  }
+  if (work->tensors[LK_ROLE_WEIGHTS].dtype == LK_U8) {
+    seen.tensors[LK_ROLE_WEIGHTS].dtype = LK_I8;
+    seen.roles |= 1U << LK_ROLE_WEIGHTS_ZERO;
+  }
+  return seen;
+}
+
 static void add(lk_bytes *self, lk_bytes_number number, int64_t count) {
   const uint64_t bytes = (uint64_t)count * sizeof(float);
   self->has[number] = true;
@@ -153,9 +159,10 @@ lk_bytes lk_bytes_of(const lk_work *work) {
     add(&made, LK_BYTES_WEIGHTS_ZERO, 1);
   }
   if (lk_onednn_has(work, LK_ROLE_BIAS)) {
-    const int64_t count = lk_onednn_elements(&work->tensors[LK_ROLE_BIAS]);
-    add(&made, LK_BYTES_LOW, count);
-    add(&made, LK_BYTES_HIGH, count);
+    const int64_t channels = channels_of(work);
+    made.bias_step = lk_onednn_elements(&work->tensors[LK_ROLE_BIAS]) == 1 ? 0 : 1;
+    add(&made, LK_BYTES_LOW, channels);
+    add(&made, LK_BYTES_HIGH, channels);
   }
   if (lk_onednn_has(work, LK_ROLE_WEIGHTS_SCALE)) {
     add(&made, LK_BYTES_SCALE, lk_onednn_elements(&work->tensors[LK_ROLE_WEIGHTS_SCALE]));
@@ -166,7 +173,18 @@ lk_bytes lk_bytes_of(const lk_work *work) {
 
 /* ---- what the primitive is told ---- */
 
-dnnl_status_t lk_bytes_add_zeros(const lk_work *work, dnnl_primitive_attr_t attr) {
+lk_strided lk_bytes_attr(const lk_bytes *self, lk_bytes_number number) {
+  return lk_strided_plain(number <= LK_BYTES_WEIGHTS_ZERO ? LK_I32 : LK_F32, 1,
+                          &self->counts[number]);
+}
+
+/* The dimensions of weights along which channels go, as bits. */
+static int channels_mask(const lk_work *work) {
+  if (work->kind == LK_WORK_CONV) return work->groups > 1 ? 3 : 1;
+  return 1 << (lk_matrices_of(work).weights.rank - 1);
+}
+
+dnnl_status_t lk_bytes_set_attr(const lk_work *work, dnnl_primitive_attr_t attr) {
   const lk_bytes of = lk_bytes_of(work);
   dnnl_status_t status = dnnl_success;
   if (of.has[LK_BYTES_SRC_ZERO]) {
@@ -175,14 +193,16 @@ dnnl_status_t lk_bytes_add_zeros(const lk_work *work, dnnl_primitive_attr_t attr
   if (status == dnnl_success && of.has[LK_BYTES_WEIGHTS_ZERO]) {
     status = dnnl_primitive_attr_set_zero_points_mask(attr, DNNL_ARG_WEIGHTS, 0);
   }
+  if (status == dnnl_success && of.has[LK_BYTES_SCALE] && lk_bytes_is_attr(&of, LK_BYTES_SCALE)) {
+    const int mask = of.counts[LK_BYTES_SCALE] == 1 ? 0 : channels_mask(work);
+    status = dnnl_primitive_attr_set_scales_mask(attr, DNNL_ARG_WEIGHTS, mask);
+  }
   return status;
 }
 
+/* Where there is a bias: the rest of it, and the scale. */
 uint32_t lk_bytes_before(const lk_work *work) {
-  const lk_bytes of = lk_bytes_of(work);
-  uint32_t count = 0;
-  for (int i = LK_BYTES_LOW; i <= LK_BYTES_SCALE; i++) count += of.has[i] ? 1 : 0;
-  return count;
+  return lk_bytes_are(work) && lk_onednn_has(work, LK_ROLE_BIAS) ? 2 : 0;
 }
 
 /* The number as an operand of as many dimensions as dst. */
@@ -196,9 +216,12 @@ static lk_strided operand_of(const lk_work *work, int64_t count) {
   return lk_strided_plain(LK_F32, rank, dims);
 }
 
+lk_strided lk_bytes_bias(const lk_work *work) {
+  return operand_of(work, channels_of(work));
+}
+
 static dnnl_status_t append(const lk_work *work, const lk_bytes *of, lk_bytes_number number,
                             dnnl_memory_desc_t *descs, dnnl_post_ops_t to) {
-  if (!of->has[number]) return dnnl_success;
   const lk_strided operand = operand_of(work, of->counts[number]);
   const dnnl_status_t status = lk_strided_describe(&operand, &descs[number]);
   if (status != dnnl_success) return status;
@@ -209,11 +232,9 @@ static dnnl_status_t append(const lk_work *work, const lk_bytes *of, lk_bytes_nu
 dnnl_status_t lk_bytes_append_before(const lk_work *work, dnnl_memory_desc_t *descs,
                                      dnnl_post_ops_t to) {
   const lk_bytes of = lk_bytes_of(work);
-  dnnl_status_t status = dnnl_success;
-  for (int i = LK_BYTES_LOW; status == dnnl_success && i <= LK_BYTES_SCALE; i++) {
-    status = append(work, &of, (lk_bytes_number)i, descs, to);
-  }
-  return status;
+  if (lk_bytes_before(work) == 0) return dnnl_success;
+  const dnnl_status_t status = append(work, &of, LK_BYTES_HIGH, descs, to);
+  return status == dnnl_success ? append(work, &of, LK_BYTES_SCALE, descs, to) : status;
 }
 
 /* oneDNN would round behind the zero point: of an odd one, what lies in the middle of two numbers
@@ -234,13 +255,22 @@ dnnl_status_t lk_bytes_append_behind(const lk_work *work, dnnl_memory_desc_t *de
 }
 
 int lk_bytes_arg(const lk_work *work, lk_bytes_number number) {
-  const lk_bytes of = lk_bytes_of(work);
-  if (number == LK_BYTES_SRC_ZERO) return DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC;
-  if (number == LK_BYTES_WEIGHTS_ZERO) return DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_WEIGHTS;
-  int at = 0;
-  for (int i = LK_BYTES_LOW; i < (int)number; i++) at += of.has[i] ? 1 : 0;
-  if (number == LK_BYTES_DST_ZERO) at += (int)work->n_post_ops + 1; /* and the rounding */
-  return DNNL_ARG_ATTR_MULTIPLE_POST_OP(at) | DNNL_ARG_SRC_1;
+  const int before = (int)lk_bytes_before(work);
+  switch (number) {
+  case LK_BYTES_SRC_ZERO:
+    return DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC;
+  case LK_BYTES_WEIGHTS_ZERO:
+    return DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_WEIGHTS;
+  case LK_BYTES_LOW:
+    return DNNL_ARG_BIAS;
+  case LK_BYTES_HIGH:
+    return DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
+  case LK_BYTES_SCALE:
+    return before == 0 ? DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS
+                       : DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1;
+  default: /* behind the rounding */
+    return DNNL_ARG_ATTR_MULTIPLE_POST_OP(before + 1) | DNNL_ARG_SRC_1;
+  }
 }
 
 /* ---- runs ---- */
@@ -264,9 +294,9 @@ static void make_bias(const lk_bytes *self, void *const *pointers) {
   float *low = number_at(self, LK_BYTES_LOW, pointers);
   float *high = number_at(self, LK_BYTES_HIGH, pointers);
   for (int64_t i = 0; i < self->counts[LK_BYTES_LOW]; i++) {
-    const int32_t bits = from[i] & UINT8_MAX;
+    const int32_t whole = from[i * self->bias_step], bits = whole & UINT8_MAX;
     low[i] = (float)bits;
-    high[i] = (float)(from[i] - bits);
+    high[i] = (float)(whole - bits);
   }
 }
 

@@ -11,9 +11,10 @@
 typedef enum lk_bytes_number {
   LK_BYTES_SRC_ZERO, /* i32, as the next one */
   LK_BYTES_WEIGHTS_ZERO,
-  LK_BYTES_LOW,   /* the lowest 8 bits of the bias: f32, as all that follow */
-  LK_BYTES_HIGH,  /* the rest of it */
-  LK_BYTES_SCALE, /* factor, scales of src and weights, over that of dst */
+  LK_BYTES_LOW,      /* the lowest 8 bits of the bias: f32, as all that follow. The primitive's bias */
+  LK_BYTES_HIGH,     /* the rest of it: an operand of a post-op, as is the zero point of dst */
+  LK_BYTES_SCALE,    /* factor, scales of src and weights, over that of dst. With a bias an operand,
+                        else the primitive's scale of weights, which goes before a bias */
   LK_BYTES_DST_ZERO,
   LK_BYTES_NUMBERS
 } lk_bytes_number;
@@ -26,6 +27,7 @@ typedef struct lk_bytes {
   uint64_t size;                       /* of all of them, as such a multiple */
   uint32_t pointers[LK_ROLES], n_roles; /* of a run: scratch memory follows those of the roles */
   uint32_t roles, src_type, weights_type, dst_type;
+  int64_t bias_step; /* 0: it is one number */
   float factor;
 } lk_bytes;
 
@@ -37,25 +39,30 @@ const char *lk_bytes_left(const lk_onednn *self, const lk_work *work);
 bool lk_bytes_end(const lk_work *work);
 
 lk_bytes lk_bytes_of(const lk_work *work);
-/* As the primitive gets the work: weights of i8, whose zero point is 128 less. */
+/* As the primitive gets the work: weights of i8, whose zero point is 128 less, and a bias of f32
+ * for each channel. */
 lk_work lk_bytes_seen(const lk_work *work);
 /* Whether the tensor of `role` is no argument: numbers are made of it. */
 bool lk_bytes_hides(const lk_work *work, uint32_t role);
 
-/* The attributes that are numbers: zero points; and post-ops before and behind those of the work,
+/* The attributes that are numbers: zero points and scales; and post-ops before and behind those of the work,
  * which are lk_bytes_before(work) in front. */
-dnnl_status_t lk_bytes_add_zeros(const lk_work *work, dnnl_primitive_attr_t attr);
+dnnl_status_t lk_bytes_set_attr(const lk_work *work, dnnl_primitive_attr_t attr);
 uint32_t lk_bytes_before(const lk_work *work);
 /* They make descriptors in `descs`, which are the caller's to destroy, also if they fail. */
 dnnl_status_t lk_bytes_append_before(const lk_work *work, dnnl_memory_desc_t *descs,
                                      dnnl_post_ops_t to);
 dnnl_status_t lk_bytes_append_behind(const lk_work *work, dnnl_memory_desc_t *descs,
                                      dnnl_post_ops_t to);
-/* The argument that a number is, and whether it is one of a post-op. */
+/* The argument that a number is. */
 int lk_bytes_arg(const lk_work *work, lk_bytes_number number);
-static inline bool lk_bytes_is_zero_point(lk_bytes_number number) {
-  return number <= LK_BYTES_WEIGHTS_ZERO;
+/* How it lies, if it is an attribute, of which the primitive's descriptor has no description. */
+static inline bool lk_bytes_is_attr(const lk_bytes *self, lk_bytes_number number) {
+  return number <= LK_BYTES_WEIGHTS_ZERO || (number == LK_BYTES_SCALE && !self->has[LK_BYTES_LOW]);
 }
+lk_strided lk_bytes_attr(const lk_bytes *self, lk_bytes_number number);
+/* The bias of a product, which has dst's dimensions; a convolution's is that of the work. */
+lk_strided lk_bytes_bias(const lk_work *work);
 
 /* Of a run, whose pointers these are. */
 void lk_bytes_make(const lk_bytes *self, void *const *pointers);

@@ -109,7 +109,7 @@ static dnnl_status_t make_attr(description *self) {
   if (status == dnnl_success) {
     status = dnnl_primitive_attr_set_fpmath_mode(self->attr, dnnl_fpmath_mode_strict);
   }
-  if (status == dnnl_success) status = lk_bytes_add_zeros(self->work, self->attr);
+  if (status == dnnl_success) status = lk_bytes_set_attr(self->work, self->attr);
   const bool has_none = self->work->n_post_ops <= first && !lk_bytes_are(self->work);
   if (status != dnnl_success || has_none) return status;
   status = dnnl_post_ops_create(&self->post_ops);
@@ -199,8 +199,7 @@ static dnnl_status_t describe_conv(description *self, dnnl_primitive_desc_t *out
   const window at = window_of(self->work);
   dnnl_status_t status = describe_role(self, LK_ROLE_SRC);
   if (status == dnnl_success) status = describe_any(self, LK_ROLE_WEIGHTS, &weights);
-  if (status == dnnl_success && lk_onednn_has(self->work, LK_ROLE_BIAS) &&
-      !lk_bytes_hides(self->work, LK_ROLE_BIAS)) {
+  if (status == dnnl_success && lk_onednn_has(self->work, LK_ROLE_BIAS)) {
     status = describe_role(self, LK_ROLE_BIAS);
   }
   if (status == dnnl_success) status = describe_role(self, LK_ROLE_DST);
@@ -225,11 +224,15 @@ static dnnl_status_t describe_product(description *self, dnnl_primitive_desc_t *
   if (status == dnnl_success) {
     status = (is_any ? describe_any : describe)(self, LK_ROLE_WEIGHTS, &of.weights);
   }
+  if (status == dnnl_success && lk_onednn_has(self->work, LK_ROLE_BIAS)) {
+    const lk_strided bias = lk_bytes_bias(self->work);
+    status = describe(self, LK_ROLE_BIAS, &bias);
+  }
   if (status == dnnl_success) status = describe(self, LK_ROLE_DST, &of.dst);
   if (status != dnnl_success) return status;
   return dnnl_matmul_primitive_desc_create(out, self->engine, self->of[LK_ROLE_SRC],
-                                           self->of[LK_ROLE_WEIGHTS], NULL, self->of[LK_ROLE_DST],
-                                           self->attr);
+                                           self->of[LK_ROLE_WEIGHTS], self->of[LK_ROLE_BIAS],
+                                           self->of[LK_ROLE_DST], self->attr);
 }
 
 /* The dimensions before `axes`, these, and those behind: of a plain tensor. */

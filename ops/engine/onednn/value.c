@@ -13,7 +13,7 @@ enum { MOST_ARGS = LK_ROLES + LK_BYTES_NUMBERS + 1, SLOT_BYTES = 256 /* of each 
 /* An argument of the primitive, and where it lies: so many bytes behind one of a run's pointers. */
 typedef struct argument {
   int arg;
-  const_dnnl_memory_desc_t desc; /* of the primitive's descriptor, or `zero_point` */
+  const_dnnl_memory_desc_t desc; /* of the primitive's descriptor, or of `numbers` */
   uint32_t pointer;
   uint64_t offset;
 } argument;
@@ -27,7 +27,7 @@ typedef struct onednn_value {
   dnnl_primitive_desc_t reorder;         /* of these into what the primitive wants */
   unsigned char *layout;                 /* of packed weights, see write_layout */
   lk_bytes bytes;                        /* without numbers, but of a work of bytes */
-  dnnl_memory_desc_t zero_point;         /* of such; or NULL */
+  dnnl_memory_desc_t numbers[LK_BYTES_NUMBERS]; /* those that are attributes; or NULL */
   uint32_t n_args;
   argument args[MOST_ARGS];
 } onednn_value;
@@ -47,7 +47,9 @@ static void destroy(onednn_value *self) {
   if (self->plain_weights != NULL) (void)dnnl_memory_desc_destroy(self->plain_weights);
   if (self->primitive != NULL) (void)dnnl_primitive_destroy(self->primitive);
   if (self->desc != NULL) (void)dnnl_primitive_desc_destroy(self->desc);
-  if (self->zero_point != NULL) (void)dnnl_memory_desc_destroy(self->zero_point);
+  for (int i = 0; i < LK_BYTES_NUMBERS; i++) {
+    if (self->numbers[i] != NULL) (void)dnnl_memory_desc_destroy(self->numbers[i]);
+  }
   lk_onednn_pool_destroy(self->pool);
   free(self->layout);
   free(self);
@@ -113,19 +115,18 @@ static lk_status query(const onednn_value *self, dnnl_query_t what, int index,
 
 /* Those that a run makes. */
 static lk_status find_numbers(onednn_value *self, const lk_work *work, lk_error *error) {
-  static const int64_t one = 1;
-  const lk_strided number = lk_strided_plain(LK_I32, 1, &one);
   const lk_bytes *bytes = &self->bytes;
-  if (bytes->size > 0) {
-    LK_ONEDNN_RETURN(lk_onednn_check(error, lk_strided_describe(&number, &self->zero_point),
-                                     "describe a zero point"));
-  }
   for (int i = 0; i < LK_BYTES_NUMBERS; i++) {
     const lk_bytes_number which = (lk_bytes_number)i;
-    const_dnnl_memory_desc_t desc = self->zero_point;
+    const_dnnl_memory_desc_t desc = NULL;
     if (!bytes->has[i]) continue;
     const int arg = lk_bytes_arg(work, which);
-    if (!lk_bytes_is_zero_point(which)) {
+    if (lk_bytes_is_attr(bytes, which)) {
+      const lk_strided number = lk_bytes_attr(bytes, which);
+      LK_ONEDNN_RETURN(lk_onednn_check(error, lk_strided_describe(&number, &self->numbers[i]),
+                                       "describe zero points and scales"));
+      desc = self->numbers[i];
+    } else {
       LK_ONEDNN_RETURN(query(self, dnnl_query_exec_arg_md, arg, &desc, error));
     }
     self->args[self->n_args++] = (argument){arg, desc, bytes->n_roles, bytes->offsets[i]};
