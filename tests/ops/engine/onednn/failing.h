@@ -60,6 +60,10 @@ dnnl_status_t failing_ended(dnnl_status_t status);
 #define dnnl_primitive_attr_set_fpmath_mode(...) \
   FAILING(dnnl_primitive_attr_set_fpmath_mode, __VA_ARGS__)
 #define dnnl_primitive_attr_set_post_ops(...) FAILING(dnnl_primitive_attr_set_post_ops, __VA_ARGS__)
+#define dnnl_primitive_attr_set_zero_points_mask(...) \
+  FAILING(dnnl_primitive_attr_set_zero_points_mask, __VA_ARGS__)
+#define dnnl_primitive_attr_set_scales_mask(...) \
+  FAILING(dnnl_primitive_attr_set_scales_mask, __VA_ARGS__)
 #define dnnl_post_ops_create(...) FAILING_MAKES(dnnl_post_ops_create, __VA_ARGS__)
 #define dnnl_post_ops_append_eltwise(...) FAILING(dnnl_post_ops_append_eltwise, __VA_ARGS__)
 #define dnnl_post_ops_append_binary(...) FAILING(dnnl_post_ops_append_binary, __VA_ARGS__)
