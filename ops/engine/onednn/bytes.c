@@ -48,11 +48,10 @@ static bool has_small_sums(const lk_work *work) {
   enum { MOST = (1 << 24) - UINT8_MAX };
   const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
   const lk_strided matrix = lk_matrices_of(work).weights;
-  const int64_t count = work->kind == LK_WORK_CONV
-                            ? lk_onednn_elements(weights) / weights->dims[0]
-                            : matrix.dims[matrix.rank - 2];
-  const bool is_large = lk_onednn_has(work, LK_ROLE_SRC_ZERO) ||
-                        work->tensors[LK_ROLE_SRC].dtype == LK_U8;
+  const int64_t count = work->kind == LK_WORK_CONV ? lk_onednn_elements(weights) / weights->dims[0]
+                                                   : matrix.dims[matrix.rank - 2];
+  const bool is_large =
+      lk_onednn_has(work, LK_ROLE_SRC_ZERO) || work->tensors[LK_ROLE_SRC].dtype == LK_U8;
   const bool has_large = lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO) || weights->dtype == LK_U8;
   const int64_t most = (is_large ? UINT8_MAX : 128) * (has_large ? UINT8_MAX : 128);
   return count <= MOST / most;
@@ -338,9 +337,9 @@ void lk_bytes_turn(const void *from, void *to, size_t count) {
 
 /* Rounded medians of works of 15 products and 36 convolutions, on one thread of an AMD EPYC with
  * AVX-512 VNNI. */
-#define OF_SMALL_GROUPS 0.6  /* 0.28 to 0.71 */
-#define OF_FEW_CHANNELS 0.6  /* 0.39 to 0.75 */
-#define OF_OTHERS 1.2        /* 0.8 to 5 */
+#define OF_SMALL_GROUPS 0.6                                       /* 0.28 to 0.71 */
+#define OF_FEW_CHANNELS 0.6                                       /* 0.39 to 0.75 */
+#define OF_OTHERS 1.2                                             /* 0.8 to 5 */
 enum { LARGE_GROUPS_DST = 16 << 10, LARGE_IMAGE_DST = 64 << 10 }; /* elements */
 
 static int64_t taps_of(const lk_work *work) {

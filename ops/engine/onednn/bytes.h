@@ -11,9 +11,9 @@
 typedef enum lk_bytes_number {
   LK_BYTES_SRC_ZERO, /* i32, as the next one */
   LK_BYTES_WEIGHTS_ZERO,
-  LK_BYTES_LOW,      /* the lowest 8 bits of the bias: f32, as all that follow. The primitive's bias */
-  LK_BYTES_HIGH,     /* the rest of it: an operand of a post-op, as is the zero point of dst */
-  LK_BYTES_SCALE,    /* factor, scales of src and weights, over that of dst. With a bias an operand,
+  LK_BYTES_LOW,   /* the lowest 8 bits of the bias: f32, as all that follow. The primitive's bias */
+  LK_BYTES_HIGH,  /* the rest of it: an operand of a post-op, as is the zero point of dst */
+  LK_BYTES_SCALE, /* factor, scales of src and weights, over that of dst. With a bias an operand,
                         else the primitive's scale of weights, which goes before a bias */
   LK_BYTES_DST_ZERO,
   LK_BYTES_NUMBERS
@@ -22,9 +22,9 @@ typedef enum lk_bytes_number {
 /* Where these lie, and what they are made from. */
 typedef struct lk_bytes {
   bool has[LK_BYTES_NUMBERS];
-  int64_t counts[LK_BYTES_NUMBERS];    /* 1, or one for each channel */
-  uint64_t offsets[LK_BYTES_NUMBERS];  /* in scratch memory; multiples of 64 */
-  uint64_t size;                       /* of all of them, as such a multiple */
+  int64_t counts[LK_BYTES_NUMBERS];     /* 1, or one for each channel */
+  uint64_t offsets[LK_BYTES_NUMBERS];   /* in scratch memory; multiples of 64 */
+  uint64_t size;                        /* of all of them, as such a multiple */
   uint32_t pointers[LK_ROLES], n_roles; /* of a run: scratch memory follows those of the roles */
   uint32_t roles, src_type, weights_type, dst_type;
   int64_t bias_step; /* 0: it is one number */

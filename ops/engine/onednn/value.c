@@ -8,7 +8,10 @@
 #include "ops/engine/onednn/exceptions.h"
 #include "ops/engine/onednn/status.h"
 
-enum { MOST_ARGS = LK_ROLES + LK_BYTES_NUMBERS + 1, SLOT_BYTES = 256 /* of each argument, about */ };
+enum {
+  MOST_ARGS = LK_ROLES + LK_BYTES_NUMBERS + 1,
+  SLOT_BYTES = 256 /* of each argument, about */
+};
 
 /* An argument of the primitive, and where it lies: so many bytes behind one of a run's pointers. */
 typedef struct argument {
@@ -22,11 +25,11 @@ typedef struct onednn_value {
   lk_onednn_pool *pool; /* of as many threads as the work is cut for */
   dnnl_primitive_desc_t desc;
   dnnl_primitive_t primitive;
-  dnnl_memory_desc_t plain_weights;      /* NULL: they are not packed */
-  const_dnnl_memory_desc_t want_weights; /* of the primitive's descriptor */
-  dnnl_primitive_desc_t reorder;         /* of these into what the primitive wants */
-  unsigned char *layout;                 /* of packed weights, see write_layout */
-  lk_bytes bytes;                        /* without numbers, but of a work of bytes */
+  dnnl_memory_desc_t plain_weights;             /* NULL: they are not packed */
+  const_dnnl_memory_desc_t want_weights;        /* of the primitive's descriptor */
+  dnnl_primitive_desc_t reorder;                /* of these into what the primitive wants */
+  unsigned char *layout;                        /* of packed weights, see write_layout */
+  lk_bytes bytes;                               /* without numbers, but of a work of bytes */
   dnnl_memory_desc_t numbers[LK_BYTES_NUMBERS]; /* those that are attributes; or NULL */
   uint32_t n_args;
   argument args[MOST_ARGS];
@@ -149,8 +152,7 @@ static lk_status find_args(onednn_value *self, const lk_work *work, lk_engine_va
   const size_t scratchpad = dnnl_memory_desc_get_size(desc);
   out->scratch_bytes = bytes->size + scratchpad;
   if (scratchpad > 0) {
-    self->args[self->n_args++] =
-        (argument){DNNL_ARG_SCRATCHPAD, desc, bytes->n_roles, bytes->size};
+    self->args[self->n_args++] = (argument){DNNL_ARG_SCRATCHPAD, desc, bytes->n_roles, bytes->size};
   }
   return LK_OK;
 }

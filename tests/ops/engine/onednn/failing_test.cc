@@ -257,7 +257,8 @@ TEST(Failing, EachCallOnceIsToldAndLeavesNothing) {
   }
   printf("%zu points, of which %zu were left to native\n", points, left_to_native);
   if (!kHasPrimitives) return;
-  EXPECT_EQ(calls.size(), lk_isa_has_vnni() ? 36u : 34u) << "a call of failing.h is made for no node here";
+  EXPECT_EQ(calls.size(), lk_isa_has_vnni() ? 36u : 34u)
+      << "a call of failing.h is made for no node here";
   EXPECT_GT(left_to_native, 0u);
 }
 

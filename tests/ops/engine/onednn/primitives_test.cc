@@ -105,7 +105,7 @@ Case microsoft(const char *op, const std::vector<Value> &inputs) {
 }
 
 // With all that they may have: zero points, scales, a factor, a bias.
-TEST(Primitives, LeaveProductsOfBytesAndOfFewBits) {
+TEST(Primitives, LeaveProductsOfFewBitsAndOfScalesOfRows) {
   const Value a = lk::tensor<uint8_t>({2, 3}, {1, 2, 3, 250, 5, 6}),
               b = lk::tensor<int8_t>({3, 2}, {-1, 2, 3, -120, 5, 6}),
               a_zero = lk::tensor<uint8_t>({}, {3}), b_zero = lk::tensor<int8_t>({}, {-2}),
@@ -139,8 +139,9 @@ TEST(Primitives, LeaveProductsOfBytesAndOfFewBits) {
     if (HasFatalFailure()) return;
     EXPECT_EQ(expected.bytes, computed.bytes);
   }
-  EXPECT_EQ(onednn.works(), 0u);
-  EXPECT_EQ(onednn.stats().engine_left, cases.size());
+  const size_t left = lk_isa_has_vnni() ? 2 : cases.size(); // the others are primitives
+  EXPECT_EQ(onednn.stats().engine_left, left);
+  EXPECT_EQ(onednn.works(), cases.size() - left);
 }
 
 size_t resident_bytes() {
