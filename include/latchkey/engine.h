@@ -102,7 +102,8 @@ typedef enum lk_role {
   LK_ROLE_SHIFT = 6,
   LK_ROLE_MEAN = 7,
   LK_ROLE_DEVIATION = 8,
-  /* what bytes stand for: (byte - zero point) * scale */
+  /* what bytes stand for: (byte - zero point) * scale. Zero points that are constants of 0 are not
+   * there */
   LK_ROLE_SRC_ZERO = 9,
   LK_ROLE_WEIGHTS_ZERO = 10,
   LK_ROLE_DST_ZERO = 11,
