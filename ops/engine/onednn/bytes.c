@@ -1,8 +1,6 @@
 /* Products and convolutions of bytes as oneDNN has them. */
 #include "ops/engine/onednn/bytes.h"
 
-#include <string.h>
-
 /* What weights of u8 are less as i8. */
 enum { TURNED = 128, ALIGNMENT = 64 };
 
@@ -43,18 +41,25 @@ static bool is_of_channels(const lk_work *work, uint32_t role, int64_t channels)
   return desc->dims[desc->rank - 1] == channels && lk_onednn_elements(desc) == channels;
 }
 
+/* Products that a sum is of. */
+static int64_t products_of(const lk_work *work) {
+  const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
+  if (work->kind == LK_WORK_CONV) return lk_onednn_elements(weights) / weights->dims[0];
+  const lk_strided matrix = lk_matrices_of(work).weights;
+  return matrix.dims[matrix.rank - 2];
+}
+
+/* The largest difference of a byte and its zero point. */
+static int64_t largest_of(const lk_work *work, uint32_t role, uint32_t zero) {
+  const bool is_whole = lk_onednn_has(work, zero) || work->tensors[role].dtype == LK_U8;
+  return is_whole ? UINT8_MAX : -INT8_MIN;
+}
+
 /* Whether f32 has exactly the largest sum that there can be, and the bias' lowest bits with it. */
 static bool has_small_sums(const lk_work *work) {
   enum { MOST = (1 << 24) - UINT8_MAX };
-  const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
-  const lk_strided matrix = lk_matrices_of(work).weights;
-  const int64_t count = work->kind == LK_WORK_CONV ? lk_onednn_elements(weights) / weights->dims[0]
-                                                   : matrix.dims[matrix.rank - 2];
-  const bool is_large =
-      lk_onednn_has(work, LK_ROLE_SRC_ZERO) || work->tensors[LK_ROLE_SRC].dtype == LK_U8;
-  const bool has_large = lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO) || weights->dtype == LK_U8;
-  const int64_t most = (is_large ? UINT8_MAX : 128) * (has_large ? UINT8_MAX : 128);
-  return count <= MOST / most;
+  return products_of(work) <= MOST / (largest_of(work, LK_ROLE_SRC, LK_ROLE_SRC_ZERO) *
+                                      largest_of(work, LK_ROLE_WEIGHTS, LK_ROLE_WEIGHTS_ZERO));
 }
 
 /* Sums are stored as they are. oneDNN makes f32 of others, adds to them what there is besides, and
@@ -67,6 +72,11 @@ static bool stay_whole(const lk_work *work) {
 
 static const char *left_numbers(const lk_work *work) {
   const int64_t channels = channels_of(work);
+  const bool is_scaled = work->tensors[LK_ROLE_DST].dtype != LK_I32;
+  if (lk_onednn_has(work, LK_ROLE_SRC_SCALE) != is_scaled ||
+      lk_onednn_has(work, LK_ROLE_WEIGHTS_SCALE) != is_scaled) {
+    return "it has scales beside sums, or none beside others";
+  }
   for (uint32_t role = LK_ROLE_SRC_SCALE; role <= LK_ROLE_DST_SCALE; role++) {
     if (lk_onednn_has(work, role) && work->tensors[role].dtype != LK_F32) {
       return "a scale is not of f32";
@@ -79,11 +89,11 @@ static const char *left_numbers(const lk_work *work) {
   if (!is_of_channels(work, LK_ROLE_WEIGHTS_SCALE, channels)) {
     return "matrices have scales of their own";
   }
-  if (work->tensors[LK_ROLE_DST].dtype == LK_I32 && !stay_whole(work) && !has_small_sums(work)) {
+  if (!is_scaled && !stay_whole(work) && !has_small_sums(work)) {
     return "sums of i32 go through f32, which may not have them exactly";
   }
   if (!lk_onednn_has(work, LK_ROLE_BIAS)) return NULL;
-  if (!lk_onednn_has(work, LK_ROLE_WEIGHTS_SCALE)) return "a bias is added to sums of i32";
+  if (!is_scaled) return "a bias is added to sums of i32";
   if (!is_of_channels(work, LK_ROLE_BIAS, channels)) return "the bias is not one of columns";
   return has_small_sums(work) ? NULL : "a bias is added to sums that f32 may not have exactly";
 }

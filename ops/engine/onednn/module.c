@@ -110,7 +110,7 @@ lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threa
   LK_ONEDNN_TRY(lk_onednn_try(make_engine, &call, "make an engine", error));
   self->has_bf16 = has_isa(dnnl_cpu_isa_avx512_core_bf16);
   self->has_f16 = has_isa(dnnl_cpu_isa_avx512_core_fp16);
-  self->has_vnni = has_isa(dnnl_cpu_isa_avx512_core_vnni) || has_isa(dnnl_cpu_isa_avx2_vnni);
+  self->has_vnni = has_isa(dnnl_cpu_isa_avx512_core_vnni);
   write_state(self);
   *out_engine = (lk_engine){.struct_size = sizeof *out_engine,
                             .version = LK_ENGINE_VERSION,
