@@ -45,7 +45,8 @@ lk_work lk_bytes_seen(const lk_work *work);
 /* Whether the tensor of `role` is no argument: numbers are made of it. */
 bool lk_bytes_hides(const lk_work *work, uint32_t role);
 
-/* The attributes that are numbers: zero points and scales; and post-ops before and behind those of the work,
+/* The attributes that are numbers: zero points and scales; and post-ops before and behind those of
+ * the work,
  * which are lk_bytes_before(work) in front. */
 dnnl_status_t lk_bytes_set_attr(const lk_work *work, dnnl_primitive_attr_t attr);
 uint32_t lk_bytes_before(const lk_work *work);

@@ -282,6 +282,11 @@ TEST(Bytes, AreLeftWithAReason) {
             "a bias is added to sums that f32 may not have exactly");
   EXPECT_EQ(reason_of(conv_of({66, 1, 3, 3}, 2, false)),
             "groups of one channel have several outputs");
+  for (const int64_t kernel : {1, 2}) { // the second one has taps on both sides of an image
+    Case padded = conv_of({40, 16, kernel, 3}, 1, true);
+    padded.node.ints = {{"pads", {1, 0, 1, 0}}, {"dilations", {7, 1}}};
+    EXPECT_EQ(reason_of(padded), "a window lies in the padding alone");
+  }
   Case turned = conv_of({16, 8, 3, 3}, 1, false), shifted = turned;
   shifted.inputs[5] = shifted.node.constants[4] = lk::tensor<int8_t>({}, {3});
   EXPECT_EQ(reason_of(shifted), "weights of the convolution have a zero point that may not be 0");
