@@ -4,13 +4,9 @@
 /* What weights of u8 are less as i8. */
 enum { TURNED = 128, ALIGNMENT = 64 };
 
-static bool is_byte(uint32_t dtype) {
-  return dtype == LK_U8 || dtype == LK_I8;
-}
-
 bool lk_bytes_are(const lk_work *work) {
   return (work->kind == LK_WORK_PRODUCT || work->kind == LK_WORK_CONV) &&
-         is_byte(work->tensors[LK_ROLE_SRC].dtype);
+         lk_bytes_is_one(work->tensors[LK_ROLE_SRC].dtype);
 }
 
 bool lk_bytes_end(const lk_work *work) {
@@ -22,145 +18,20 @@ bool lk_bytes_hides(const lk_work *work, uint32_t role) {
          (role == LK_ROLE_BIAS || (role >= LK_ROLE_SRC_ZERO && role <= LK_ROLE_DST_SCALE));
 }
 
-/* ---- what is taken ---- */
+/* ---- which numbers there are ---- */
 
-static bool is_number(const lk_work *work, uint32_t role) {
-  return !lk_onednn_has(work, role) || lk_onednn_elements(&work->tensors[role]) == 1;
-}
-
-static int64_t channels_of(const lk_work *work) {
+int64_t lk_bytes_channels(const lk_work *work) {
   if (work->kind == LK_WORK_CONV) return work->tensors[LK_ROLE_WEIGHTS].dims[0];
   const lk_strided weights = lk_matrices_of(work).weights;
   return weights.dims[weights.rank - 1];
 }
-
-/* One number, or one for each channel, which lie along the last dimension. */
-static bool is_of_channels(const lk_work *work, uint32_t role, int64_t channels) {
-  const lk_tensor_desc *desc = &work->tensors[role];
-  if (is_number(work, role)) return true;
-  return desc->dims[desc->rank - 1] == channels && lk_onednn_elements(desc) == channels;
-}
-
-/* Products that a sum is of. */
-static int64_t products_of(const lk_work *work) {
-  const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
-  if (work->kind == LK_WORK_CONV) return lk_onednn_elements(weights) / weights->dims[0];
-  const lk_strided matrix = lk_matrices_of(work).weights;
-  return matrix.dims[matrix.rank - 2];
-}
-
-/* The largest difference of a byte and its zero point. */
-static int64_t largest_of(const lk_work *work, uint32_t role, uint32_t zero) {
-  const bool is_whole = lk_onednn_has(work, zero) || work->tensors[role].dtype == LK_U8;
-  return is_whole ? UINT8_MAX : -INT8_MIN;
-}
-
-/* Whether f32 has exactly the largest sum that there can be, and the bias' lowest bits with it. */
-static bool has_small_sums(const lk_work *work) {
-  enum { MOST = (1 << 24) - UINT8_MAX };
-  return products_of(work) <= MOST / (largest_of(work, LK_ROLE_SRC, LK_ROLE_SRC_ZERO) *
-                                      largest_of(work, LK_ROLE_WEIGHTS, LK_ROLE_WEIGHTS_ZERO));
-}
-
-/* Sums are stored as they are. oneDNN makes f32 of others, adds to them what there is besides, and
- * makes i32 of that. */
-static bool stay_whole(const lk_work *work) {
-  return work->kind == LK_WORK_PRODUCT && work->tensors[LK_ROLE_SRC].dtype == LK_U8 &&
-         work->tensors[LK_ROLE_WEIGHTS].dtype == LK_I8 && !lk_onednn_has(work, LK_ROLE_SRC_ZERO) &&
-         !lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO);
-}
-
-static const char *left_numbers(const lk_work *work) {
-  const int64_t channels = channels_of(work);
-  const bool is_scaled = work->tensors[LK_ROLE_DST].dtype != LK_I32;
-  if (lk_onednn_has(work, LK_ROLE_SRC_SCALE) != is_scaled ||
-      lk_onednn_has(work, LK_ROLE_WEIGHTS_SCALE) != is_scaled) {
-    return "it has scales beside sums, or none beside others";
-  }
-  for (uint32_t role = LK_ROLE_SRC_SCALE; role <= LK_ROLE_DST_SCALE; role++) {
-    if (lk_onednn_has(work, role) && work->tensors[role].dtype != LK_F32) {
-      return "a scale is not of f32";
-    }
-  }
-  if (!is_number(work, LK_ROLE_SRC_ZERO) || !is_number(work, LK_ROLE_SRC_SCALE)) {
-    return "rows have zero points or scales of their own";
-  }
-  if (!is_number(work, LK_ROLE_WEIGHTS_ZERO)) return "columns have zero points of their own";
-  if (!is_of_channels(work, LK_ROLE_WEIGHTS_SCALE, channels)) {
-    return "matrices have scales of their own";
-  }
-  if (!is_scaled && !stay_whole(work) && !has_small_sums(work)) {
-    return "sums of i32 go through f32, which may not have them exactly";
-  }
-  if (!lk_onednn_has(work, LK_ROLE_BIAS)) return NULL;
-  if (!is_scaled) return "a bias is added to sums of i32";
-  if (!is_of_channels(work, LK_ROLE_BIAS, channels)) return "the bias is not one of columns";
-  return has_small_sums(work) ? NULL : "a bias is added to sums that f32 may not have exactly";
-}
-
-/* Of groups of one channel with more than 16 outputs, oneDNN 3.14.1 packs what makes up for zero
- * points to wrong places. */
-static bool has_single_channels(const lk_work *work) {
-  const int64_t *dims = work->tensors[LK_ROLE_WEIGHTS].dims;
-  return work->kind == LK_WORK_CONV && work->groups > 1 && dims[1] == 1 && dims[0] > work->groups;
-}
-
-/* Whether a window lies in the padding along dimension `i`, all of it: between two taps there may be
- * all of src. oneDNN 3.14.1 makes such an element of memory that nobody has written. */
-static bool lies_outside(const lk_work *work, uint32_t i) {
-  const lk_window_shape *window = &work->window;
-  const int64_t size = work->tensors[LK_ROLE_SRC].dims[2 + i], step = window->dilations[i];
-  if ((window->out[i] - 1) * window->strides[i] - window->begin[i] >= size) return true;
-  for (int64_t at = 0; at < window->out[i]; at++) {
-    const int64_t before = window->begin[i] - at * window->strides[i]; /* of src */
-    if (before <= 0) return false;
-    const int64_t taps = (before + step - 1) / step;
-    if (taps >= window->kernel[i] || taps * step - before >= size) return true;
-  }
-  return false;
-}
-
-static bool has_window_outside(const lk_work *work) {
-  if (work->kind != LK_WORK_CONV) return false;
-  for (uint32_t i = 0; i < work->window.rank; i++) {
-    if (lies_outside(work, i)) return true;
-  }
-  return false;
-}
-
-static const char *left_weights(const lk_work *work) {
-  const bool is_packed = (work->constants >> LK_ROLE_WEIGHTS & 1) != 0;
-  const bool is_signed = work->tensors[LK_ROLE_WEIGHTS].dtype == LK_I8;
-  if (work->kind == LK_WORK_CONV && lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO)) {
-    return "weights of the convolution have a zero point that may not be 0";
-  }
-  if (has_window_outside(work)) return "a window lies in the padding alone";
-  if (has_single_channels(work)) return "groups of one channel have several outputs";
-  if (is_signed) return NULL;
-  if (work->kind == LK_WORK_CONV) return "weights of the convolution are of u8";
-  return is_packed ? NULL : "weights of u8 come with a run";
-}
-
-const char *lk_bytes_left(const lk_onednn *self, const lk_work *work) {
-  const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
-  if (!lk_bytes_are(work) || !lk_onednn_has(work, LK_ROLE_WEIGHTS) ||
-      !is_byte(work->tensors[LK_ROLE_WEIGHTS].dtype)) {
-    return "it is of 8-bit numbers";
-  }
-  if (!self->has_vnni) return "the processor has no instructions for exact sums of bytes";
-  if (dtype != LK_I32 && dtype != LK_F32 && !is_byte(dtype)) return "its sums are of another type";
-  const char *why = left_weights(work);
-  return why != NULL ? why : left_numbers(work);
-}
-
-/* ---- which numbers there are ---- */
 
 lk_work lk_bytes_seen(const lk_work *work) {
   lk_work seen = *work;
   if (!lk_bytes_are(work)) return seen;
   if (lk_onednn_has(work, LK_ROLE_BIAS)) {
     seen.tensors[LK_ROLE_BIAS] =
-        (lk_tensor_desc){.dtype = LK_F32, .rank = 1, .dims = {channels_of(work)}};
+        (lk_tensor_desc){.dtype = LK_F32, .rank = 1, .dims = {lk_bytes_channels(work)}};
   }
   if (work->tensors[LK_ROLE_WEIGHTS].dtype == LK_U8) {
     seen.tensors[LK_ROLE_WEIGHTS].dtype = LK_I8;
@@ -192,7 +63,7 @@ lk_bytes lk_bytes_of(const lk_work *work) {
     add(&made, LK_BYTES_WEIGHTS_ZERO, 1);
   }
   if (lk_onednn_has(work, LK_ROLE_BIAS)) {
-    const int64_t channels = channels_of(work);
+    const int64_t channels = lk_bytes_channels(work);
     made.bias_step = lk_onednn_elements(&work->tensors[LK_ROLE_BIAS]) == 1 ? 0 : 1;
     add(&made, LK_BYTES_LOW, channels);
     add(&made, LK_BYTES_HIGH, channels);
@@ -250,7 +121,7 @@ static lk_strided operand_of(const lk_work *work, int64_t count) {
 }
 
 lk_strided lk_bytes_bias(const lk_work *work) {
-  return operand_of(work, channels_of(work));
+  return operand_of(work, lk_bytes_channels(work));
 }
 
 static dnnl_status_t append(const lk_work *work, const lk_bytes *of, lk_bytes_number number,
@@ -276,7 +147,7 @@ dnnl_status_t lk_bytes_append_behind(const lk_work *work, dnnl_memory_desc_t *de
                                      dnnl_post_ops_t to) {
   const lk_bytes of = lk_bytes_of(work);
   dnnl_status_t status = dnnl_success;
-  if (!is_byte(of.dst_type)) return status;
+  if (!lk_bytes_is_one(of.dst_type)) return status;
   if (of.has[LK_BYTES_DST_ZERO]) {
     status = dnnl_post_ops_append_eltwise(to, dnnl_eltwise_round, 0, 0);
     if (status == dnnl_success) status = append(work, &of, LK_BYTES_DST_ZERO, descs, to);
@@ -322,6 +193,8 @@ static void *number_at(const lk_bytes *self, lk_bytes_number number, void *const
   return (unsigned char *)pointers[self->n_roles] + self->offsets[number];
 }
 
+/* Exact sums and low + high round once, as native's sum of i32 does when it becomes f32. Where that
+ * would wrap around, these do not: there ONNX says nothing. */
 static void make_bias(const lk_bytes *self, void *const *pointers) {
   const int32_t *from = input_of(self, LK_ROLE_BIAS, pointers);
   float *low = number_at(self, LK_BYTES_LOW, pointers);
@@ -365,32 +238,4 @@ void lk_bytes_turn(const void *from, void *to, size_t count) {
   const unsigned char *read = from;
   unsigned char *written = to;
   for (size_t i = 0; i < count; i++) written[i] = read[i] ^ TURNED;
-}
-
-/* ---- estimates ---- */
-
-/* Rounded medians of works of 15 products and 36 convolutions, on one thread of an AMD EPYC with
- * AVX-512 VNNI. */
-#define OF_SMALL_GROUPS 0.6                                       /* 0.28 to 0.71 */
-#define OF_FEW_CHANNELS 0.6                                       /* 0.39 to 0.75 */
-#define OF_OTHERS 1.2                                             /* 0.8 to 5 */
-enum { LARGE_GROUPS_DST = 16 << 10, LARGE_IMAGE_DST = 64 << 10 }; /* elements */
-
-static int64_t taps_of(const lk_work *work) {
-  int64_t taps = 1;
-  for (uint32_t i = 0; i < work->window.rank; i++) taps *= work->window.kernel[i];
-  return taps;
-}
-
-double lk_bytes_estimate(const lk_work *work) {
-  const int64_t *dims = work->tensors[LK_ROLE_WEIGHTS].dims;
-  const int64_t elements = lk_onednn_elements(&work->tensors[LK_ROLE_DST]);
-  if (work->kind != LK_WORK_CONV || taps_of(work) == 1) return OF_OTHERS;
-  const int64_t outputs = dims[0] / work->groups;
-  if (work->groups > 1) {
-    const bool is_small = dims[1] >= 8 && outputs >= 8 && outputs <= 32;
-    return is_small && elements >= LARGE_GROUPS_DST ? OF_SMALL_GROUPS : OF_OTHERS;
-  }
-  const bool has_few = dims[1] < 4 && outputs <= 32;
-  return has_few && elements >= LARGE_IMAGE_DST ? OF_FEW_CHANNELS : OF_OTHERS;
 }

@@ -11,10 +11,11 @@
 typedef enum lk_bytes_number {
   LK_BYTES_SRC_ZERO, /* i32, as the next one */
   LK_BYTES_WEIGHTS_ZERO,
-  LK_BYTES_LOW,   /* the lowest 8 bits of the bias: f32, as all that follow. The primitive's bias */
-  LK_BYTES_HIGH,  /* the rest of it: an operand of a post-op, as is the zero point of dst */
-  LK_BYTES_SCALE, /* factor, scales of src and weights, over that of dst. With a bias an operand,
-                        else the primitive's scale of weights, which goes before a bias */
+  LK_BYTES_LOW,  /* the lowest 8 bits of the bias: f32, as all that follow. The primitive's bias */
+  LK_BYTES_HIGH, /* the rest of it: an operand of a post-op, as is the zero point of dst */
+  /* factor, scales of src and weights, over that of dst. With a bias an operand, else the
+   * primitive's scale of weights, which would go before a bias */
+  LK_BYTES_SCALE,
   LK_BYTES_DST_ZERO,
   LK_BYTES_NUMBERS
 } lk_bytes_number;
@@ -31,14 +32,17 @@ typedef struct lk_bytes {
   float factor;
 } lk_bytes;
 
+static inline bool lk_bytes_is_one(uint32_t dtype) {
+  return dtype == LK_U8 || dtype == LK_I8;
+}
 /* Whether it is a work of bytes, as which it is described, packed and run. */
 bool lk_bytes_are(const lk_work *work);
-/* NULL: oneDNN computes it, but for post-ops. Else why not, for people. */
-const char *lk_bytes_left(const lk_onednn *self, const lk_work *work);
 /* Whether all post-ops stay behind, since they are functions of bytes or of i32. */
 bool lk_bytes_end(const lk_work *work);
 
 lk_bytes lk_bytes_of(const lk_work *work);
+/* Of dst: columns of a product. */
+int64_t lk_bytes_channels(const lk_work *work);
 /* As the primitive gets the work: weights of i8, whose zero point is 128 less, and a bias of f32
  * for each channel. */
 lk_work lk_bytes_seen(const lk_work *work);
@@ -46,8 +50,7 @@ lk_work lk_bytes_seen(const lk_work *work);
 bool lk_bytes_hides(const lk_work *work, uint32_t role);
 
 /* The attributes that are numbers: zero points and scales; and post-ops before and behind those of
- * the work,
- * which are lk_bytes_before(work) in front. */
+ * the work: lk_bytes_before(work) before them. */
 dnnl_status_t lk_bytes_set_attr(const lk_work *work, dnnl_primitive_attr_t attr);
 uint32_t lk_bytes_before(const lk_work *work);
 /* They make descriptors in `descs`, which are the caller's to destroy, also if they fail. */
@@ -73,4 +76,9 @@ static inline bool lk_bytes_turns(const lk_bytes *self) {
 }
 void lk_bytes_turn(const void *from, void *to, size_t count);
 
+/* ---- bytes_offer.c ---- */
+
+/* NULL: oneDNN computes it, but for post-ops. Else why not, for people. */
+const char *lk_bytes_left(const lk_onednn *self, const lk_work *work);
+/* The run_ratio of an offer. */
 double lk_bytes_estimate(const lk_work *work);
