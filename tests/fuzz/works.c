@@ -277,6 +277,26 @@ static void make_bytes(fuzz_bytes *from, lk_work *work) {
   add_number(work, LK_ROLE_DST_ZERO, y);
 }
 
+/* Of real numbers, or of bytes. */
+static void make_any_conv(fuzz_bytes *from, lk_work *work) {
+  make_conv(from, work);
+  if (fuzz_take_up_to(from, 7) != 1) return;
+  const lk_dtype x = take_byte_type(from), w = take_byte_type(from), y = take_byte_type(from);
+  lk_tensor_desc *of = work->tensors;
+  of[LK_ROLE_SRC].dtype = x;
+  of[LK_ROLE_WEIGHTS].dtype = w;
+  of[LK_ROLE_DST].dtype = LK_I32;
+  if ((work->roles >> LK_ROLE_BIAS & 1) != 0) of[LK_ROLE_BIAS].dtype = LK_I32;
+  if (take_bool(from)) add_number(work, LK_ROLE_SRC_ZERO, x);
+  if (take_bool(from)) add_number(work, LK_ROLE_WEIGHTS_ZERO, w);
+  if (take_bool(from)) return;
+  of[LK_ROLE_DST].dtype = y;
+  add_number(work, LK_ROLE_SRC_SCALE, LK_F32);
+  add_dims(from, work, LK_ROLE_WEIGHTS_SCALE, 1, &of[LK_ROLE_WEIGHTS].dims[0]);
+  add_number(work, LK_ROLE_DST_SCALE, LK_F32);
+  if (take_bool(from)) add_number(work, LK_ROLE_DST_ZERO, y);
+}
+
 static void make_product(fuzz_bytes *from, lk_work *work) {
   const uint32_t a_rank = 1 + fuzz_take_up_to(from, 5), b_rank = 1 + fuzz_take_up_to(from, 5);
   const uint32_t rank = a_rank > b_rank ? a_rank : b_rank;
@@ -568,7 +588,7 @@ static void add_post_ops(fuzz_bytes *from, lk_work *work) {
 
 lk_work fuzz_fitting_work(fuzz_bytes *from) {
   static void (*const makers[LK_WORK_KINDS])(fuzz_bytes *, lk_work *) = {
-      [LK_WORK_CONV] = make_conv,
+      [LK_WORK_CONV] = make_any_conv,
       [LK_WORK_CONV_TRANSPOSED] = make_conv,
       [LK_WORK_PRODUCT] = make_product,
       [LK_WORK_SOFTMAX] = make_softmax,

@@ -80,5 +80,7 @@ void lk_bytes_turn(const void *from, void *to, size_t count);
 
 /* NULL: oneDNN computes it, but for post-ops. Else why not, for people. */
 const char *lk_bytes_left(const lk_onednn *self, const lk_work *work);
+/* Whether a convolution of bytes, of a small window, has one that lies in the padding alone. */
+bool lk_bytes_has_window_outside(const lk_work *work);
 /* The run_ratio of an offer. */
 double lk_bytes_estimate(const lk_work *work);

@@ -154,6 +154,9 @@ static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
     return leave(offer, "weights come with a run, or have their channels last");
   }
   if (!has_small_window(work) || !has_small_kernel(work)) return leave(offer, LARGE_WINDOW);
+  if (lk_bytes_has_window_outside(work)) {
+    return leave(offer, "a window lies in the padding alone");
+  }
   offer->layouts[LK_ROLE_WEIGHTS] = LK_LAYOUT_ANY;
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST) && want_numbers(work, offer, placed) &&
          want_plain(work, offer, placed, LK_ROLE_BIAS);
