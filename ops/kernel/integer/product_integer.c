@@ -167,8 +167,8 @@ static void take_runs(const lk_product_integer *self, const uint8_t *plane, int6
 
 /* `count` taps of a line that lie side by side, `at` the first one's column. `line`: of the group's
  * channels, NULL outside the input. */
-static void take_run(const lk_product_integer *self, const uint8_t *line, int64_t at,
-                     int64_t count, const uint8_t *zero, uint8_t *to) {
+static void take_run(const lk_product_integer *self, const uint8_t *line, int64_t at, int64_t count,
+                     const uint8_t *zero, uint8_t *to) {
   const int64_t channels = self->conv.in_channels;
   const int64_t first = lk_min(lk_max(0, -at), count);
   const int64_t end = line != NULL ? lk_max(first, lk_min(self->conv.in[2] - at, count)) : first;
