@@ -8,7 +8,7 @@
  * halves`, on one thread of an AMD EPYC with AVX-512 and bf16. Where oneDNN needs more time, how
  * much more makes no difference. */
 #define OF_HALVES 0.6
-#define OF_LARGE_NORM 0.75    /* 0.47 to 0.77 */
+#define OF_LARGE_NORM 0.85    /* 0.69 to 0.93 */
 #define OF_LARGE_LRN 0.88     /* 0.84 to 0.95 */
 #define OF_LARGE_WEIGHTS 0.8  /* 0.76 to 0.81 */
 #define OF_LARGE_PRODUCT 1.03 /* 0.98 to 1.09, as convolutions */

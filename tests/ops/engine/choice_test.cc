@@ -21,12 +21,12 @@ TEST(Choice, IsAPureFunctionOfWhatIsKnown) {
       // native, ratio, reorders, build, measured native, measured engine
       {{1000, 0, 0, 0, 0, 0}, false, false, 1000, 1000, "estimated"}, // it does not say
       {{1000, 1, 0, 0, 0, 0}, false, false, 1000, 1000, "estimated"},
-      {{1000, 0.96, 0, 0, 0, 0}, false, false, 1000, 960, "estimated"}, // less than a twentieth
-      {{1000, 0.9, 0, 0, 0, 0}, true, false, 1000, 900, nullptr},
-      {{1000, 0.9, 60, 0, 0, 0}, false, false, 1000, 960, "estimated"}, // reorders eat it up
-      {{1000, 0.5, 400, 0, 0, 0}, true, false, 1000, 900, nullptr},
-      {{1000, 0.9, 0, 40e3, 0, 0}, true, false, 1000, 900, nullptr}, // 40 ns a run
-      {{1000, 0.9, 0, 60e3, 0, 0}, false, false, 1000, 900, "build"},
+      {{1000, 0.76, 0, 0, 0, 0}, false, false, 1000, 760, "estimated"}, // less than a quarter
+      {{1000, 0.7, 0, 0, 0, 0}, true, false, 1000, 700, nullptr},
+      {{1000, 0.7, 60, 0, 0, 0}, false, false, 1000, 760, "estimated"}, // reorders eat it up
+      {{1000, 0.5, 200, 0, 0, 0}, true, false, 1000, 700, nullptr},
+      {{1000, 0.7, 0, 40e3, 0, 0}, true, false, 1000, 700, nullptr}, // 40 ns a run
+      {{1000, 0.7, 0, 60e3, 0, 0}, false, false, 1000, 700, "build"},
       {{1000, 0.9, 0, 0, 2000, 1999}, false, true, 2000, 1999, "it takes more than 0.95"},
       {{1000, 2.0, 50, 0, 2000, 1800}, true, true, 2000, 1850, nullptr},
       {{1000, 2.0, 150, 0, 2000, 1800}, false, true, 2000, 1950, "it takes more than 0.95"},

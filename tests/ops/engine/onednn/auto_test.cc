@@ -45,13 +45,15 @@ lk_engine_choice_info choice_of(Case given, const char *engine = "auto") {
   return info;
 }
 
-TEST(OnednnAuto, IsAskedForWhatItIsFasterAt) {
+// What it saves of f32 is too little for an estimate, so the last bits of f32 stay.
+TEST(OnednnAuto, IsAskedForF32AndHasToBeMeasured) {
   for (const Case &given : {norm({64, 256}), product({1, 64}, 1 << 16)}) {
     const lk_engine_choice_info info = choice_of(given);
     EXPECT_STREQ(info.engine, "onednn");
-    EXPECT_TRUE(info.is_engine == 1 || !kHasPrimitives) << info.reason;
+    EXPECT_EQ(info.is_engine, 0u);
     EXPECT_LT(info.engine_ns, info.native_ns);
     EXPECT_GT(info.build_ns, 0);
+    EXPECT_THAT(info.reason, HasSubstr("more than 0.75 of native's time"));
   }
 }
 
