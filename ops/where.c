@@ -1,6 +1,7 @@
 /* Element-wise choices: Where, PRelu (ONNX operators of these names). */
 #include "base/status.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/work.h"
 
 static lk_status plan_where(lk_planner *planner, lk_error *error) {
   lk_element_value choice, yes, no;
@@ -21,19 +22,8 @@ const lk_op_class lk_op_where = {
     .plan = plan_where,
 };
 
-/* x < 0 ? slope x : x */
 static lk_status plan_prelu(lk_planner *planner, lk_error *error) {
-  lk_element_value x, slope;
-  lk_chain chain;
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &x, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 1, &slope, error));
-  lk_element_program *program = &chain.program;
-  const lk_element_value zero = lk_element_integer(program, planner->outputs[0].dtype, 0);
-  const lk_element_value is_below = lk_element_binary(program, LK_ELEMENT_LESS, x, zero);
-  const lk_element_value product = lk_element_binary(program, LK_ELEMENT_MUL, x, slope);
-  chain.value = lk_element_ternary(program, LK_ELEMENT_WHERE, is_below, product, x);
-  return lk_chain_end(&chain, error);
+  return lk_plan_binary(planner, LK_FUNCTION_PRELU, 0, 1, error);
 }
 const lk_op_class lk_op_prelu = {
     LK_OP_ROW("PRelu", "", 7, "x < 0 ? slope x : x", .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS,
@@ -41,4 +31,5 @@ const lk_op_class lk_op_prelu = {
               .output_types = "T", .types = {LK_TYPES_NUMBER}, .in_place_inputs = 1),
     .infer = lk_infer_broadcast_to_first,
     .plan = plan_prelu,
+    .resize = lk_resize_elements,
 };

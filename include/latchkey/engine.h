@@ -231,7 +231,8 @@ typedef struct lk_work_lrn {
   X(LK_FUNCTION_OR,          108, "or")                                                            \
   X(LK_FUNCTION_XOR,         109, "xor")                                                           \
   X(LK_FUNCTION_SHIFT_LEFT,  110, "shift_left")   /* by y bits */                                  \
-  X(LK_FUNCTION_SHIFT_RIGHT, 111, "shift_right")
+  X(LK_FUNCTION_SHIFT_RIGHT, 111, "shift_right")                                                   \
+  X(LK_FUNCTION_PRELU,       112, "prelu")        /* x < 0 ? y x : x */
 // clang-format on
 
 typedef enum lk_function {

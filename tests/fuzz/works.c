@@ -559,7 +559,7 @@ static void make_recurrent(fuzz_bytes *from, lk_work *work) {
 /* Of element-wise works, also functions that others do not have. */
 static uint32_t take_function(fuzz_bytes *from, const lk_work *work) {
   if (work->kind == LK_WORK_ELEMENT && take_bool(from)) {
-    return LK_FUNCTION_ABS + fuzz_take_up_to(from, LK_FUNCTION_SHIFT_RIGHT - LK_FUNCTION_ABS);
+    return LK_FUNCTION_ABS + fuzz_take_up_to(from, LK_FUNCTION_PRELU - LK_FUNCTION_ABS);
   }
   return fuzz_take_up_to(from, 24);
 }

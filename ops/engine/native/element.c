@@ -131,6 +131,15 @@ static lk_element_value shrink_integers(lk_element_program *program, lk_element_
                             lk_element_binary(program, LK_ELEMENT_ADD, x, bias), over);
 }
 
+/* What is not negative stays as it is, whatever the slope. */
+static lk_element_value prelu(lk_element_program *program, lk_element_value x, uint32_t dtype,
+                              lk_element_value slope) {
+  const lk_element_value zero = lk_element_integer(program, dtype, 0);
+  const lk_element_value is_below = lk_element_binary(program, LK_ELEMENT_LESS, x, zero);
+  const lk_element_value product = lk_element_binary(program, LK_ELEMENT_MUL, x, slope);
+  return lk_element_ternary(program, LK_ELEMENT_WHERE, is_below, product, x);
+}
+
 static lk_element_value cube(lk_element_program *program, lk_element_value x) {
   const lk_element_value square = lk_element_unary(program, LK_ELEMENT_SQUARE, x, 0, 0);
   return lk_element_binary(program, LK_ELEMENT_MUL, square, x);
@@ -169,6 +178,8 @@ static lk_element_value append(lk_element_program *program, const lk_work_post_o
     return celu(program, x, dtype, of->alpha);
   case LK_FUNCTION_POW:
     return power(program, x, dtype, y, y_dtype);
+  case LK_FUNCTION_PRELU:
+    return prelu(program, x, dtype, y);
   case LK_FUNCTION_SHRINK:
     if (is_integer(dtype)) return shrink_integers(program, x, dtype, of);
     break;

@@ -83,6 +83,8 @@ const char *lk_onednn_inexact(const lk_work_post_op *of) {
   case LK_FUNCTION_MAX:
   case LK_FUNCTION_MIN:
     return "oneDNN makes a number of NaN";
+  case LK_FUNCTION_PRELU:
+    return "oneDNN makes NaN of an infinite slope, and takes the sign from 0";
   case LK_FUNCTION_EXP:
     return "oneDNN makes infinity of NaN";
   case LK_POST_GELU:

@@ -7,6 +7,7 @@
 
 namespace {
 
+using lk::api;
 using lk::Case;
 using lk::Dims;
 using lk::Draw;
@@ -112,6 +113,32 @@ TEST(Elements, FunctionsAreTakenThatAreAsOnnxSaysForSpecialNumbers) {
           << expected << "; native: " << other.as<float>()[i];
     }
   }
+}
+
+// oneDNN has max(x, 0) + slope min(x, 0), which is NaN where the slope is infinite.
+TEST(Elements, PReluOfSpecialNumbersIsLeft) {
+  Host onednn("onednn");
+  const std::vector<float> slopes = {INFINITY, -INFINITY, NAN, -2, 0.5F};
+  std::vector<float> numbers, repeated;
+  for (const float number : SPECIAL) {
+    for (const float slope : slopes) numbers.push_back(number), repeated.push_back(slope);
+  }
+  Case each;
+  each.node.op = "PRelu";
+  each.inputs = {lk::tensor<float>({int64_t(numbers.size())}, numbers),
+                 lk::tensor<float>({int64_t(numbers.size())}, repeated)};
+  Value computed;
+  onednn.run(each, &computed);
+  if (HasFatalFailure()) return;
+  for (size_t i = 0; i < numbers.size(); i++) {
+    const float x = numbers[i], expected = x < 0 ? repeated[i] * x : x;
+    EXPECT_TRUE(is_like(expected, computed.as<float>()[i])) << x << ", slope " << repeated[i];
+  }
+  lk_engine_left_info info = {};
+  info.struct_size = sizeof info;
+  LK_ASSERT_OK(api()->engine_left(onednn.context, 0, &info, LK_ERR));
+  EXPECT_THAT(info.reason, ::testing::HasSubstr("NaN of an infinite slope"));
+  EXPECT_EQ(onednn.works(), 0u);
 }
 
 // Gelu is part of the operator here, and no post-op of another one.
