@@ -7,6 +7,7 @@
 #include "ops/engine/onednn/elements.h"
 #include "ops/engine/onednn/exceptions.h"
 #include "ops/engine/onednn/functions.h"
+#include "ops/engine/onednn/recurrent.h"
 #include "ops/engine/onednn/status.h"
 
 /* Descriptors of tensors while one of a primitive is made. NULL: there is no such tensor. */
@@ -59,6 +60,18 @@ int lk_onednn_arg(const lk_work *work, uint32_t role) {
     return DNNL_ARG_SCALE;
   case LK_ROLE_SHIFT:
     return DNNL_ARG_SHIFT;
+  case LK_ROLE_RECURRENT_WEIGHTS:
+    return DNNL_ARG_WEIGHTS_ITER;
+  case LK_ROLE_STATE:
+    return DNNL_ARG_SRC_ITER;
+  case LK_ROLE_CELL:
+    return DNNL_ARG_SRC_ITER_C;
+  case LK_ROLE_PEEPHOLES:
+    return DNNL_ARG_WEIGHTS_PEEPHOLE;
+  case LK_ROLE_DST_STATE:
+    return DNNL_ARG_DST_ITER;
+  case LK_ROLE_DST_CELL:
+    return DNNL_ARG_DST_ITER_C;
   default:
     return operand_arg(work, role);
   }
@@ -374,6 +387,10 @@ static dnnl_status_t describe_element(description *self, dnnl_primitive_desc_t *
       self->of[swaps ? LK_ROLE_SRC : operand], self->of[LK_ROLE_DST], self->attr);
 }
 
+static dnnl_status_t describe_recurrent(description *self, dnnl_primitive_desc_t *out) {
+  return lk_onednn_recurrent_describe(self->work, self->engine, self->attr, self->of, out);
+}
+
 typedef dnnl_status_t (*describe_fn)(description *self, dnnl_primitive_desc_t *out);
 static const struct {
   describe_fn describe;
@@ -391,6 +408,7 @@ static const struct {
     [LK_WORK_ELEMENT] = {describe_element, "describe an element-wise function"},
     [LK_WORK_REDUCE] = {describe_reduce, "describe a reduction"},
     [LK_WORK_RESIZE] = {describe_resize, "describe a resampling"},
+    [LK_WORK_RECURRENT] = {describe_recurrent, "describe a recurrent layer"},
 };
 
 typedef struct describe_call {

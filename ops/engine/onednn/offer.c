@@ -5,6 +5,7 @@
 #include "ops/engine/onednn/estimate.h"
 #include "ops/engine/onednn/functions.h"
 #include "ops/engine/onednn/module.h"
+#include "ops/engine/onednn/recurrent.h"
 #include "ops/engine/onednn/shapes.h"
 
 /* ---- layouts ---- */
@@ -377,6 +378,20 @@ static bool offer_resize(const lk_work *work, uint32_t placed, lk_offer *offer) 
   return keep_layout(offer, placed);
 }
 
+/* It has no post-ops, and but for its weights all tensors are as ONNX has them. */
+static bool offer_recurrent(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  const char *why = lk_onednn_recurrent_left(work);
+  if (why != NULL) return leave(offer, why);
+  if (offer->n_post_ops > 0) offer->reason = "a recurrent layer takes no post-ops";
+  offer->n_post_ops = 0;
+  for (uint32_t role = 0; role < LK_ROLE_OPERAND; role++) {
+    const bool is_packed = role == LK_ROLE_WEIGHTS || role == LK_ROLE_RECURRENT_WEIGHTS;
+    if (is_packed) offer->layouts[role] = LK_LAYOUT_ANY;
+    if (!is_packed && !want_plain(work, offer, placed, role)) return false;
+  }
+  return true;
+}
+
 /* ---- element-wise works ---- */
 
 /* Dst as it is wanted, or as a tensor of its size lies. All others stay as they lie: a reorder
@@ -478,6 +493,7 @@ static const offer_fn offers[LK_WORK_KINDS] = {
     [LK_WORK_ELEMENT] = offer_element,
     [LK_WORK_REDUCE] = offer_reduce,
     [LK_WORK_RESIZE] = offer_resize,
+    [LK_WORK_RECURRENT] = offer_recurrent,
 };
 
 int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *offer) {

@@ -6,6 +6,8 @@
 #include "ops/engine/onednn/counted.h"
 #include "ops/engine/onednn/describe.h"
 #include "ops/engine/onednn/exceptions.h"
+#include "ops/engine/onednn/layout.h"
+#include "ops/engine/onednn/recurrent_value.h"
 #include "ops/engine/onednn/status.h"
 
 enum {
@@ -28,7 +30,8 @@ typedef struct onednn_value {
   dnnl_memory_desc_t plain_weights;             /* NULL: they are not packed */
   const_dnnl_memory_desc_t want_weights;        /* of the primitive's descriptor */
   dnnl_primitive_desc_t reorder;                /* of these into what the primitive wants */
-  unsigned char *layout;                        /* of packed weights, see write_layout */
+  unsigned char *layout;                        /* of packed weights, see lk_onednn_write_layout */
+  lk_recurrent_value *recurrent;                /* NULL: it is no recurrent layer */
   lk_bytes bytes;                               /* without numbers, but of a work of bytes */
   dnnl_memory_desc_t numbers[LK_BYTES_NUMBERS]; /* those that are attributes; or NULL */
   uint32_t n_args;
@@ -54,6 +57,7 @@ static void destroy(onednn_value *self) {
     if (self->numbers[i] != NULL) (void)dnnl_memory_desc_destroy(self->numbers[i]);
   }
   lk_onednn_pool_destroy(self->pool);
+  lk_onednn_recurrent_destroy(self->recurrent);
   free(self->layout);
   free(self);
 }
@@ -85,6 +89,7 @@ static double window_flops_of(const lk_work *work) {
 
 /* Multiplications and additions: for each element of dst the weights of a channel or column. */
 static double flops_of(const lk_work *work) {
+  if (work->kind == LK_WORK_RECURRENT) return lk_onednn_recurrent_step_flops(work);
   if (!lk_onednn_has(work, LK_ROLE_WEIGHTS)) return window_flops_of(work);
   const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
   const lk_strided of = lk_onednn_plain_weights(work);
@@ -101,19 +106,35 @@ static double flops_of(const lk_work *work) {
 static int shares_of(const lk_onednn *engine, const lk_work *work) {
   const double flops = flops_of(work) / MOST_FLOPS, bytes = bytes_of(work) / MOST_BYTES;
   const double times = (flops > bytes ? flops : bytes) / engine->threads;
-  const double shares = engine->threads * (times > 1 ? (double)(int64_t)(times + 1) : 1);
+  double shares = engine->threads * (times > 1 ? (double)(int64_t)(times + 1) : 1);
+  /* steps alone are no place to look: what is one share does not come to the pool */
+  const bool is_long =
+      work->kind == LK_WORK_RECURRENT && lk_onednn_recurrent_flops(work) > MOST_FLOPS;
+  if (is_long && shares < 2) shares = 2;
   return shares < MOST_SHARES ? (int)shares : MOST_SHARES;
 }
 
 /* A tensor of the primitive; `*out_desc` lives as long as its descriptor. */
-static lk_status query(const onednn_value *self, dnnl_query_t what, int index,
+static lk_status query(const_dnnl_primitive_desc_t desc, dnnl_query_t what, int index,
                        const_dnnl_memory_desc_t *out_desc, lk_error *error) {
-  *out_desc = dnnl_primitive_desc_query_md(self->desc, what, index);
+  *out_desc = dnnl_primitive_desc_query_md(desc, what, index);
   if (*out_desc != NULL) return LK_OK;
   return lk_onednn_fail(error, LK_INTERNAL,
                         "failed to build a primitive: oneDNN does not say how tensor %d of query "
                         "%d lies",
                         index, (int)what);
+}
+
+lk_status lk_onednn_query_arg(const_dnnl_primitive_desc_t desc, int arg,
+                              const_dnnl_memory_desc_t *out_desc, lk_error *error) {
+  return query(desc, dnnl_query_exec_arg_md, arg, out_desc, error);
+}
+
+static lk_status add_arg(onednn_value *self, int arg, uint32_t pointer, lk_error *error) {
+  const_dnnl_memory_desc_t desc = NULL;
+  LK_ONEDNN_RETURN(lk_onednn_query_arg(self->desc, arg, &desc, error));
+  self->args[self->n_args++] = (argument){arg, desc, pointer, 0};
+  return LK_OK;
 }
 
 /* Those that a run makes. */
@@ -130,7 +151,7 @@ static lk_status find_numbers(onednn_value *self, const lk_work *work, lk_error 
                                        "describe zero points and scales"));
       desc = self->numbers[i];
     } else {
-      LK_ONEDNN_RETURN(query(self, dnnl_query_exec_arg_md, arg, &desc, error));
+      LK_ONEDNN_RETURN(lk_onednn_query_arg(self->desc, arg, &desc, error));
     }
     self->args[self->n_args++] = (argument){arg, desc, bytes->n_roles, bytes->offsets[i]};
   }
@@ -143,12 +164,10 @@ static lk_status find_args(onednn_value *self, const lk_work *work, lk_engine_va
   const lk_bytes *bytes = &self->bytes;
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     if (!lk_onednn_has(work, role) || lk_bytes_hides(work, role)) continue;
-    const int arg = lk_onednn_arg(work, role);
-    LK_ONEDNN_RETURN(query(self, dnnl_query_exec_arg_md, arg, &desc, error));
-    self->args[self->n_args++] = (argument){arg, desc, bytes->pointers[role], 0};
+    LK_ONEDNN_RETURN(add_arg(self, lk_onednn_arg(work, role), bytes->pointers[role], error));
   }
   LK_ONEDNN_RETURN(find_numbers(self, work, error));
-  LK_ONEDNN_RETURN(query(self, dnnl_query_scratchpad_md, 0, &desc, error));
+  LK_ONEDNN_RETURN(query(self->desc, dnnl_query_scratchpad_md, 0, &desc, error));
   const size_t scratchpad = dnnl_memory_desc_get_size(desc);
   out->scratch_bytes = bytes->size + scratchpad;
   if (scratchpad > 0) {
@@ -157,22 +176,31 @@ static lk_status find_args(onednn_value *self, const lk_work *work, lk_engine_va
   return LK_OK;
 }
 
-/* oneDNN's bytes of the layout that is wanted, and behind them how plain weights are read: those of
- * two primitives that want the same may lie in other orders. */
-static lk_status write_layout(onednn_value *self, const lk_strided *plain, uint64_t *out_bytes,
-                              lk_error *error) {
-  const_dnnl_memory_desc_t wanted = self->want_weights;
+/* And roles that the work lacks, behind those that it has. */
+static lk_status find_recurrent(const lk_onednn *engine, onednn_value *self, const lk_work *work,
+                                lk_engine_value *out, lk_error *error) {
+  LK_ONEDNN_RETURN(
+      lk_onednn_recurrent_create(engine, work, self->desc, out, &self->recurrent, error));
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (lk_onednn_has(work, role) || !lk_onednn_recurrent_wants(work, role)) continue;
+    LK_ONEDNN_RETURN(add_arg(self, lk_onednn_arg(work, role), self->n_args, error));
+  }
+  return LK_OK;
+}
+
+lk_status lk_onednn_write_layout(const_dnnl_memory_desc_t wanted, const lk_strided *plain,
+                                 unsigned char **out_layout, uint64_t *out_bytes, lk_error *error) {
   size_t bytes = 0;
   LK_ONEDNN_RETURN(
       lk_onednn_check(error, dnnl_memory_desc_get_blob(NULL, &bytes, wanted), "size a layout"));
-  self->layout = calloc(1, bytes + sizeof *plain);
-  if (self->layout == NULL) {
+  unsigned char *layout = *out_layout = calloc(1, bytes + sizeof *plain);
+  if (layout == NULL) {
     return lk_onednn_fail(error, LK_OUT_OF_MEMORY,
                           "failed to note a layout of weights: no memory for it");
   }
-  memcpy(self->layout + bytes, plain, sizeof *plain);
+  memcpy(layout + bytes, plain, sizeof *plain);
   *out_bytes = bytes + sizeof *plain;
-  return lk_onednn_check(error, dnnl_memory_desc_get_blob(self->layout, &bytes, wanted),
+  return lk_onednn_check(error, dnnl_memory_desc_get_blob(layout, &bytes, wanted),
                          "write a layout");
 }
 
@@ -182,7 +210,7 @@ static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const 
   lk_strided plain = lk_onednn_plain_weights(work);
   const bool is_turned = lk_bytes_turns(&self->bytes);
   uint64_t bytes = 0;
-  LK_ONEDNN_RETURN(query(self, dnnl_query_weights_md, 0, &self->want_weights, error));
+  LK_ONEDNN_RETURN(query(self->desc, dnnl_query_weights_md, 0, &self->want_weights, error));
   LK_ONEDNN_RETURN(lk_onednn_check(error, lk_strided_describe(&plain, &self->plain_weights),
                                    "describe weights"));
   if (!is_turned && dnnl_memory_desc_equal(self->plain_weights, self->want_weights) != 0) {
@@ -194,7 +222,8 @@ static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const 
                                          self->want_weights, engine->engine, NULL),
       "describe a reorder of weights"));
   if (is_turned) plain.type = dnnl_u8; /* equal bytes are other numbers */
-  LK_ONEDNN_RETURN(write_layout(self, &plain, &bytes, error));
+  LK_ONEDNN_RETURN(
+      lk_onednn_write_layout(self->want_weights, &plain, &self->layout, &bytes, error));
   out->packed[LK_ROLE_WEIGHTS] =
       (lk_packed_layout){.layout = self->layout,
                          .layout_bytes = bytes,
@@ -202,9 +231,11 @@ static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const 
   return LK_OK;
 }
 
-/* Of resampling, "simple" is a loop that computes each position anew. */
+/* Of resampling, "simple" is a loop that computes each position anew, and of recurrent layers "ref"
+ * is one of reference products. */
 static bool is_reference(const lk_work *work, const char *implementation) {
   if (implementation == NULL) return false;
+  if (work->kind == LK_WORK_RECURRENT) return strcmp(implementation, "ref") == 0;
   return strstr(implementation, "ref:") != NULL ||
          (work->kind == LK_WORK_RESIZE && strstr(implementation, "simple:") != NULL);
 }
@@ -249,7 +280,11 @@ static lk_status build(void *arg) {
       lk_onednn_check(error, lk_onednn_set_threads(shares), "set a number of threads"));
   LK_ONEDNN_RETURN(create(engine, work, self, error));
   LK_ONEDNN_RETURN(find_args(self, work, out, error));
-  if (has_weights) LK_ONEDNN_RETURN(find_layout(engine, self, work, out, error));
+  if (work->kind == LK_WORK_RECURRENT) {
+    LK_ONEDNN_RETURN(find_recurrent(engine, self, work, out, error));
+  } else if (has_weights) {
+    LK_ONEDNN_RETURN(find_layout(engine, self, work, out, error));
+  }
   LK_ONEDNN_RETURN(lk_onednn_check(error,
                                    dnnl_primitive_desc_query(self->desc, dnnl_query_impl_info_str,
                                                              0, (void *)&out->implementation),
@@ -295,6 +330,8 @@ typedef struct pack_call {
   dnnl_primitive_t reorder;
   dnnl_memory_t from, to;
   dnnl_stream_t stream;
+  uint32_t role;
+  lk_recurrent_packing_state recurrent;
 } pack_call;
 
 static lk_status pack(void *arg) {
@@ -302,6 +339,10 @@ static lk_status pack(void *arg) {
   const onednn_value *value = call->value;
   dnnl_engine_t engine = call->engine->engine;
   lk_error *error = call->error;
+  if (value->recurrent != NULL) {
+    return lk_onednn_recurrent_pack(value->recurrent, call->engine, value->pool, call->role,
+                                    call->plain, call->packed, &call->recurrent, error);
+  }
   if (lk_bytes_turns(&value->bytes)) {
     const size_t bytes = dnnl_memory_desc_get_size(value->plain_weights);
     call->turned = malloc(bytes);
@@ -332,14 +373,15 @@ lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void 
                     .value = value,
                     .plain = (void *)(uintptr_t)plain,
                     .packed = packed,
-                    .error = error};
-  (void)role; /* weights are all that is packed */
+                    .error = error,
+                    .role = role};
   const lk_status status = lk_onednn_try(pack, &call, "pack weights", error);
   if (call.stream != NULL) (void)dnnl_stream_destroy(call.stream);
   if (call.from != NULL) (void)dnnl_memory_destroy(call.from);
   if (call.to != NULL) (void)dnnl_memory_destroy(call.to);
   if (call.reorder != NULL) (void)dnnl_primitive_destroy(call.reorder);
   free(call.turned);
+  lk_onednn_recurrent_pack_end(&call.recurrent);
   return status;
 }
 
@@ -408,10 +450,17 @@ typedef struct run_call {
 static lk_status run(void *arg) {
   const run_call *call = arg;
   const onednn_slot *slot = call->slot;
-  lk_bytes_make(&call->value->bytes, call->pointers);
+  void *const *pointers = call->pointers;
+  void *own[MOST_ARGS];
+  if (call->value->recurrent != NULL) {
+    lk_onednn_recurrent_prepare(call->value->recurrent, pointers, own);
+    pointers = own;
+  } else {
+    lk_bytes_make(&call->value->bytes, pointers);
+  }
   for (int i = 0; i < slot->n_args; i++) {
     const argument *from = &call->value->args[i];
-    unsigned char *at = (unsigned char *)call->pointers[from->pointer] + from->offset;
+    unsigned char *at = (unsigned char *)pointers[from->pointer] + from->offset;
     const dnnl_status_t set = dnnl_memory_set_data_handle(slot->args[i].memory, at);
     if (set != dnnl_success) {
       return lk_onednn_check(call->error, set, "set the memory of an argument");

@@ -164,8 +164,23 @@ public:
     made.inputs = {value(dims)};
     return made;
   }
+  Case recurrent() {
+    Case made;
+    const int64_t gates[] = {1, 3, 4}, cell = below(3), width = from(1, 40), hidden = from(1, 40);
+    static const char *const ops[] = {"RNN", "GRU", "LSTM"};
+    const Dims x = {from(1, 6), from(1, 4), width};
+    made.node.op = ops[cell];
+    made.node.texts = {{"direction", coin() ? "forward" : "reverse"}};
+    made.inputs = {value(x), value({1, gates[cell] * hidden, width}),
+                   value({1, gates[cell] * hidden, hidden})};
+    if (coin()) made.inputs.push_back(value({1, 2 * gates[cell] * hidden}));
+    made.node.constants.assign(made.inputs.begin() + 1, made.inputs.end());
+    return made;
+  }
   Case any() {
-    switch (below(14)) {
+    switch (below(15)) {
+    case 14:
+      return recurrent();
     case 12:
       return element();
     case 13:
