@@ -1,6 +1,7 @@
 /* Works out of bytes. */
 #include "tests/fuzz/works.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -483,6 +484,17 @@ static void make_resize(fuzz_bytes *from, lk_work *work) {
   add_dims(from, work, LK_ROLE_DST, rank, out);
 }
 
+/* ONNX's defaults. */
+static void be_usual(lk_work_recurrent *layer) {
+  static const uint32_t functions[] = {LK_ACTIVATION_SIGMOID, LK_ACTIVATION_TANH,
+                                       LK_ACTIVATION_TANH};
+  layer->couples_forget = 0;
+  layer->clip = INFINITY;
+  for (uint32_t d = 0; d < LK_WORK_DIRECTIONS; d++) {
+    memcpy(layer->activations[d], functions, sizeof functions);
+  }
+}
+
 static void take_recurrent(fuzz_bytes *from, lk_work_recurrent *layer) {
   layer->cell = fuzz_take_up_to(from, LK_CELL_LSTM);
   layer->direction = fuzz_take_up_to(from, LK_DIRECTION_BOTH);
@@ -496,6 +508,7 @@ static void take_recurrent(fuzz_bytes *from, lk_work_recurrent *layer) {
       layer->betas[d][i] = take_float(from);
     }
   }
+  if (take_bool(from)) be_usual(layer);
 }
 
 /* Of each direction, or of each of its columns. */
@@ -609,7 +622,7 @@ lk_work fuzz_fitting_work(fuzz_bytes *from) {
   work.kind = fuzz_take_up_to(from, LK_WORK_KINDS - 1);
   makers[work.kind](from, &work);
   if (take_bool(from) && (work.roles >> LK_ROLE_WEIGHTS & 1) != 0) {
-    work.constants = 1U << LK_ROLE_WEIGHTS;
+    work.constants = work.roles & (1U << LK_ROLE_WEIGHTS | 1U << LK_ROLE_RECURRENT_WEIGHTS);
   }
   if (take_bool(from)) add_post_ops(from, &work);
   const uint32_t half = fuzz_take_up_to(from, 7);
