@@ -147,12 +147,12 @@ static lk_strided of_state(const lk_recurrent_sizes *of) {
                                   of->is_batch_first ? of->directions * hidden : hidden, 1}};
 }
 
-/* Inputs, one gate, outputs: of plain weights, which have outputs before inputs. */
+/* Inputs, one gate of one direction, outputs: of plain weights, which have outputs before inputs. */
 static lk_strided of_gate(const lk_recurrent_sizes *of, int64_t inputs) {
   const int64_t gate = of->hidden * inputs, all = of->gates * gate;
   return (lk_strided){.rank = 5,
                       .type = dnnl_f32,
-                      .dims = {1, of->directions, inputs, 1, of->hidden},
+                      .dims = {1, 1, inputs, 1, of->hidden},
                       .strides = {of->directions * all, all, 1, gate, inputs}};
 }
 
@@ -200,7 +200,9 @@ static dnnl_status_t describe_role(const lk_work *work, uint32_t role, dnnl_memo
   if (role != LK_ROLE_WEIGHTS && role != LK_ROLE_RECURRENT_WEIGHTS) {
     return lk_strided_describe(&of, out);
   }
-  of.dims[3] = lk_onednn_recurrent_sizes_of(work).gates;
+  const lk_recurrent_sizes sizes = lk_onednn_recurrent_sizes_of(work);
+  of.dims[1] = sizes.directions;
+  of.dims[3] = sizes.gates;
   return dnnl_memory_desc_create_with_tag(out, of.rank, of.dims, of.type, dnnl_format_tag_any);
 }
 

@@ -7,12 +7,14 @@
 #include "ops/engine/onednn/layout.h"
 #include "ops/engine/onednn/status.h"
 
-/* One gate after the other: in plain weights their order is ONNX's. */
+/* One gate of a direction after the other: in plain weights their order is ONNX's. Of both
+ * directions at once, reorders of oneDNN 3.14.1 write some layouts wrongly. */
 typedef struct packing {
   uint32_t role;
   dnnl_memory_desc_t from, to; /* of one gate, the first one */
   dnnl_primitive_desc_t reorder;
-  uint64_t from_step, to_step; /* bytes from gate to gate */
+  uint64_t from_gate, to_gate; /* bytes from gate to gate */
+  uint64_t from_direction, to_direction;
   unsigned char *layout;
 } packing;
 
@@ -56,8 +58,10 @@ static lk_status find_gate(packing *self, const lk_strided *gate, const_dnnl_mem
   LK_ONEDNN_RETURN(
       lk_onednn_check(error, dnnl_memory_desc_query(wanted, dnnl_query_strides, (void *)&strides),
                       "find the gates of weights"));
-  self->from_step = (uint64_t)gate->strides[3] * sizeof(float);
-  self->to_step = (uint64_t)(*strides)[3] * sizeof(float);
+  self->from_direction = (uint64_t)gate->strides[1] * sizeof(float);
+  self->from_gate = (uint64_t)gate->strides[3] * sizeof(float);
+  self->to_direction = (uint64_t)(*strides)[1] * sizeof(float);
+  self->to_gate = (uint64_t)(*strides)[3] * sizeof(float);
   return lk_onednn_check(error,
                          dnnl_memory_desc_create_submemory(&self->to, wanted, gate->dims, first),
                          "describe a gate of weights");
@@ -118,9 +122,12 @@ lk_status lk_onednn_recurrent_pack(const lk_recurrent_value *self, const lk_oned
       "make a handle of packed weights"));
   LK_ONEDNN_RETURN(lk_onednn_check(
       error, lk_onednn_stream_create(engine->engine, pool, &state->stream), "make a stream"));
-  for (uint64_t gate = 0; gate < (uint64_t)self->sizes.gates; gate++) {
+  const uint64_t gates = (uint64_t)self->sizes.gates;
+  for (uint64_t i = 0; i < gates * (uint64_t)self->sizes.directions; i++) {
+    const uint64_t direction = i / gates, gate = i % gates;
     LK_ONEDNN_RETURN(
-        pack_gate(state, from + self->order[gate] * of->from_step, to + gate * of->to_step, error));
+        pack_gate(state, from + direction * of->from_direction + self->order[gate] * of->from_gate,
+                  to + direction * of->to_direction + gate * of->to_gate, error));
   }
   return LK_OK;
 }
