@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "ops/engine/onednn/bytes.h"
+#include "ops/engine/onednn/functions.h"
 
 /* Rounded medians of what `latchkey tune` measured: works of f32 of 70 models and `benchmarks/run
  * halves`, on one thread of an AMD EPYC with AVX-512 and bf16. Where oneDNN needs more time, how
@@ -47,10 +48,22 @@ static double of_f32(const lk_work *work) {
   }
 }
 
+/* An estimate gives oneDNN what has native's special numbers there, too: no Relu of NaN, and no NaN
+ * that stays where it is in a line of Softmax. */
+static bool is_exact(const lk_work *work, const lk_offer *offer) {
+  if (work->kind != LK_WORK_CONV && work->kind != LK_WORK_PRODUCT) return false;
+  for (uint32_t i = 0; i < offer->n_post_ops; i++) {
+    if (lk_onednn_inexact(&work->post_ops[i]) != NULL) return false;
+  }
+  return true;
+}
+
 void lk_onednn_estimate(const lk_work *work, lk_offer *offer) {
   const bool is_of_halves = is_half(work->tensors[LK_ROLE_DST].dtype);
-  offer->run_ratio = lk_bytes_are(work) ? lk_bytes_estimate(work)
-                     : is_of_halves     ? OF_HALVES
-                                        : of_f32(work);
+  const bool may_win = is_of_halves || lk_bytes_are(work);
+  offer->run_ratio = may_win && !is_exact(work, offer) ? OF_OTHERS
+                     : lk_bytes_are(work)              ? lk_bytes_estimate(work)
+                     : is_of_halves                    ? OF_HALVES
+                                                       : of_f32(work);
   offer->build_ns = BUILD_NS;
 }
