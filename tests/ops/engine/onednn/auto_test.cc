@@ -8,7 +8,6 @@ using lk::api;
 using lk::Case;
 using lk::Dims;
 using lk::Host;
-using lk::kHasPrimitives;
 using lk::Value;
 using ::testing::HasSubstr;
 
