@@ -10,129 +10,7 @@
 #include "ops/kernel/host.h"
 #include "ops/plan/planner.h"
 
-/* ---- attributes ---- */
-
-/* The parameters of a node: its attributes, and behind them what they point to. */
-typedef struct host_params {
-  uint32_t n_attrs, reserved;
-  lk_attr attrs[];
-} host_params;
-
-/* Writes one behind the other; without `begin`, it only counts. */
-typedef struct copier {
-  unsigned char *begin;
-  size_t used; /* SIZE_MAX: more than there is */
-} copier;
-
-/* Room for `bytes`; NULL while it counts. */
-static void *take(copier *self, size_t bytes) {
-  void *to = self->begin != NULL ? self->begin + self->used : NULL;
-  const size_t rounded = bytes > SIZE_MAX - LK_BUMP_ALIGNMENT ? SIZE_MAX : lk_bump_round(bytes);
-  self->used = rounded > SIZE_MAX - self->used ? SIZE_MAX : self->used + rounded;
-  return to;
-}
-
-static void *put(copier *self, const void *from, size_t bytes) {
-  void *to = take(self, bytes);
-  if (to != NULL && bytes > 0) memcpy(to, from, bytes);
-  return to;
-}
-
-static size_t tensor_bytes(const lk_tensor *tensor) {
-  int64_t bytes = 0;
-  /* the node has been checked */
-  return lk_tensor_size(&tensor->desc, "", NULL, &bytes, NULL) == LK_OK ? (size_t)bytes : 0;
-}
-
-static void put_tensors(copier *self, const lk_attr *from, lk_attr *to) {
-  const lk_tensor *tensors = from->data;
-  lk_tensor *copies = put(self, tensors, from->count * sizeof *tensors);
-  to->data = copies;
-  for (uint32_t i = 0; i < from->count; i++) {
-    void *data = put(self, tensors[i].data, tensor_bytes(&tensors[i]));
-    if (copies != NULL) copies[i].data = data;
-  }
-}
-
-static void put_strings(copier *self, const lk_attr *from, lk_attr *to) {
-  const char *const *texts = from->data;
-  const char **copies = put(self, (const void *)texts, from->count * sizeof *texts);
-  to->data = (const void *)copies;
-  for (uint32_t i = 0; i < from->count; i++) {
-    const char *text = put(self, texts[i], strlen(texts[i]) + 1);
-    if (copies != NULL) copies[i] = text;
-  }
-}
-
-static void put_attr(copier *self, const lk_attr *from, lk_attr *to) {
-  *to = *from;
-  to->name = put(self, from->name, strlen(from->name) + 1);
-  switch (from->type) {
-  case LK_ATTR_INTS:
-    to->data = put(self, from->data, from->count * sizeof(int64_t));
-    break;
-  case LK_ATTR_FLOATS:
-    to->data = put(self, from->data, from->count * sizeof(float));
-    break;
-  case LK_ATTR_STRING:
-    to->data = put(self, from->data, from->count);
-    break;
-  case LK_ATTR_STRINGS:
-    put_strings(self, from, to);
-    break;
-  default:
-    put_tensors(self, from, to);
-  }
-}
-
-static size_t params_behind(const lk_node_desc *desc) {
-  copier counter = {NULL, 0};
-  lk_attr none;
-  (void)take(&counter, desc->n_attrs * sizeof(lk_attr));
-  for (uint32_t i = 0; i < desc->n_attrs; i++) put_attr(&counter, &desc->attrs[i], &none);
-  return counter.used < SIZE_MAX - sizeof(host_params) ? counter.used
-                                                       : SIZE_MAX - sizeof(host_params);
-}
-
-static void parse(lk_attrs *attrs, void *params) {
-  host_params *self = params;
-  const lk_node_desc *desc = attrs->desc;
-  copier copies = {(unsigned char *)self->attrs, 0};
-  (void)take(&copies, desc->n_attrs * sizeof(lk_attr));
-  self->n_attrs = desc->n_attrs;
-  for (uint32_t i = 0; i < desc->n_attrs; i++) put_attr(&copies, &desc->attrs[i], &self->attrs[i]);
-}
-
 /* ---- shapes ---- */
-
-/* Plans bring what lies otherwise into this layout. */
-static lk_tensor_desc as_plain(const lk_tensor_desc *desc) {
-  lk_tensor_desc plain = *desc;
-  plain.layout = LK_LAYOUT_PLAIN;
-  plain.reserved = 0;
-  for (uint32_t d = lk_rank_is_known(desc) ? desc->rank : 0; d < LK_MAX_RANK; d++) {
-    plain.dims[d] = 0;
-  }
-  return plain;
-}
-
-void lk_host_node_describe(const lk_op_node *node, const lk_tensor *inputs, lk_host_node *out) {
-  const host_params *params = node->params;
-  const uint64_t values = node->class_->row.shape_inputs;
-  for (uint32_t i = 0; i < node->n_inputs; i++) {
-    out->inputs[i] = (lk_tensor){0};
-    if (!lk_op_has(node, i)) continue;
-    out->inputs[i].desc = as_plain(&inputs[i].desc);
-    if ((values >> i & 1) != 0) out->inputs[i].data = inputs[i].data;
-  }
-  out->node = (lk_operator_node){.struct_size = sizeof out->node,
-                                 .opset = node->opset,
-                                 .n_inputs = node->n_inputs,
-                                 .n_outputs = node->n_outputs,
-                                 .n_attrs = params->n_attrs,
-                                 .inputs = out->inputs,
-                                 .attrs = params->attrs};
-}
 
 static bool knows_all(const lk_inference *self) {
   for (uint32_t i = 0; i < self->node->n_inputs; i++) {
@@ -184,7 +62,7 @@ static lk_status check_dims(const lk_inference *self, uint32_t index, bool is_op
                    desc->rank == LK_RANK_UNKNOWN ? "set no rank of" : "gave too many dimensions to",
                    index, LK_MAX_RANK);
   }
-  lk_tensor_desc known = as_plain(desc);
+  lk_tensor_desc known = lk_host_plain(desc);
   for (uint32_t d = 0; d < desc->rank; d++) {
     const int64_t dim = desc->dims[d];
     if (dim >= 0) continue;
@@ -201,7 +79,7 @@ static lk_status check_dims(const lk_inference *self, uint32_t index, bool is_op
                    "'infer' gave output %" PRIu32 " layout %" PRIu32 ", it must stay plain", index,
                    desc->layout);
   }
-  *desc = as_plain(desc);
+  *desc = lk_host_plain(desc);
   if (known.dtype == LK_DTYPE_NONE) known.dtype = LK_U8;
   return lk_tensor_size(&known, "an output", NULL, NULL, error);
 }
@@ -264,10 +142,10 @@ static void *make_params(lk_planner *planner, size_t *out_bytes) {
     descs[i] = (lk_tensor_desc){0};
     if (!lk_op_has(node, i)) continue;
     step->present |= UINT64_C(1) << i;
-    descs[i] = as_plain(&planner->inputs[i].desc);
+    descs[i] = lk_host_plain(&planner->inputs[i].desc);
   }
   for (uint32_t i = 0; i < node->n_outputs; i++) {
-    descs[node->n_inputs + i] = as_plain(&planner->outputs[i]);
+    descs[node->n_inputs + i] = lk_host_plain(&planner->outputs[i]);
   }
   memcpy(descs + n_descs, found->params, found->params_bytes);
   return step;
@@ -308,10 +186,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 void lk_host_class_fill(lk_host_class *self) {
   const lk_operator *op = &self->op;
   lk_op_row *row = &self->class_.row;
-  self->class_ = (lk_op_class){.params_size = sizeof(host_params),
-                               .params_behind = params_behind,
+  self->class_ = (lk_op_class){.params_size = sizeof(lk_host_params),
+                               .params_behind = lk_host_params_behind,
                                .found_size = sizeof(lk_host_found),
-                               .parse = parse,
+                               .parse = lk_host_params_parse,
                                .infer = infer,
                                .plan = plan};
   *row = (lk_op_row){.struct_size = sizeof *row,

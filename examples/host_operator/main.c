@@ -95,7 +95,8 @@ static float run_rows(const lk_api *api, const lk_session_api *level2, lk_sessio
   check(api, level2->run(session, &input, 1, &output, 1, NULL, &error), "run");
   const float *y = output.tensor.data;
   for (int64_t i = 0; i < rows * 2; i++) {
-    worst = fmaxf(worst, fabsf(y[i] - fmaxf(x[i] - (float)(i / 2), 0)));
+    const int64_t row = i / 2;
+    worst = fmaxf(worst, fabsf(y[i] - fmaxf(x[i] - (float)row, 0)));
   }
   level2->outputs_release(session, &output, 1);
   return worst;

@@ -38,8 +38,8 @@ typedef struct lk_size_build {
 /* Notes a build. The record is in use until it is released; NULL: the size has none. */
 lk_status lk_size_log_add(lk_size_log *log, const lk_size_build *build, lk_size_record **out_record,
                           lk_error *error);
-/* Whether a plan that was for a size that recurs is noted of these inputs and values: it may be gone
- * meanwhile. False where there is no memory to look. */
+/* Whether a plan of this size was for one that recurs. It may be gone meanwhile. False where there
+ * is no memory to look. */
 bool lk_size_log_recurs(lk_size_log *log, const lk_size_build *size);
 void lk_size_record_add_runs(lk_size_record *record, uint64_t count);
 /* The run plan is gone. `record`: NULL is allowed. */

@@ -457,8 +457,8 @@ typedef struct lk_api {
                            lk_error *error);
   /* What an engine besides native has offered, and what was chosen: `index` from 0, in the order in
    * which nodes were bound first, of some thousand at most. Engine `auto` asks for sizes that are
-   * fixed or recur, another engine is asked always, native alone for nothing. Any thread. LK_OUT_OF_RANGE: there are no more; LK_INVALID_ARGUMENT: a
-   * struct_size of 0. */
+   * fixed or recur, another engine always, native alone for nothing. Any thread. LK_OUT_OF_RANGE:
+   * there are no more; LK_INVALID_ARGUMENT: a struct_size of 0. */
   lk_status (*engine_choice)(lk_context *context, uint32_t index, lk_engine_choice_info *out_info,
                              lk_error *error);
   /* Notes for `auto` what the node of a plan took by native, and by this plan, which is one of

@@ -9,9 +9,9 @@
  * Who computes: `run`, which is code of the host's; or the engine of the context, for which `work`
  * says what is wanted (latchkey/engine.h).
  *
- * What `infer` and `work` say is checked. A mistake, such as a dimension below 0 or a work that does
- * not fit its tensors, ends the bind with LK_INTERNAL, or LK_OUT_OF_RANGE for sizes that overflow,
- * and a sentence that names the node.
+ * What `infer` and `work` say is checked. A mistake, such as a dimension below 0 or a work that
+ * does not fit its tensors, ends the bind with LK_INTERNAL, or LK_OUT_OF_RANGE for sizes that
+ * overflow, and a sentence that names the node.
  *
  * Thread rule: all functions but `close` are called by any thread, several at once. `infer` and
  * `work` must be pure: equal questions have equal answers, since plans are kept and shared. None of

@@ -1,5 +1,5 @@
-/* What an engine has offered for the works of nodes, and what was chosen: the newest of each work of
- * each node, for people. Any thread. */
+/* What an engine has offered for the works of nodes, and what was chosen: the newest of each work
+ * of each node, for people. Any thread. */
 #pragma once
 
 #include <latchkey/context.h>
@@ -15,7 +15,8 @@ void lk_choices_destroy(lk_choices *choices); /* NULL is allowed */
 
 /* Keeps a choice in place of that which the node had for the work of this kind and number
  * (`numbers->index`). Nodes differ by their whole names; texts are cut as lk_engine_choice_info has
- * room, and NULL is "". `numbers`: its texts are not read. At most 4,096 are kept, and none where there is no memory. */
+ * room, and NULL is "". `numbers`: its texts are not read. At most 4,096 are kept, and none where
+ * there is no memory. */
 void lk_choices_note(lk_choices *choices, const char *node, const char *work, const char *engine,
                      const char *reason, const lk_engine_choice_info *numbers);
 /* Choice `index`, in the order in which works came first. False: there are no more. */

@@ -1,4 +1,5 @@
-/* Which products and convolutions of bytes oneDNN computes as `native` does, and how long it takes. */
+/* Which products and convolutions of bytes oneDNN computes as `native` does, and how long that
+ * takes. */
 #include "ops/engine/onednn/bytes.h"
 
 static bool is_number(const lk_work *work, uint32_t role) {
@@ -76,8 +77,8 @@ static bool has_single_channels(const lk_work *work) {
   return work->kind == LK_WORK_CONV && work->groups > 1 && dims[1] == 1 && dims[0] > work->groups;
 }
 
-/* Whether a window lies in the padding along dimension `i`, all of it: between two taps there may be
- * all of src. oneDNN 3.14.1 makes such an element of memory that nobody has written. More than
+/* Whether a window lies in the padding along dimension `i`, all of it: between two taps there may
+ * be all of src. oneDNN 3.14.1 makes such an element of memory that nobody has written. More than
  * MOST_BEFORE windows that begin before src are not looked at: one may. */
 enum { MOST_BEFORE = 64 };
 

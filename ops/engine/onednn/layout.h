@@ -1,9 +1,11 @@
-/* What value.c has of a primitive's tensors for others. */
+/* How the tensors of a primitive lie. */
 #pragma once
 
 #include "ops/engine/onednn/shapes.h"
 
-/* How the tensor of an argument lies; it lives as long as the primitive's descriptor. */
+/* How a tensor lies, or that of an argument; it lives as long as the primitive's descriptor. */
+lk_status lk_onednn_query(const_dnnl_primitive_desc_t desc, dnnl_query_t what, int index,
+                          const_dnnl_memory_desc_t *out_desc, lk_error *error);
 lk_status lk_onednn_query_arg(const_dnnl_primitive_desc_t desc, int arg,
                               const_dnnl_memory_desc_t *out_desc, lk_error *error);
 

@@ -147,7 +147,7 @@ static lk_strided of_state(const lk_recurrent_sizes *of) {
                                   of->is_batch_first ? of->directions * hidden : hidden, 1}};
 }
 
-/* Inputs, one gate of one direction, outputs: of plain weights, which have outputs before inputs. */
+/* Inputs, one gate of one direction, outputs: of plain weights, where outputs come first. */
 static lk_strided of_gate(const lk_recurrent_sizes *of, int64_t inputs) {
   const int64_t gate = of->hidden * inputs, all = of->gates * gate;
   return (lk_strided){.rank = 5,

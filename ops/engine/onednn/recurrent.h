@@ -19,8 +19,8 @@ const uint32_t *lk_onednn_recurrent_order(const lk_work *work);
 /* NULL: oneDNN has it. Else why it does not, for people. */
 const char *lk_onednn_recurrent_left(const lk_work *work);
 
-/* Whether the primitive has the tensor of `role`, which the work may lack: LSTM has states and cells
- * both or none, and all have biases. */
+/* Whether the primitive has the tensor of `role`, which the work may lack: LSTM has states and
+ * cells both or none, and all have biases. */
 bool lk_onednn_recurrent_wants(const lk_work *work, uint32_t role);
 
 /* As the primitive has it; of weights, as one gate of them lies plain. */

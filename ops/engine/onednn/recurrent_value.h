@@ -1,5 +1,5 @@
-/* What a value of a recurrent layer has besides its primitive: weights that are packed gate by gate,
- * and tensors that ONNX has otherwise, or not at all, which each run makes in scratch memory. */
+/* What a value of a recurrent layer has besides its primitive: weights that are packed gate by
+ * gate, and tensors that ONNX has otherwise, or not at all, which a run makes in scratch memory. */
 #pragma once
 
 #include "ops/engine/onednn/module.h"

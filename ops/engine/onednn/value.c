@@ -115,21 +115,6 @@ static int shares_of(const lk_onednn *engine, const lk_work *work) {
 }
 
 /* A tensor of the primitive; `*out_desc` lives as long as its descriptor. */
-static lk_status query(const_dnnl_primitive_desc_t desc, dnnl_query_t what, int index,
-                       const_dnnl_memory_desc_t *out_desc, lk_error *error) {
-  *out_desc = dnnl_primitive_desc_query_md(desc, what, index);
-  if (*out_desc != NULL) return LK_OK;
-  return lk_onednn_fail(error, LK_INTERNAL,
-                        "failed to build a primitive: oneDNN does not say how tensor %d of query "
-                        "%d lies",
-                        index, (int)what);
-}
-
-lk_status lk_onednn_query_arg(const_dnnl_primitive_desc_t desc, int arg,
-                              const_dnnl_memory_desc_t *out_desc, lk_error *error) {
-  return query(desc, dnnl_query_exec_arg_md, arg, out_desc, error);
-}
-
 static lk_status add_arg(onednn_value *self, int arg, uint32_t pointer, lk_error *error) {
   const_dnnl_memory_desc_t desc = NULL;
   LK_ONEDNN_RETURN(lk_onednn_query_arg(self->desc, arg, &desc, error));
@@ -167,7 +152,7 @@ static lk_status find_args(onednn_value *self, const lk_work *work, lk_engine_va
     LK_ONEDNN_RETURN(add_arg(self, lk_onednn_arg(work, role), bytes->pointers[role], error));
   }
   LK_ONEDNN_RETURN(find_numbers(self, work, error));
-  LK_ONEDNN_RETURN(query(self->desc, dnnl_query_scratchpad_md, 0, &desc, error));
+  LK_ONEDNN_RETURN(lk_onednn_query(self->desc, dnnl_query_scratchpad_md, 0, &desc, error));
   const size_t scratchpad = dnnl_memory_desc_get_size(desc);
   out->scratch_bytes = bytes->size + scratchpad;
   if (scratchpad > 0) {
@@ -188,29 +173,14 @@ static lk_status find_recurrent(const lk_onednn *engine, onednn_value *self, con
   return LK_OK;
 }
 
-lk_status lk_onednn_write_layout(const_dnnl_memory_desc_t wanted, const lk_strided *plain,
-                                 unsigned char **out_layout, uint64_t *out_bytes, lk_error *error) {
-  size_t bytes = 0;
-  LK_ONEDNN_RETURN(
-      lk_onednn_check(error, dnnl_memory_desc_get_blob(NULL, &bytes, wanted), "size a layout"));
-  unsigned char *layout = *out_layout = calloc(1, bytes + sizeof *plain);
-  if (layout == NULL) {
-    return lk_onednn_fail(error, LK_OUT_OF_MEMORY,
-                          "failed to note a layout of weights: no memory for it");
-  }
-  memcpy(layout + bytes, plain, sizeof *plain);
-  *out_bytes = bytes + sizeof *plain;
-  return lk_onednn_check(error, dnnl_memory_desc_get_blob(layout, &bytes, wanted),
-                         "write a layout");
-}
-
 /* How the primitive wants its weights, where they are a constant. Plain ones need no packing. */
 static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const lk_work *work,
                              lk_engine_value *out, lk_error *error) {
   lk_strided plain = lk_onednn_plain_weights(work);
   const bool is_turned = lk_bytes_turns(&self->bytes);
   uint64_t bytes = 0;
-  LK_ONEDNN_RETURN(query(self->desc, dnnl_query_weights_md, 0, &self->want_weights, error));
+  LK_ONEDNN_RETURN(
+      lk_onednn_query(self->desc, dnnl_query_weights_md, 0, &self->want_weights, error));
   LK_ONEDNN_RETURN(lk_onednn_check(error, lk_strided_describe(&plain, &self->plain_weights),
                                    "describe weights"));
   if (!is_turned && dnnl_memory_desc_equal(self->plain_weights, self->want_weights) != 0) {

@@ -1,5 +1,5 @@
 // Products and convolutions of bytes by the engine of oneDNN have the bits of `native`: sums, real
-// numbers and bytes, of the largest bytes, too, of any scales, and of biases that f32 does not have.
+// numbers and bytes, of the largest bytes, too, of any scales, and of biases that f32 lacks.
 #include <cmath>
 #include <limits>
 
