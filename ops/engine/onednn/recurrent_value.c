@@ -88,46 +88,19 @@ static lk_status find_packing(packing *self, const lk_onednn *engine, const lk_w
   return LK_OK;
 }
 
-void lk_onednn_recurrent_pack_end(lk_recurrent_packing_state *state) {
-  if (state->stream != NULL) (void)dnnl_stream_destroy(state->stream);
-  if (state->from != NULL) (void)dnnl_memory_destroy(state->from);
-  if (state->to != NULL) (void)dnnl_memory_destroy(state->to);
-  if (state->reorder != NULL) (void)dnnl_primitive_destroy(state->reorder);
-}
-
-static lk_status pack_gate(const lk_recurrent_packing_state *state, void *from, void *to,
-                           lk_error *error) {
-  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, state->from}, {DNNL_ARG_TO, state->to}};
-  LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_memory_set_data_handle(state->from, from),
-                                   "set the memory of plain weights"));
-  LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_memory_set_data_handle(state->to, to),
-                                   "set the memory of packed weights"));
-  return lk_onednn_check(error, dnnl_primitive_execute(state->reorder, state->stream, 2, args),
-                         "reorder weights");
-}
-
 lk_status lk_onednn_recurrent_pack(const lk_recurrent_value *self, const lk_onednn *engine,
-                                   lk_onednn_pool *pool, uint32_t role, const void *plain,
-                                   void *packed, lk_recurrent_packing_state *state,
-                                   lk_error *error) {
+                                   lk_onednn_pool *pool, uint32_t role, void *plain, void *packed,
+                                   lk_onednn_reorder *reorder, lk_error *error) {
   const packing *of = &self->packings[role == LK_ROLE_WEIGHTS ? 0 : 1];
-  unsigned char *from = (unsigned char *)(uintptr_t)plain, *to = packed;
-  LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_primitive_create(&state->reorder, of->reorder),
-                                   "create a reorder of weights"));
-  LK_ONEDNN_RETURN(lk_onednn_check(
-      error, dnnl_memory_create(&state->from, of->from, engine->engine, DNNL_MEMORY_NONE),
-      "make a handle of plain weights"));
-  LK_ONEDNN_RETURN(lk_onednn_check(
-      error, dnnl_memory_create(&state->to, of->to, engine->engine, DNNL_MEMORY_NONE),
-      "make a handle of packed weights"));
-  LK_ONEDNN_RETURN(lk_onednn_check(
-      error, lk_onednn_stream_create(engine->engine, pool, &state->stream), "make a stream"));
+  unsigned char *from = plain, *to = packed;
   const uint64_t gates = (uint64_t)self->sizes.gates;
+  LK_ONEDNN_RETURN(
+      lk_onednn_reorder_open(reorder, engine, pool, of->reorder, of->from, of->to, error));
   for (uint64_t i = 0; i < gates * (uint64_t)self->sizes.directions; i++) {
     const uint64_t direction = i / gates, gate = i % gates;
-    LK_ONEDNN_RETURN(
-        pack_gate(state, from + direction * of->from_direction + self->order[gate] * of->from_gate,
-                  to + direction * of->to_direction + gate * of->to_gate, error));
+    LK_ONEDNN_RETURN(lk_onednn_reorder_run(
+        reorder, from + direction * of->from_direction + self->order[gate] * of->from_gate,
+        to + direction * of->to_direction + gate * of->to_gate, error));
   }
   return LK_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "ops/engine/onednn/module.h"
 #include "ops/engine/onednn/recurrent.h"
+#include "ops/engine/onednn/reorder.h"
 
 typedef struct lk_recurrent_value lk_recurrent_value;
 
@@ -15,18 +16,11 @@ lk_status lk_onednn_recurrent_create(const lk_onednn *engine, const lk_work *wor
                                      lk_recurrent_value **out_value, lk_error *error);
 void lk_onednn_recurrent_destroy(lk_recurrent_value *self);
 
-/* As lk_engine's. It may throw what oneDNN throws, and keeps what must be freed in `state`, which
- * comes zeroed and is ended by lk_onednn_recurrent_pack_end. */
-typedef struct lk_recurrent_packing_state {
-  dnnl_primitive_t reorder;
-  dnnl_memory_t from, to;
-  dnnl_stream_t stream;
-} lk_recurrent_packing_state;
+/* As lk_engine's, but that it may throw what oneDNN throws. `reorder` comes zeroed, and the caller
+ * ends it. */
 lk_status lk_onednn_recurrent_pack(const lk_recurrent_value *self, const lk_onednn *engine,
-                                   lk_onednn_pool *pool, uint32_t role, const void *plain,
-                                   void *packed, lk_recurrent_packing_state *state,
-                                   lk_error *error);
-void lk_onednn_recurrent_pack_end(lk_recurrent_packing_state *state);
+                                   lk_onednn_pool *pool, uint32_t role, void *plain, void *packed,
+                                   lk_onednn_reorder *reorder, lk_error *error);
 
 /* From the pointers of a run to those of the primitive's arguments: roles of the work, scratch
  * memory, and roles that the primitive has besides, each from the lowest on. */

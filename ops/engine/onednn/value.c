@@ -114,7 +114,7 @@ static int shares_of(const lk_onednn *engine, const lk_work *work) {
   return shares < MOST_SHARES ? (int)shares : MOST_SHARES;
 }
 
-/* A tensor of the primitive; `*out_desc` lives as long as its descriptor. */
+/* One that lies where a pointer of a run is. */
 static lk_status add_arg(onednn_value *self, int arg, uint32_t pointer, lk_error *error) {
   const_dnnl_memory_desc_t desc = NULL;
   LK_ONEDNN_RETURN(lk_onednn_query_arg(self->desc, arg, &desc, error));
@@ -297,21 +297,17 @@ typedef struct pack_call {
   void *plain, *packed;
   void *turned; /* as i8, where they are of u8; or NULL */
   lk_error *error;
-  dnnl_primitive_t reorder;
-  dnnl_memory_t from, to;
-  dnnl_stream_t stream;
+  lk_onednn_reorder reorder;
   uint32_t role;
-  lk_recurrent_packing_state recurrent;
 } pack_call;
 
 static lk_status pack(void *arg) {
   pack_call *call = arg;
   const onednn_value *value = call->value;
-  dnnl_engine_t engine = call->engine->engine;
   lk_error *error = call->error;
   if (value->recurrent != NULL) {
     return lk_onednn_recurrent_pack(value->recurrent, call->engine, value->pool, call->role,
-                                    call->plain, call->packed, &call->recurrent, error);
+                                    call->plain, call->packed, &call->reorder, error);
   }
   if (lk_bytes_turns(&value->bytes)) {
     const size_t bytes = dnnl_memory_desc_get_size(value->plain_weights);
@@ -322,19 +318,9 @@ static lk_status pack(void *arg) {
     lk_bytes_turn(call->plain, call->turned, bytes);
     call->plain = call->turned;
   }
-  LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_primitive_create(&call->reorder, value->reorder),
-                                   "create a reorder of weights"));
-  LK_ONEDNN_RETURN(lk_onednn_check(
-      error, dnnl_memory_create(&call->from, value->plain_weights, engine, call->plain),
-      "make a handle of plain weights"));
-  LK_ONEDNN_RETURN(lk_onednn_check(
-      error, dnnl_memory_create(&call->to, value->want_weights, engine, call->packed),
-      "make a handle of packed weights"));
-  LK_ONEDNN_RETURN(lk_onednn_check(
-      error, lk_onednn_stream_create(engine, value->pool, &call->stream), "make a stream"));
-  const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, call->from}, {DNNL_ARG_TO, call->to}};
-  return lk_onednn_check(error, dnnl_primitive_execute(call->reorder, call->stream, 2, args),
-                         "reorder weights");
+  LK_ONEDNN_RETURN(lk_onednn_reorder_open(&call->reorder, call->engine, value->pool, value->reorder,
+                                          value->plain_weights, value->want_weights, error));
+  return lk_onednn_reorder_run(&call->reorder, call->plain, call->packed, error);
 }
 
 lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void *plain,
@@ -346,12 +332,8 @@ lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void 
                     .error = error,
                     .role = role};
   const lk_status status = lk_onednn_try(pack, &call, "pack weights", error);
-  if (call.stream != NULL) (void)dnnl_stream_destroy(call.stream);
-  if (call.from != NULL) (void)dnnl_memory_destroy(call.from);
-  if (call.to != NULL) (void)dnnl_memory_destroy(call.to);
-  if (call.reorder != NULL) (void)dnnl_primitive_destroy(call.reorder);
+  lk_onednn_reorder_end(&call.reorder);
   free(call.turned);
-  lk_onednn_recurrent_pack_end(&call.recurrent);
   return status;
 }
 
