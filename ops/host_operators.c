@@ -1,13 +1,13 @@
 /* The operators that a host has registered: copies, checked once, so that rows can be trusted. */
 #include "ops/host_operators.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/bump.h"
+#include "base/given.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/host_operator.h"
@@ -78,15 +78,7 @@ static const char *shown(const lk_operator *op) {
 
 /* Part of keys and sentences, of which some have room for so much. */
 static bool is_name(const char *name) {
-  size_t length = 0;
-  if (name == NULL) return false;
-  for (; name[length] != '\0'; length++) {
-    const char c = name[length];
-    if (length == MOST_NAME || !(isalnum((unsigned char)c) || strchr("_.:-", c) != NULL)) {
-      return false;
-    }
-  }
-  return length > 0;
+  return lk_is_name(name, MOST_NAME, "_.:-");
 }
 
 static lk_status check_name(const lk_host_operators *operators, const lk_operator *op,

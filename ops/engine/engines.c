@@ -1,10 +1,10 @@
 /* The engines of a context. */
 #include "ops/engine/engines.h"
 
-#include <ctype.h>
 #include <stdatomic.h>
 
 #include "base/alloc.h"
+#include "base/given.h"
 #include "base/status.h"
 #include "base/struct.h"
 #include "ops/engine/choices.h"
@@ -77,17 +77,6 @@ void lk_engines_destroy(lk_engines *engines) {
   lk_free(engines->allocator, engines);
 }
 
-static bool is_name(const char *name) {
-  size_t length = 0;
-  if (name == NULL) return false;
-  for (; name[length] != '\0'; length++) {
-    if (length + 1 == MOST_NAME || !(isalnum((unsigned char)name[length]) || name[length] == '_')) {
-      return false;
-    }
-  }
-  return length > 0;
-}
-
 static const lk_engine_entry *find(const lk_engines *engines, const char *name) {
   for (uint32_t i = 0; i < engines->count; i++) {
     if (strcmp(engines->names[i], name) == 0) return &engines->entries[i];
@@ -108,7 +97,7 @@ static lk_status check(const lk_engines *engines, const lk_engine *engine, lk_er
                    "failed to register an engine: the context has %d, more are not supported",
                    LK_MAX_ENGINES);
   }
-  if (!is_name(engine->name)) {
+  if (!lk_is_name(engine->name, MOST_NAME - 1, "_")) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to register an engine: its name is '%.64s', 1 to %d letters, digits and "
                    "'_' are allowed",

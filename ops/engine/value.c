@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "base/given.h"
 #include "base/status.h"
 #include "ops/engine/guard.h"
 #include "ops/engine/value_key.h"
@@ -40,22 +41,12 @@ static void destroy_value(void *of, void *user) {
   lk_free(env->allocator, value);
 }
 
-static bool is_status(lk_status given) {
-  switch (given) {
-#define STATUS_CASE(symbol, value, text) case symbol:
-    LK_STATUS_LIST(STATUS_CASE)
-#undef STATUS_CASE
-    return true;
-  }
-  return false;
-}
-
 /* What an engine of a host's returns is not trusted: a status, with a sentence. */
 static lk_status settle(const lk_engine *engine, const char *did, lk_status given,
                         lk_error *error) {
   if (given == LK_OK) return LK_OK;
   const char *text = error != NULL ? error->message : "";
-  if (!is_status(given)) {
+  if (!lk_is_status(given)) {
     return lk_fail(error, LK_INTERNAL, "failed to %s by engine '%s': it returned %d, no lk_status",
                    did, engine->name, (int)given);
   }

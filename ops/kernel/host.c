@@ -1,17 +1,17 @@
 /* A step that is a host's own code. */
 #include "ops/kernel/host.h"
 
+#include "base/given.h"
 #include "base/status.h"
 
 /* What the host returns and writes is not trusted to be a status and a text. */
 lk_status lk_host_status(const lk_operator *op, const char *what, lk_status status,
                          const lk_error *said, lk_error *error) {
-  const int number = (int)status;
-  if (number == LK_OK) return LK_OK;
-  if (number < 0 || number > LK_INTERNAL) {
+  if (status == LK_OK) return LK_OK;
+  if (!lk_is_status(status)) {
     return lk_fail(error, LK_INTERNAL,
                    "'%s' of operator %s returned %d, a status of lk_status is allowed", what,
-                   op->op_type, number);
+                   op->op_type, (int)status);
   }
   const int length = (int)sizeof said->message - 1;
   if (said->message[0] != '\0') {
