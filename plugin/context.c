@@ -98,7 +98,11 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   lk_cache_set_event(env->cache, read.event, read.event_user);
   LK_TRY(lk_engines_create(env->allocator, env->intern, &env->engines, error));
   LK_TRY(lk_host_operators_create(env->allocator, &context->operators, error));
-  LK_TRY(lk_engine_choose(context, read.engine, error));
+  if (sources[LK_OPTION_ENGINE] == LK_FROM_DEFAULT) {
+    LK_TRY(lk_engine_choose_default(context, error));
+  } else {
+    LK_TRY(lk_engine_choose(context, read.engine, error));
+  }
   LK_TRY(read_tuning(context, read.tuning, error));
   context->made.engine = context->made.tuning = NULL; /* the host's */
   LK_TRY(serve(context, error));

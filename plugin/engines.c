@@ -91,6 +91,23 @@ static lk_status open_module(lk_context *context, const char *name, lk_error *er
   return status;
 }
 
+/* Of the default, which nobody has asked for: a module that is no good is told, and does no harm. */
+static lk_status open_later(void *arg) {
+  lk_context *context = arg;
+  lk_error error;
+  lk_status status = open_module(context, "onednn", &error);
+  if (status == LK_OK) status = lk_engines_choose(context->env.engines, "onednn", true, &error);
+  if (status != LK_OK) lk_context_log(context, LK_LOG_WARNING, error.message);
+  return status;
+}
+
+lk_status lk_engine_choose_default(lk_context *context, lk_error *error) {
+  char path[MOST_PATH];
+  const bool is_there = find_beside("liblatchkey_onednn.so", path) && access(path, R_OK) == 0;
+  if (!is_there) return lk_engines_choose(context->env.engines, "native", false, error);
+  return lk_engines_choose_later(context->env.engines, open_later, context, error);
+}
+
 /* What it would be asked for, native computes as well, if not as soon. */
 static lk_status choose_auto(lk_context *context, lk_error *error) {
   lk_error why;

@@ -160,7 +160,7 @@ lk_status lk_context_options_read(const lk_context_options *given, lk_context_op
   LK_RETURN_NOT_OK(check_isa(error));
   note_given(out, sources);
   read_text("LATCHKEY_ENGINE", &out->engine, &sources[LK_OPTION_ENGINE]);
-  if (out->engine == NULL || out->engine[0] == '\0') out->engine = "native";
+  if (out->engine == NULL || out->engine[0] == '\0') out->engine = "auto";
   read_text("LATCHKEY_TUNING", &out->tuning, &sources[LK_OPTION_TUNING]);
   LK_RETURN_NOT_OK(read_cache(out, sources, error));
   LK_RETURN_NOT_OK(lk_processors_read(error));

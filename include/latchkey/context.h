@@ -70,7 +70,8 @@ typedef struct lk_context_options {
    * that a module beside the library has, such as "onednn". What that does not take, native does.
    * "auto": native, and where sizes are fixed or recur "onednn" for what it takes less time for;
    * native alone where there is no such module.
-   * NULL = unset; LATCHKEY_ENGINE; default "native". LK_NOT_FOUND: there is no such module. */
+   * NULL = unset; LATCHKEY_ENGINE; default "auto", whose module is opened where a size recurs for
+   * the first time. LK_NOT_FOUND: there is no such module. */
   const char *engine;
   /* A file of measured times, which tuning_save writes: `auto` chooses by them where it has any.
    * NULL = unset; LATCHKEY_TUNING; default: none, as is "". It is read with any engine. Lines that

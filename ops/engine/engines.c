@@ -1,6 +1,7 @@
 /* The engines of a context. */
 #include "ops/engine/engines.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/alloc.h"
@@ -17,10 +18,15 @@ enum { MOST_NAME = 32, MOST_STATE = 128 };
 struct lk_engines {
   const lk_allocator *allocator;
   lk_intern *intern;
-  const lk_engine_entry *chosen; /* NULL: native */
-  bool is_auto;                  /* `chosen` is asked where sizes recur; there may be none */
-  lk_left *left;                 /* there is one where an engine was chosen, as of the next one */
+  _Atomic(const lk_engine_entry *) chosen; /* NULL: native */
+  bool is_auto;  /* `chosen` is asked where sizes recur; there may be none */
+  lk_left *left; /* there is one where an engine was chosen or may be, as of the next one */
   lk_choices *choices;
+  /* Who is chosen at the first bind for a size that recurs. */
+  lk_engines_open_fn *open;
+  void *open_arg;
+  pthread_mutex_t opening;
+  atomic_bool may_open;
   lk_tuning *tuning;
   uint32_t count;
   lk_engine_entry entries[LK_MAX_ENGINES];
@@ -37,6 +43,7 @@ lk_status lk_engines_create(const lk_allocator *allocator, lk_intern *intern,
   if (*out_engines == NULL) return lk_fail_memory(error, "engines", sizeof **out_engines);
   (*out_engines)->allocator = allocator;
   (*out_engines)->intern = intern;
+  (void)pthread_mutex_init(&(*out_engines)->opening, NULL); /* cannot fail on glibc */
   return lk_tuning_create(allocator, intern, &(*out_engines)->tuning, error);
 }
 
@@ -74,6 +81,7 @@ void lk_engines_destroy(lk_engines *engines) {
   lk_left_destroy(engines->left);
   lk_choices_destroy(engines->choices);
   lk_tuning_destroy(engines->tuning);
+  pthread_mutex_destroy(&engines->opening);
   lk_free(engines->allocator, engines);
 }
 
@@ -154,29 +162,55 @@ cleanup:
 
 /* ---- which is chosen ---- */
 
+static lk_status make_notes(lk_engines *engines, lk_error *error) {
+  if (engines->left == NULL) {
+    LK_RETURN_NOT_OK(lk_left_create(engines->allocator, &engines->left, error));
+  }
+  if (engines->choices != NULL) return LK_OK;
+  return lk_choices_create(engines->allocator, &engines->choices, error);
+}
+
 lk_status lk_engines_choose(lk_engines *engines, const char *name, bool is_auto, lk_error *error) {
   const lk_engine_entry *found = find(engines, name);
   if (found == NULL && strcmp(name, "native") != 0) {
     return lk_fail(error, LK_NOT_FOUND,
                    "failed to choose engine '%.64s': there is none of that name", name);
   }
-  if (found != NULL && engines->left == NULL) {
-    LK_RETURN_NOT_OK(lk_left_create(engines->allocator, &engines->left, error));
-  }
-  if (found != NULL && engines->choices == NULL) {
-    LK_RETURN_NOT_OK(lk_choices_create(engines->allocator, &engines->choices, error));
-  }
-  engines->chosen = found;
+  if (found != NULL) LK_RETURN_NOT_OK(make_notes(engines, error));
   engines->is_auto = is_auto;
+  atomic_store(&engines->may_open, false);
+  atomic_store(&engines->chosen, found); /* at last: other threads see what it has */
   return LK_OK;
 }
 
-const char *lk_engines_chosen(const lk_engines *engines) {
-  if (engines->chosen != NULL && engines->is_auto) return "auto";
-  return engines->chosen != NULL ? engines->chosen->engine.name : "native";
+lk_status lk_engines_choose_later(lk_engines *engines, lk_engines_open_fn *open, void *arg,
+                                  lk_error *error) {
+  LK_RETURN_NOT_OK(make_notes(engines, error));
+  engines->open = open;
+  engines->open_arg = arg;
+  engines->is_auto = true;
+  atomic_store(&engines->may_open, true);
+  return LK_OK;
 }
 
-lk_plan_asks lk_engines_asks(const lk_engines *engines, uint32_t bind_flags) {
+/* One thread opens it, and those that would, too, wait. */
+static void open_now(lk_engines *engines) {
+  lk_guard_lock(&engines->opening);
+  if (atomic_load(&engines->may_open) && engines->open(engines->open_arg) != LK_OUT_OF_MEMORY) {
+    atomic_store(&engines->may_open, false);
+  }
+  lk_guard_unlock(&engines->opening);
+}
+
+const char *lk_engines_chosen(const lk_engines *engines) {
+  const lk_engine_entry *chosen = engines->chosen;
+  if (engines->is_auto && (chosen != NULL || atomic_load(&engines->may_open))) return "auto";
+  return chosen != NULL ? chosen->engine.name : "native";
+}
+
+lk_plan_asks lk_engines_asks(lk_engines *engines, uint32_t bind_flags) {
+  const bool asks = (bind_flags & (LK_BIND_RECURS | LK_BIND_ENGINE)) != 0;
+  if (asks && engines->chosen == NULL && atomic_load(&engines->may_open)) open_now(engines);
   if (engines->chosen == NULL) return LK_ASKS_NATIVE;
   if (!engines->is_auto || (bind_flags & LK_BIND_ENGINE) != 0) return LK_ASKS_ENGINE;
   return (bind_flags & LK_BIND_RECURS) != 0 ? LK_ASKS_CHEAPER : LK_ASKS_NATIVE;
@@ -188,7 +222,8 @@ bool lk_engines_has_own_plans(const lk_engines *engines) {
 
 void lk_engines_add_to_key(const lk_engines *engines, lk_plan_asks asks, lk_key_builder *key) {
   if (asks == LK_ASKS_NATIVE) return;
-  lk_key_add_engine(key, &engines->chosen->key);
+  const lk_engine_entry *chosen = engines->chosen;
+  lk_key_add_engine(key, &chosen->key);
   const int64_t choice = asks;
   if (engines->is_auto) lk_key_add_attr(key, LK_WORD_CHOICE, &choice, 1);
 }
@@ -237,7 +272,8 @@ static void note_choice(lk_engines *engines, const char *work, uint32_t index, l
   if (answer->is_offered && asks == LK_ASKS_CHEAPER) {
     count(choice->is_measured ? &engines->measured : &engines->estimated, 1);
   }
-  lk_choices_note(engines->choices, node, work, engines->chosen->engine.name,
+  const lk_engine_entry *chosen = engines->chosen;
+  lk_choices_note(engines->choices, node, work, chosen->engine.name,
                   answer->is_planned ? NULL : answer->reason, &numbers);
 }
 

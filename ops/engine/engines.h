@@ -52,10 +52,16 @@ lk_status lk_engines_add(lk_engines *engines, const lk_engine *engine, lk_error 
 /* By name: "native", or one that was added. `is_auto`: only for works of sizes that recur, and that
  * it takes less time for. LK_NOT_FOUND. */
 lk_status lk_engines_choose(lk_engines *engines, const char *name, bool is_auto, lk_error *error);
+/* Where sizes recur `open`, which adds an engine and chooses it as `auto`, is called at the first bind
+ * for such a size: until then the engine costs nothing. Where it fails, native computes all; if for
+ * want of memory, a later bind tries again. `open` has what it says told itself. */
+typedef lk_status lk_engines_open_fn(void *arg);
+lk_status lk_engines_choose_later(lk_engines *engines, lk_engines_open_fn *open, void *arg,
+                                  lk_error *error);
 /* "native", "auto", or the name of the engine that is chosen. */
 const char *lk_engines_chosen(const lk_engines *engines);
 /* Who is asked for the works of a bind with these lk_bind_flags. */
-lk_plan_asks lk_engines_asks(const lk_engines *engines, uint32_t bind_flags);
+lk_plan_asks lk_engines_asks(lk_engines *engines, uint32_t bind_flags);
 /* Whether plans of a host's own are made without a look-up. Those of native cost less than that,
  * and those for which `auto` asks an engine are few: of sizes that recur. Where an engine is asked
  * each time, plans are dear, and found by name key. */
