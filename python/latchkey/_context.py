@@ -120,7 +120,7 @@ class Context:
         ``"onednn"``, primitives of oneDNN, each built for one size and found by key, and native
         for the rest; or ``"auto"``, native, and oneDNN for sizes that are fixed or recur, where it
         takes less time, so that last bits change when a choice does (``docs/engines.md``).
-        ``None``: ``LATCHKEY_ENGINE``, then native.
+        ``None``: ``LATCHKEY_ENGINE``, then auto.
     :param tuning: a file of :meth:`Session.tune` or ``latchkey tune``: ``"auto"`` chooses by the
         times in it. ``""``: none. ``None``: ``LATCHKEY_TUNING``, then none. A file that is not
         there is :class:`NotFoundError`; lines that are damaged are skipped, with a warning.

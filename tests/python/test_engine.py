@@ -374,8 +374,9 @@ def test_an_engine_that_is_not_there_is_named():
         latchkey.Context(engine=3)
 
 
-def test_native_is_the_default():
-    assert latchkey.Context().engine == os.environ.get("LATCHKEY_ENGINE", "native")
+def test_auto_is_the_default():
+    wanted = "auto" if MODULE.exists() else "native"
+    assert latchkey.Context().engine == os.environ.get("LATCHKEY_ENGINE", wanted)
 
 
 def test_doctor_says_which_there_are():

@@ -58,7 +58,7 @@ typedef struct input_args {
 #define CLI_ENGINE_HELP                                                                            \
   "Who computes: native, kernels that serve every size; onednn, primitives of oneDNN, built for "  \
   "one size and found by key, and native for the rest; auto, native, and oneDNN for sizes that "   \
-  "recur where it takes less time (default: native)"
+  "recur where it takes less time (default: auto)"
 
 extern const struct argp input_argp;  /* --shape and --input */
 extern const struct argp series_argp; /* those, and --requests and --seed */

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_limits(library, has_entries=True)
     library.add_argument("--engine", metavar="NAME", help="who computes: native, onednn or auto; "
                          "what onednn leaves to native is a cause, and so is what auto chooses "
-                         "(default: native)")
+                         "(default: auto)")
     library.add_argument("--tuning", metavar="FILE", help="with the engine auto, choose by the "
                          "times in FILE, which 'latchkey tune' writes")
     add_fix(library)
