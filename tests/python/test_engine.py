@@ -20,7 +20,8 @@ needs_module = pytest.mark.skipif(
 
 @needs_module
 def test_computes_what_native_computes(convnet):
-    with latchkey.Session(convnet) as native, latchkey.Session(convnet, engine="onednn") as onednn:
+    with latchkey.Session(convnet, engine="native") as native, \
+            latchkey.Session(convnet, engine="onednn") as onednn:
         for size in (8, 17, 32, 8):
             feed = {"x": random(2, 3, size, size + 1, seed=size)}
             for a, b in zip(native.run(feed).values(), onednn.run(feed).values(), strict=True):
@@ -377,6 +378,21 @@ def test_an_engine_that_is_not_there_is_named():
 def test_auto_is_the_default():
     wanted = "auto" if MODULE.exists() else "native"
     assert latchkey.Context().engine == os.environ.get("LATCHKEY_ENGINE", wanted)
+
+
+@needs_module
+def test_the_module_of_the_default_is_loaded_when_a_size_recurs(convnet):
+    code = """
+import sys, numpy, latchkey
+session = latchkey.Session(sys.stdin.buffer.read())
+for _ in range(9):
+    print("liblatchkey_onednn" in open("/proc/self/maps").read())
+    session.run({"x": numpy.zeros((1, 3, 8, 8), numpy.float32)})
+"""
+    environment = {name: text for name, text in os.environ.items() if name != "LATCHKEY_ENGINE"}
+    said = subprocess.run([sys.executable, "-c", code], input=convnet, env=environment,
+                          capture_output=True, check=True).stdout
+    assert said.split() == [b"False"] * 8 + [b"True"]
 
 
 def test_doctor_says_which_there_are():
