@@ -177,7 +177,7 @@ lk_status lk_engines_choose(lk_engines *engines, const char *name, bool is_auto,
                    "failed to choose engine '%.64s': there is none of that name", name);
   }
   if (found != NULL) LK_RETURN_NOT_OK(make_notes(engines, error));
-  engines->is_auto = is_auto;
+  if (engines->is_auto != is_auto) engines->is_auto = is_auto; /* others read it in open_now() */
   atomic_store(&engines->may_open, false);
   atomic_store(&engines->chosen, found); /* at last: other threads see what it has */
   return LK_OK;
