@@ -147,7 +147,10 @@ lk_status lk_engine_register(lk_context *context, const lk_engine *engine, uint3
   }
   LK_RETURN_NOT_OK(lk_engines_add(context->env.engines, engine, error));
   if (flags == 0) return LK_OK;
-  return lk_engines_choose(context->env.engines, engine->name, flags == LK_ENGINE_AUTO, error);
+  LK_RETURN_NOT_OK(lk_engines_choose(context->env.engines, engine->name, flags == LK_ENGINE_AUTO,
+                                     error));
+  atomic_store(&context->engine_by_call, true);
+  return LK_OK;
 }
 
 const char *lk_engine_chosen(const lk_context *context) {

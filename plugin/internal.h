@@ -48,6 +48,7 @@ struct lk_context {
   uint64_t serial;                       /* never reused */
   bool serves;                           /* it keeps the process's socket */
   atomic_bool had_executor;              /* the engine stays the one that it is */
+  atomic_bool engine_by_call;            /* engine_register has chosen it */
   uint8_t sources[LK_OPTION_PROCESSORS]; /* lk_option_source of what `made` has */
   lk_context_options made;               /* with what it was made */
 };

@@ -101,6 +101,7 @@ static void fill(lk_context *context, lk_option option, lk_option_info *info) {
     return;
   case LK_OPTION_ENGINE:
     set_word(info, lk_engines_chosen(context->env.engines));
+    if (atomic_load(&context->engine_by_call)) info->source = LK_FROM_CALL;
     return;
   case LK_OPTION_TUNING:
     set_word(info, context->tuning != NULL ? context->tuning : "none");

@@ -120,9 +120,19 @@ static json_t *choices_json(const lk_api *api, lk_context *context) {
   return lk_json_end(&choices);
 }
 
+/* Whether nobody has asked for the engine that is in force. */
+static bool has_default_engine(const lk_api *api, lk_context *context) {
+  lk_option_info info = {.struct_size = sizeof info};
+  for (uint32_t i = 0; api->option_info(context, i, &info, NULL) == LK_OK; i++) {
+    if (strcmp(info.name, "engine") == 0) return info.source == LK_FROM_DEFAULT;
+  }
+  return false;
+}
+
 static json_t *engine_json(const lk_api *api, lk_context *context, const lk_stats *stats) {
   lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "name", json_string(api->engine_chosen(context)));
+  lk_json_set(&json, "is_default", json_boolean(has_default_engine(api, context)));
   lk_json_set(&json, "works", lk_json_number(stats->engine_works));
   lk_json_set(&json, "left", lk_json_number(stats->engine_left));
   lk_json_set(&json, "references", lk_json_number(stats->engine_references));

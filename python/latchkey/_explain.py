@@ -136,9 +136,22 @@ def _is_auto(context: Mapping[str, Any]) -> bool:
     return bool(context.get("engine", {}).get("name") == "auto")
 
 
+def _is_asked_for(context: Mapping[str, Any]) -> bool:
+    """Whether somebody chose the engine, or gave times to choose by. Who did not is told of the
+    default only where it has changed something."""
+    engine = context.get("engine", {})
+    return not engine.get("is_default", False) or bool(engine["tuning_works"])
+
+
+def _is_auto_told(context: Mapping[str, Any]) -> bool:
+    if not _is_auto(context):
+        return False
+    return _is_asked_for(context) or any(one["is_engine"] for one in context["engine"]["choices"])
+
+
 def _choices_of_auto(context: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Those of an engine by option say nothing more than what it has left."""
-    return context["engine"].get("choices", ()) if _is_auto(context) else ()
+    return context["engine"].get("choices", ()) if _is_auto_told(context) else ()
 
 
 def _evictions(cache: Mapping[str, Any]) -> int:
@@ -242,7 +255,7 @@ def _cache_advice(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any]
     advice = []
     if cache["capacity_entries"] is not None and len(sizes) > cache["capacity_entries"]:
         advice.append(f"cache_entries from {cache['capacity_entries']} to {len(sizes)} at least")
-    if _is_auto(context) and cache["capacity_bytes"] is not None and _evictions(cache):
+    if _is_auto_told(context) and cache["capacity_bytes"] is not None and _evictions(cache):
         most = max(2 * cache["capacity_bytes"], needed * 5 // 4, _ENGINE_BYTES)
         advice.append(f"cache_bytes from {_size_text(cache['capacity_bytes'])} to "
                       f"{_size_text(most)}")
@@ -467,7 +480,7 @@ def _not_fused(where: str, session: Mapping[str, Any]) -> Iterator[Finding]:
 def _left_works(context: Mapping[str, Any]) -> Iterator[Finding]:
     engine = context.get("engine", {})
     reasons = sorted(engine.get("reasons", ()), key=lambda left: -left["works"])
-    if not reasons or _choices_of_auto(context):  # which say it too
+    if not reasons or not _is_asked_for(context) or _choices_of_auto(context):  # which say it too
         return
     left, asked = engine["left"], engine["works"] + engine["left"]
     yield Finding(
@@ -547,7 +560,8 @@ def _nothing_chosen(context: Mapping[str, Any], sessions: Iterable[Mapping[str, 
     """Sessions whose sizes are all fixed are asked from the first run on."""
     runs = [size["runs"] for session in sessions if session.get("open_dims", True)
             for size in session["sizes"]]
-    if not _is_auto(context) or context["engine"]["choices"] or not runs:
+    asked = _is_auto(context) and _is_asked_for(context)
+    if not asked or context["engine"]["choices"] or not runs:
         return
     if max(runs) < _RECURRING:
         yield Finding(

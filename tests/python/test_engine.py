@@ -101,7 +101,8 @@ def engine_of(session):
 
 @needs_module
 def test_auto_asks_for_sizes_that_recur(convnet):
-    with latchkey.Session(convnet) as native, latchkey.Session(convnet, engine="auto") as auto:
+    with latchkey.Session(convnet, engine="native") as native, \
+            latchkey.Session(convnet, engine="auto") as auto:
         assert auto.context.engine == "auto"
         auto.run(PICTURE)
         assert (engine_of(auto)["works"], auto.context.choices()) == (0, ())
@@ -155,14 +156,14 @@ def test_offers_of_the_engine_by_option(convnet):
 
 
 def test_native_asks_nobody_for_offers(convnet):
-    with latchkey.Session(convnet) as session:
+    with latchkey.Session(convnet, engine="native") as session:
         assert session.offers(shapes={"x": [1, 3, 8, 8]}) == ()
 
 
 def test_offers_where_the_model_fixes_the_shapes():
     model = make_model([helper.make_node("Relu", ["x"], ["y"])],
                        [("x", TensorProto.FLOAT, (2, 3))], [("y", TensorProto.FLOAT, None)])
-    with latchkey.Session(model) as session:
+    with latchkey.Session(model, engine="native") as session:
         assert session.offers() == ()
         assert session.stats()["session"]["runs"] == 1
 
@@ -317,6 +318,29 @@ def test_that_nothing_was_chosen_is_explained(convnet, runs):
         for _ in range(8 - runs):
             session.run(PICTURE)
         assert "nothing_chosen" not in [one.cause for one in session.explain()]
+
+
+@needs_module
+def test_the_default_is_told_of_where_it_changes_something(convnet, tmp_path):
+    """Who has not asked for an engine does not want to hear that it is of no use."""
+    def causes(session):
+        for _ in range(10):
+            session.run(PICTURE)
+        return {one.cause for one in session.explain()} & {"choices", "nothing_chosen", "left_works"}
+
+    file = tmp_path / "tuning"
+    with latchkey.Session(convnet) as session:
+        told, engine = causes(session), engine_of(session)
+        assert (engine["name"], engine["is_default"]) == ("auto", True) and engine["choices"]
+        is_changed = any(choice["is_engine"] for choice in engine["choices"])
+        assert told == ({"choices"} if is_changed else set())
+        session.tune(PICTURE, seconds=0.02, file=file)
+    with latchkey.Session(convnet, engine="auto") as session:
+        assert not engine_of(session)["is_default"]
+        assert causes(session) == {"choices"}
+    with latchkey.Session(convnet, tuning=file) as session:
+        assert engine_of(session)["is_default"]
+        assert causes(session) == {"choices"}, "who gives times wants them used"
 
 
 @needs_module

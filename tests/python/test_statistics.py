@@ -197,6 +197,8 @@ def watch(session):
     before, form = None, None
     for _ in range(100):
         found = session.statistics()
+        engine = found["context"]["engine"]
+        engine["choices"] = engine["reasons"] = []  # there are none until sizes recur
         if len(found["session"]["sizes"]) > 1:  # nodes show what changed from the second size on
             assert form is None or keys_of(found) == form
             form = keys_of(found)

@@ -2,25 +2,16 @@
 #include "ops/engine/onednn/counted.h"
 
 #include <malloc.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Mappings of code; a primitive has a few. Those beyond count whole. */
-enum { MOST_MAPPINGS = 64, MOST_PAGES = 1024 };
+enum { MOST_PAGES = 1024 };
 
-typedef struct mapping {
-  void *at;
-  size_t bytes;
-} mapping;
-
-static _Thread_local struct {
-  bool is_on;
-  int64_t bytes;
-  unsigned n_mappings;
-  mapping mappings[MOST_MAPPINGS];
-} counted;
+/* Of the build of this thread; NULL: there is none. With this model the module's thread-local memory
+ * is set aside when it is loaded, which fails with a sentence. By default each thread allocates it
+ * at its first use of it, and glibc ends the process where that fails. */
+static _Thread_local lk_counted *counted __attribute__((tls_model("initial-exec")));
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -43,7 +34,7 @@ void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off
 int __wrap_munmap(void *at, size_t bytes);
 
 static void *add(void *block) {
-  if (counted.is_on) counted.bytes += (int64_t)malloc_usable_size(block);
+  if (counted != NULL) counted->bytes += (int64_t)malloc_usable_size(block);
   return block;
 }
 
@@ -56,9 +47,9 @@ void *__wrap_calloc(size_t count, size_t size) {
 }
 
 void *__wrap_realloc(void *old, size_t size) {
-  const int64_t before = counted.is_on ? (int64_t)malloc_usable_size(old) : 0;
+  const int64_t before = counted != NULL ? (int64_t)malloc_usable_size(old) : 0;
   void *block = __real_realloc(old, size);
-  if (block != NULL) counted.bytes -= before;
+  if (counted != NULL && block != NULL) counted->bytes -= before;
   return block != NULL ? add(block) : NULL;
 }
 
@@ -77,32 +68,32 @@ int __wrap_posix_memalign(void **out, size_t alignment, size_t size) {
 }
 
 void __wrap_free(void *block) {
-  if (counted.is_on) counted.bytes -= (int64_t)malloc_usable_size(block);
+  if (counted != NULL) counted->bytes -= (int64_t)malloc_usable_size(block);
   __real_free(block);
 }
 
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
   void *mapped = __real_mmap(at, bytes, protection, flags, fd, offset);
-  if (!counted.is_on || mapped == MAP_FAILED) return mapped;
-  if (counted.n_mappings < MOST_MAPPINGS) {
-    counted.mappings[counted.n_mappings++] = (mapping){mapped, bytes};
+  if (counted == NULL || mapped == MAP_FAILED) return mapped;
+  if (counted->n_mappings < LK_COUNTED_MAPPINGS) {
+    counted->mappings[counted->n_mappings++] = (lk_mapping){mapped, bytes};
   } else {
-    counted.bytes += (int64_t)bytes;
+    counted->bytes += (int64_t)bytes;
   }
   return mapped;
 }
 
 int __wrap_munmap(void *at, size_t bytes) {
-  for (unsigned i = 0; counted.is_on && i < counted.n_mappings; i++) {
-    if (counted.mappings[i].at != at) continue;
-    counted.mappings[i] = counted.mappings[--counted.n_mappings];
+  for (unsigned i = 0; counted != NULL && i < counted->n_mappings; i++) {
+    if (counted->mappings[i].at != at) continue;
+    counted->mappings[i] = counted->mappings[--counted->n_mappings];
     break;
   }
   return __real_munmap(at, bytes);
 }
 
 /* A mapping whose pages cannot be asked for counts as all resident. */
-static size_t count_resident(const mapping *of) {
+static size_t count_resident(const lk_mapping *of) {
   unsigned char is_there[MOST_PAGES];
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (of->bytes + page - 1) / page;
   size_t resident = 0;
@@ -111,17 +102,17 @@ static size_t count_resident(const mapping *of) {
   return resident;
 }
 
-void lk_counted_begin(void) {
-  counted.is_on = true;
-  counted.bytes = 0;
-  counted.n_mappings = 0;
+void lk_counted_begin(lk_counted *into) {
+  counted = into;
+  into->bytes = 0;
+  into->n_mappings = 0;
 }
 
 uint64_t lk_counted_end(void) {
-  int64_t bytes = counted.bytes;
-  for (unsigned i = 0; i < counted.n_mappings; i++) {
-    bytes += (int64_t)count_resident(&counted.mappings[i]);
+  int64_t bytes = counted->bytes;
+  for (unsigned i = 0; i < counted->n_mappings; i++) {
+    bytes += (int64_t)count_resident(&counted->mappings[i]);
   }
-  counted.is_on = false;
+  counted = NULL;
   return bytes > 0 ? (uint64_t)bytes : 0;
 }

@@ -266,7 +266,8 @@ static lk_status build(void *arg) {
 
 lk_status lk_onednn_build(void *of, const lk_work *work, lk_engine_value *out, lk_error *error) {
   lk_status status = LK_OK;
-  lk_counted_begin();
+  lk_counted counted;
+  lk_counted_begin(&counted);
   onednn_value *self = calloc(1, sizeof *self);
   if (self == NULL) {
     status =

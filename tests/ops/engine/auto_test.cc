@@ -86,6 +86,16 @@ protected:
   Op op;
 };
 
+TEST_F(Auto, AnEngineOfTheHostsIsNoDefault) {
+  lk_option_info info = {};
+  info.struct_size = sizeof info;
+  for (uint32_t i = 0; info.name == nullptr || std::string(info.name) != "engine"; i++) {
+    LK_ASSERT_OK(api()->option_info(context, i, &info, LK_ERR));
+  }
+  EXPECT_STREQ(info.text, "auto");
+  EXPECT_EQ(info.source, uint32_t(LK_FROM_CALL));
+}
+
 TEST_F(Auto, ASizeThatIsNewIsNatives) {
   engine.run_ratio = 0.1;
   EXPECT_EQ(bind(0), "matmul");
