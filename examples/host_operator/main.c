@@ -1,7 +1,10 @@
-/* A host with an operator of its own: Shift of domain com.example, which adds to each element how
- * far its row lies from the first one. ONNX has no such operator. The host says what shape comes
- * out and computes it; the library runs models that have it, beside its own operators, and finds
- * its plans by key. The model here is y = Relu(Shift(x, by = -1)).
+/* A host with two operators of its own, of domain com.example, which ONNX does not have:
+ *   Shift adds to each element how far its row lies from the first one. The host computes it.
+ *   Standardize brings each row to mean 0 and deviation 1. The host says that this is a layer norm,
+ *   and the engine of the context computes it.
+ * Of both the host says what shape comes out. The library runs models that have them, beside its
+ * own operators, and finds their plans by key. The model here is
+ * y = Relu(Shift(Standardize(x), by = 1)).
  * Build: cc main.c -I <include> -ldl -lm. Run: ./a.out path/to/liblatchkey.so */
 #include <dlfcn.h>
 #include <latchkey/session.h>
@@ -10,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the operator ---- */
+#define EPSILON 1e-5F
+
+/* ---- an operator that the host computes ---- */
 
 /* When shapes are bound. What it leaves in `params` comes to each run of the plan. */
 static lk_status infer(void *user, const lk_operator_node *node, lk_operator_shapes *out_shapes,
@@ -61,13 +66,57 @@ static const lk_operator shift = {.struct_size = sizeof shift,
                                   .infer = infer,
                                   .run = run};
 
-/* ---- a model that has it ---- */
+/* ---- an operator that the engine computes ---- */
 
-/* In ONNX's format: two nodes between x and y, of N x 2 numbers each. It imports opset 13 of
+static lk_status infer_same(void *user, const lk_operator_node *node,
+                            lk_operator_shapes *out_shapes, lk_error *error) {
+  const lk_tensor_desc *x = &node->inputs[0].desc;
+  (void)user;
+  if (x->rank == 0) {
+    snprintf(error->message, sizeof error->message, "x is one number, rows are required");
+    return LK_INVALID_ARGUMENT;
+  }
+  out_shapes->outputs[0].rank = x->rank;
+  memcpy(out_shapes->outputs[0].dims, x->dims, sizeof x->dims);
+  return LK_OK;
+}
+
+/* Behind `infer`, when a plan is made. Input 0 is the source, output 0 the destination. */
+static lk_status work(void *user, const lk_operator_node *node, const lk_operator_shapes *shapes,
+                      lk_operator_work *out_work, lk_error *error) {
+  lk_work *norm = &out_work->work;
+  (void)user, (void)shapes, (void)error;
+  norm->kind = LK_WORK_LAYER_NORM;
+  norm->roles = 1u << LK_ROLE_SRC | 1u << LK_ROLE_DST;
+  norm->axes = 1u << (node->inputs[0].desc.rank - 1); /* the last dimension */
+  norm->is_centered = 1;
+  norm->epsilon = EPSILON;
+  return LK_OK;
+}
+
+static const lk_operator standardize = {.struct_size = sizeof standardize,
+                                        .op_type = "Standardize",
+                                        .domain = "com.example",
+                                        .summary = "rows with mean 0 and deviation 1",
+                                        .since = 1,
+                                        .min_inputs = 1,
+                                        .max_inputs = 1,
+                                        .max_outputs = 1,
+                                        .input_types = "T",
+                                        .output_types = "T",
+                                        .types = {LK_TYPE(LK_F32)},
+                                        .infer = infer_same,
+                                        .work = work};
+
+/* ---- a model that has them ---- */
+
+/* In ONNX's format: three nodes between x and y, of N x 2 numbers each. It imports opset 13 of
  * ai.onnx and opset 1 of com.example. */
-static const char model[] = "\x08\x08:g\n"
-                            "(\n\x01x\x12\x01s\"\x05Shift*\x0c\n\x02"
-                            "by\x15\x00\x00\x80\xbf\xa0\x01\x01:\x0b"
+static const char model[] = "\x08\x08:\x89\x01\n"
+                            " \n\x01x\x12\x01n\"\x0bStandardize:\x0b"
+                            "com.example\n"
+                            "(\n\x01n\x12\x01s\"\x05Shift*\x0c\n\x02"
+                            "by\x15\x00\x00\x80\x3f\xa0\x01\x01:\x0b"
                             "com.example\n"
                             "\x0c\n\x01s\x12\x01y\"\x04Relu\x12\x01gZ\x14\n\x01x\x12\x0f\n"
                             "\r\x08\x01\x12\t\n\x03\x12\x01N\n\x02\x08\x02"
@@ -96,7 +145,9 @@ static float run_rows(const lk_api *api, const lk_session_api *level2, lk_sessio
   const float *y = output.tensor.data;
   for (int64_t i = 0; i < rows * 2; i++) {
     const int64_t row = i / 2;
-    worst = fmaxf(worst, fabsf(y[i] - fmaxf(x[i] - (float)row, 0)));
+    const float half = (x[i] - x[i ^ 1]) / 2; /* from the mean of both */
+    const float standard = half / sqrtf(half * half + EPSILON);
+    worst = fmaxf(worst, fabsf(y[i] - fmaxf(standard + (float)row, 0)));
   }
   level2->outputs_release(session, &output, 1);
   return worst;
@@ -122,6 +173,7 @@ int main(int argc, char **argv) {
   float worst = 0;
   check(api, api->context_create(NULL, &context, &error), "context_create");
   check(api, api->op_register(context, &shift, &error), "op_register");
+  check(api, api->op_register(context, &standardize, &error), "op_register");
   check(api, level2->open_memory(context, model, sizeof model - 1, NULL, &session, &error),
         "open_memory");
   for (int round = 0; round < 4; round++) {
@@ -131,5 +183,5 @@ int main(int argc, char **argv) {
   printf("y is right within %g\n", (double)worst);
   level2->close(session);
   api->context_destroy(context);
-  return worst > 0;
+  return worst > 1e-5F;
 }

@@ -75,19 +75,25 @@ typedef struct lk_operator_shapes {
 /* What `work` fills in. It comes zeroed. */
 typedef struct lk_operator_work {
   size_t struct_size;
-  /* Kind, `roles` and the fields that engine.h says the kind has. The library sets `tensors` and
-   * `constants`, and does not read fields of other kinds. All tensors are of one floating-point
-   * type. Kinds:
-   *   LK_WORK_ELEMENT: SRC, operands, DST. Functions are those of lk_post_op_kind and lk_function
-   *     that make numbers of numbers. Operands are numbered from LK_ROLE_OPERAND on, in the order
-   *     in which functions use them, each once
-   *   LK_WORK_SOFTMAX, LK_WORK_LOG_SOFTMAX, LK_WORK_HARDMAX: SRC, DST
-   *   LK_WORK_LAYER_NORM: SRC, maybe SCALE and SHIFT, DST
-   *   LK_WORK_PRODUCT: SRC, WEIGHTS, DST
+  /* `kind`, `roles` (bit i: role i is there), and the fields that are named here, which engine.h
+   * describes. No other field is read: the library sets `tensors` and `constants` itself. All
+   * tensors are of one floating-point type. Kinds:
+   *   LK_WORK_ELEMENT: SRC, operands, DST. `n_post_ops`, one at least, and `post_ops`: functions of
+   *     lk_post_op_kind, and those of lk_function that make real numbers of real numbers, which is
+   *     none of bool, none of bits, and not LK_FUNCTION_MOD. The first function that has an operand
+   *     has LK_ROLE_OPERAND, the second one LK_ROLE_OPERAND + 1, and so on; where two read the same
+   *     input, it has two roles. Where `operand` is 0, such a function takes `alpha` in its place:
+   *     an operand that was forgotten is no error
+   *   LK_WORK_SOFTMAX, LK_WORK_LOG_SOFTMAX, LK_WORK_HARDMAX: SRC, DST. `axes`
+   *   LK_WORK_LAYER_NORM: SRC, maybe SCALE and SHIFT, DST. `axes`, `is_centered`, which is 1 for
+   *     the usual norm, and `epsilon`
+   *   LK_WORK_PRODUCT: SRC, WEIGHTS, DST. `orders`, which are 0 for numpy.matmul's
    * Only LK_WORK_ELEMENT has post-ops. */
   lk_work work;
-  /* Of each role that is read: which of the node's inputs it is. SRC is input 0, but for
-   * LK_WORK_ELEMENT, and WEIGHTS are input 1. DST is output 0, the only one that the node has. */
+  /* Of each role that is there: which of the node's inputs it is. SRC is input 0, but for
+   * LK_WORK_ELEMENT, and WEIGHTS are input 1, which must be said, too. A scale, a shift or an
+   * operand that is not said is input 0, as SRC is. DST is output 0, the only one that the node
+   * has. */
   uint32_t inputs[LK_ROLES];
 } lk_operator_work;
 
@@ -109,8 +115,8 @@ typedef struct lk_operator_run {
 /* An operator. op_register copies it, with its texts and lists. */
 typedef struct lk_operator {
   size_t struct_size;
-  /* 1 to 60 letters, digits, '_', '.', ':' and '-' each. Domain: NULL or "" is ai.onnx; not
-   * "latchkey". Operators that the library has are refused, whatever the opset. */
+  /* 1 to 60 letters, digits, '_', '.', ':' and '-' each. Domain: NULL, "" and "ai.onnx" are
+   * ai.onnx; not "latchkey". What the library has in this domain at any opset is refused. */
   const char *op_type, *domain;
   const char *summary; /* one line, for people; or NULL */
   /* The opset of the domain from which on this holds, 1 or more: up to where another one of the
@@ -126,7 +132,9 @@ typedef struct lk_operator {
   uint32_t types[LK_MAX_TYPE_GROUPS];
   const lk_op_attr *attrs; /* [n_attrs]: a node with any other attribute is refused */
   uint64_t shape_inputs;   /* bit i: `infer` reads input i, by value */
-  void *user;              /* given to all functions */
+  /* Given to all functions. `run` gets nothing else from which it knows a context, so one that calls
+   * parallel_run has it from here. */
+  void *user;
   /* LK_OK, or a failure with its sentence, which ends the bind: the node cannot run with these
    * inputs. */
   lk_status (*infer)(void *user, const lk_operator_node *node, lk_operator_shapes *out_shapes,
