@@ -17,7 +17,9 @@ _RULES = ("none", "option", "estimates", "measured")  # lk_choice_rule
 
 class Choice(NamedTuple):
     """What an engine has offered for a work of a node, and what was chosen, when the node was bound
-    last."""
+    last. docs/statistics.md says what each field is, under ``engine.choices``: ``number`` is
+    ``index`` there, ``measured`` is ``is_measured``, and ``taken`` is the engine where it has
+    ``is_engine``."""
 
     node: str
     """The output that it has; cut after 63 bytes."""
