@@ -7,6 +7,8 @@
 #include "executor_glue/run/choose_plan.h"
 #include "executor_glue/run/execute.h"
 
+#include <string.h>
+
 /* The first one fills caches and packs weights, and does not count. */
 enum { LEAST_ROUNDS = 4 };
 
@@ -151,17 +153,25 @@ static lk_status tune(lk_invocation *invocation, const lk_graph_run *run, side s
   return lk_build_recurring(invocation, error);
 }
 
+static lk_status cannot_tune(const lk_graph_executor *executor, lk_error *error) {
+  const lk_program *program = executor->program;
+  const char *engine = program->api->engine_chosen(program->context);
+  if (strcmp(engine, "auto") == 0) {
+    return lk_fail(error, LK_UNSUPPORTED,
+                   "failed to tune: run plans or the cache are off, both are needed");
+  }
+  return lk_fail(error, LK_UNSUPPORTED,
+                 "failed to tune: the engine of the context is '%s', 'auto' is needed%s", engine,
+                 strcmp(engine, "native") == 0
+                     ? ", which is 'native' where there is no module of oneDNN"
+                     : "");
+}
+
 lk_status lk_tune(lk_graph_executor *executor, const lk_graph_run *run, lk_error *error) {
   lk_status status = LK_OK;
   lk_invocation invocation;
   side sides[N_SIDES] = {0};
-  if (!executor->is_auto || !executor->run_plans) {
-    return lk_fail(error, LK_UNSUPPORTED,
-                   "failed to tune: %s, a context of engine 'auto' with run plans is needed",
-                   executor->is_auto ? "run plans or the cache are off"
-                                     : "there is no engine besides native, such as the module of "
-                                       "oneDNN");
-  }
+  if (!executor->is_auto || !executor->run_plans) return cannot_tune(executor, error);
   const bool is_late = lk_now_ns() >= run->options->tune_ns;
   if (is_late && atomic_load(&executor->tuned_until) == run->options->tune_ns) return LK_OK;
   LK_TRY(lk_invocation_begin(&invocation, executor, run, error));

@@ -368,9 +368,21 @@ def test_tuning_ends_as_a_run_does(convnet):
         assert session.tune(PICTURE, seconds=0.02)
 
 
+@needs_module
+@pytest.mark.parametrize(("options", "sentence"), [
+    ({"engine": "onednn"}, "the engine of the context is 'onednn', 'auto' is needed"),
+    ({"engine": "auto", "cache": "off"}, "run plans or the cache are off, both are needed"),
+    ({"engine": "auto", "run_plans": False}, "run plans or the cache are off, both are needed")])
+def test_what_keeps_from_tuning_is_said(convnet, options, sentence):
+    with latchkey.Session(convnet, **options) as session:
+        with pytest.raises(latchkey.UnsupportedError) as failed:
+            session.tune(PICTURE)
+    assert str(failed.value) == f"failed to tune: {sentence}"
+
+
 def test_only_auto_is_tuned(convnet, tmp_path):
     with latchkey.Session(convnet, engine="native") as session:
-        with pytest.raises(latchkey.UnsupportedError, match="failed to tune: .*'auto'"):
+        with pytest.raises(latchkey.UnsupportedError, match="is 'native', 'auto' is needed"):
             session.tune(PICTURE, file=tmp_path / "tuning")
         for wrong in ({"seconds": "1"}, {"file": 3}, {"cancel": 1}):
             with pytest.raises(TypeError, match=f"failed to .*'{[*wrong][0]}'"):

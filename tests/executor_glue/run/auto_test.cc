@@ -343,7 +343,7 @@ TEST(Auto, NeedsAnEngineToChoose) {
   LK_EXPECT_STATUS(
       LK_UNSUPPORTED,
       lk_get_session_api(LK_SESSION_API_VERSION)->run(session, &in, 1, &out, 1, &options, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("there is no engine besides native"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("the engine of the context is 'native', 'auto' is needed"));
 }
 
 } // namespace
