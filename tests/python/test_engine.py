@@ -1,5 +1,6 @@
 """The engines that compute, chosen by an option: oneDNN's primitives give native's numbers."""
 
+import json
 import os
 import subprocess
 import sys
@@ -59,6 +60,20 @@ def test_the_command_prints_its_keys(convnet, tmp_path):
          "onednn"], capture_output=True, text=True, check=True).stdout
     assert "value:fixed=" in said and ";op=conv;" in said and "engine=name:onednn,state:" in said
     assert "name:fixed=" in said
+
+
+@needs_module
+def test_the_command_records_with_an_engine(convnet, tmp_path):
+    model, path = tmp_path / "convnet.onnx", tmp_path / "run.json"
+    model.write_bytes(convnet)
+    words = [sys.executable, "-m", "latchkey", "record", model, "--shape", "x=1x3x8x8", "-n", "1",
+             "-o", path]
+    subprocess.run([*words, "--engine", "onednn"], check=True)
+    engine = json.loads(path.read_text())["statistics"]["context"]["engine"]
+    assert engine["name"] == "onednn" and engine["works"] > 0
+    done = subprocess.run([*words, "--engine", "auto", "--tuning", tmp_path / "none"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "failed to read the tuning file" in done.stderr
 
 
 @needs_module

@@ -15,7 +15,7 @@ from .._session import Session
 from .._text import escape, json_text
 from . import requests
 from .front import OK, CommandError
-from .options import add_fix, add_limits
+from .options import add_engine, add_fix, add_limits
 from .progress import Progress
 
 ARGUMENTS = "MODEL"
@@ -43,11 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     library.add_argument("--provider", action="store_true",
                          help="run the model in ONNX Runtime, on Latchkey's execution provider")
     add_limits(library, has_entries=True)
-    library.add_argument("--engine", metavar="NAME", help="who computes: native, onednn or auto; "
-                         "what onednn leaves to native is a cause, and so is what auto chooses "
-                         "(default: auto)")
-    library.add_argument("--tuning", metavar="FILE", help="with the engine auto, choose by the "
-                         "times in FILE, which 'latchkey tune' writes")
+    add_engine(library, "; what onednn leaves to native is a cause, and so is what auto chooses")
     add_fix(library)
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -1,4 +1,4 @@
-"""Numbers and sizes as options, and the limits that several commands take."""
+"""Numbers and sizes as options, and the limits and engines that several commands take."""
 
 from __future__ import annotations
 
@@ -50,6 +50,14 @@ def add_fix(library: argparse._ArgumentGroup) -> None:
                               "'latchkey inspect' shows it, or INPUT[DIMENSION]; may be repeated")
 
 
+def add_engine(library: argparse._ArgumentGroup, note: str = "") -> None:
+    """The options ``--engine`` and ``--tuning``. ``note``: what the command makes of the engine."""
+    library.add_argument("--engine", metavar="NAME", help="who computes: native, onednn or auto"
+                         f"{note} (default: auto)")
+    library.add_argument("--tuning", metavar="FILE", help="with the engine auto, choose by the "
+                         "times in FILE, which 'latchkey tune' writes")
+
+
 def add_limits(library: argparse._ArgumentGroup, has_entries: bool = False) -> None:
     """The options of a context: cache, memory and threads. ``has_entries``: the cache's entries
     too."""
@@ -57,7 +65,8 @@ def add_limits(library: argparse._ArgumentGroup, has_entries: bool = False) -> N
                          help="shared: all threads use one cache; thread: each has one of its own; "
                               "off (default: shared)")
     library.add_argument("--cache-bytes", metavar="SIZE", type=size,
-                         help="keep at most SIZE bytes, with k, m or g (default: 20m)")
+                         help="keep at most SIZE bytes, with k, m or g (default: 20m, or 256m with "
+                              "--engine onednn)")
     if has_entries:
         library.add_argument("--cache-entries", metavar="N", type=bounded(int, 0, 2**63),
                              help="keep at most N entries")

@@ -14,7 +14,7 @@ from .._recorder import Recorder
 from .._session import Session
 from . import requests
 from .front import OK
-from .options import add_fix, add_limits, bounded
+from .options import add_engine, add_fix, add_limits, bounded
 from .progress import Progress
 
 ARGUMENTS = "MODEL"
@@ -46,12 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                      help="send requests from N threads (default: 1)")
     library = parser.add_argument_group("Library")
     add_limits(library)
+    add_engine(library)
     add_fix(library)
 
 
 def work(arguments: argparse.Namespace) -> int:
     """Records, and says where the recording is."""
-    options = {name: value for name in ("cache", "cache_bytes", "memory_bytes", "threads")
+    options = {name: value for name in ("cache", "cache_bytes", "memory_bytes", "threads",
+                                        "engine", "tuning")
                if (value := getattr(arguments, name)) is not None}
     options["fixed_dims"] = dict(arguments.fixed_dims)
     prepared = requests.Requests(arguments, {"fixed_dims": options["fixed_dims"]})
