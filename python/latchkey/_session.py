@@ -367,13 +367,14 @@ class Session:
         """Asks for offers for the works of all nodes at one size, and says what was chosen and why,
         before the first request, say:
 
+            session = latchkey.Session("model.onnx", engine="auto")
             for offer in session.offers(shapes={"x": (1, 3, 48, 320)}):
                 print(offer.node, offer.work, offer.taken, offer.rule, offer.reason)
 
         The model is run once, at a size that counts as recurring: the engine ``auto`` chooses at
         once, and runs of this size have what it has chosen. Without it ``auto`` has native compute
-        a size at first sight, until it has come 8 times. With the engine ``native`` nobody is
-        asked.
+        a size at first sight, until it has come 8 times. With the engine ``native``, which is the
+        default, nobody is asked, and what is returned is empty.
 
         :param inputs: as of :meth:`run`, where shapes depend on values. What comes out is dropped.
         :param shapes: of other inputs, which are zeros then. Where the model fixes a shape, it need
