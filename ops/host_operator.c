@@ -46,10 +46,14 @@ static lk_status check_type(const lk_inference *self, uint32_t index, uint32_t e
   if (is_allowed && (expected == LK_DTYPE_NONE || dtype == expected)) return LK_OK;
   char text[128] = "any type";
   if (set != LK_TYPES_ANY) lk_dtypes_text(set, text, sizeof text);
+  const char *right = expected != LK_DTYPE_NONE ? lk_dtype_name(expected) : text;
+  if (dtype == LK_DTYPE_NONE) {
+    return lk_fail(error, LK_INTERNAL, "'infer' gave output %" PRIu32 " no type, %s may be given",
+                   index, right);
+  }
   return lk_fail(error, LK_INTERNAL,
-                 "'infer' gave output %" PRIu32 " type %" PRIu32 " (%s), %s must be it", index,
-                 dtype, lk_dtype_name(dtype),
-                 expected != LK_DTYPE_NONE ? lk_dtype_name(expected) : text);
+                 "'infer' gave output %" PRIu32 " type %" PRIu32 " (%s), %s may be given", index,
+                 dtype, lk_dtype_name(dtype), right);
 }
 
 static lk_status check_dims(const lk_inference *self, uint32_t index, bool is_open,

@@ -54,6 +54,23 @@ refuse(const asked_work *self, lk_error *error, const char *format, ...) {
 
 /* ---- tensors ---- */
 
+#define ROLE_TEXT_CAPACITY 32
+
+/* As engine.h spells the roles that hosts' works have; of another one the number. */
+static const char *role_text(uint32_t role, char text[ROLE_TEXT_CAPACITY]) {
+  static const char *const names[LK_ROLES] = {
+      [LK_ROLE_SRC] = "LK_ROLE_SRC",     [LK_ROLE_WEIGHTS] = "LK_ROLE_WEIGHTS",
+      [LK_ROLE_BIAS] = "LK_ROLE_BIAS",   [LK_ROLE_DST] = "LK_ROLE_DST",
+      [LK_ROLE_SCALE] = "LK_ROLE_SCALE", [LK_ROLE_SHIFT] = "LK_ROLE_SHIFT"};
+  if (role < LK_ROLES && names[role] != NULL) return names[role];
+  if (role >= LK_ROLE_OPERAND && role < LK_ROLES) {
+    (void)snprintf(text, ROLE_TEXT_CAPACITY, "LK_ROLE_OPERAND + %" PRIu32, role - LK_ROLE_OPERAND);
+  } else {
+    (void)snprintf(text, ROLE_TEXT_CAPACITY, "role %" PRIu32, role);
+  }
+  return text;
+}
+
 static uint32_t count_operands(const lk_work *work) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < work->n_post_ops; i++) count += work->post_ops[i].operand != 0;
@@ -77,11 +94,15 @@ static lk_status check_roles(const asked_work *self, lk_error *error) {
   }
   const uint32_t required = self->form->required | ((1U << count) - 1) << LK_ROLE_OPERAND;
   const uint32_t optional = work->roles & self->form->optional;
-  if (work->roles == (required | optional)) return LK_OK;
-  return refuse(self, error,
-                "it has the roles 0x%" PRIx32 ", 0x%" PRIx32 " are required and 0x%" PRIx32
-                " are allowed besides",
-                work->roles, required, self->form->optional);
+  const uint32_t wrong = work->roles ^ (required | optional);
+  if (wrong == 0) return LK_OK;
+  char text[ROLE_TEXT_CAPACITY];
+  const uint32_t role = (uint32_t)__builtin_ctz(wrong);
+  return refuse(self, error, "its roles are 0x%" PRIx32 ", bit %" PRIu32 ", %s, must%s be there%s",
+                work->roles, role, role_text(role, text), (required >> role & 1) != 0 ? "" : " not",
+                role >= LK_ROLE_OPERAND && role < LK_ROLES
+                    ? ": each function that has an operand has one of its own"
+                    : "");
 }
 
 /* Which input a role must be; -1: any. */
@@ -100,9 +121,14 @@ static lk_status check_tensors(const asked_work *self, lk_error *error) {
     if (role == LK_ROLE_DST || !lk_work_has(&self->given->work, (lk_role)role)) continue;
     const uint32_t input = self->given->inputs[role];
     const int64_t fixed = fixed_input(self, role);
-    if (!lk_op_has(node, input) || (fixed >= 0 && input != fixed)) {
-      return refuse(self, error, "role %" PRIu32 " is input %" PRIu32 ", which %s", role, input,
-                    lk_op_has(node, input) ? "it may not be" : "the node does not have");
+    char text[ROLE_TEXT_CAPACITY];
+    if (fixed >= 0 && input != fixed) {
+      return refuse(self, error, "inputs[%s] is %" PRIu32 ", %" PRId64 " is required",
+                    role_text(role, text), input, fixed);
+    }
+    if (!lk_op_has(node, input)) {
+      return refuse(self, error, "inputs[%s] is %" PRIu32 ", which the node does not have",
+                    role_text(role, text), input);
     }
     const uint32_t other = self->planner->inputs[input].desc.dtype;
     if (other == dtype) continue;
@@ -133,7 +159,8 @@ static void add_tensors(asked_work *self) {
 static lk_status refuse_shape(const asked_work *self, lk_role role, const char *must,
                               lk_error *error) {
   char text[LK_TENSOR_TEXT_CAPACITY], other[LK_TENSOR_TEXT_CAPACITY];
-  return refuse(self, error, "the tensor of role %d is %s and the output %s, %s", (int)role,
+  char name[ROLE_TEXT_CAPACITY];
+  return refuse(self, error, "the tensor of %s is %s and the output %s, %s", role_text(role, name),
                 lk_tensor_text(&self->task.work.tensors[role], text),
                 lk_tensor_text(&self->task.work.tensors[LK_ROLE_DST], other), must);
 }
@@ -207,7 +234,7 @@ static lk_status take_element(asked_work *self, lk_error *error) {
     if (!is_function(of->kind, &has_two)) {
       return refuse(self, error,
                     "function %" PRIu32 " is of kind %" PRIu32
-                    ", those that make numbers of numbers are supported",
+                    ", those that make real numbers of real numbers are supported",
                     i, of->kind);
     }
     if (isnan(of->alpha) || isnan(of->beta)) {
@@ -217,10 +244,10 @@ static lk_status take_element(asked_work *self, lk_error *error) {
                     i, lk_function_name(of->kind), (double)of->alpha, (double)of->beta);
     }
     if (of->operand != 0 && (!has_two || of->operand != next)) {
-      return refuse(self, error, "function %" PRIu32 " (%s) has role %" PRIu32 " as operand, %s", i,
-                    lk_function_name(of->kind), of->operand,
-                    has_two ? "they must follow each other from LK_ROLE_OPERAND on"
-                            : "it takes none");
+      char text[ROLE_TEXT_CAPACITY], right[ROLE_TEXT_CAPACITY];
+      return refuse(self, error, "function %" PRIu32 " (%s) has the operand %s, %s is required", i,
+                    lk_function_name(of->kind), role_text(of->operand, text),
+                    has_two ? role_text(next, right) : "it takes none: 0");
     }
     if (of->operand != 0) LK_RETURN_NOT_OK(check_broadcast(self, (lk_role)next++, error));
     *lk_task_apply(&self->task, of->kind, of->alpha, of->beta) = *of;

@@ -347,8 +347,8 @@ TEST_F(HostOperator, IsNotTrustedWithShapes) {
       {[](Shapes *s) { s->outputs[0].dims[1] = INT64_MIN; }, "dimension 1 of output 0"},
       {[](Shapes *s) { s->outputs[0].dims[0] = s->outputs[0].dims[1] = INT64_MAX; }, "an output"},
       {[](Shapes *s) { s->outputs[0].dims[0] = int64_t{1} << 46; }, "an output"},
-      {[](Shapes *s) { s->outputs[0].dtype = LK_I64; }, "type 7 (i64), f32 must be it"},
-      {[](Shapes *s) { s->outputs[1].dtype = LK_DTYPE_NONE; }, "output 1 type 0"},
+      {[](Shapes *s) { s->outputs[0].dtype = LK_I64; }, "type 7 (i64), f32 may be given"},
+      {[](Shapes *s) { s->outputs[1].dtype = LK_DTYPE_NONE; }, "output 1 no type, any type may be given"},
       {[](Shapes *s) { s->outputs[1].dtype = 8; }, "output 1 type 8"},
       {[](Shapes *s) { s->outputs[1].dtype = 0xffffffff; }, "output 1 type 4294967295"},
       {[](Shapes *s) { s->outputs[0].layout = LK_LAYOUT_CHANNELS_LAST; }, "layout 1, it must stay"},
@@ -610,9 +610,13 @@ TEST_F(HostOperator, IsNotTrustedWithWorks) {
   } bad[] = {
       {[](Work *w) { w->work.kind = 99; }, "a work of kind 99"},
       {[](Work *w) { w->work.kind = LK_WORK_CONV; }, "a work of kind 0"},
-      {[](Work *w) { w->work.roles = 0; }, "roles 0x0"},
-      {[](Work *w) { w->work.roles |= 1u << LK_ROLE_BIAS; }, "0x9 are required"},
-      {[](Work *w) { w->work.roles = 0xffffffff; }, "roles 0xffffffff"},
+      {[](Work *w) { w->work.roles = 0; }, "roles are 0x0, bit 0, LK_ROLE_SRC, must be there"},
+      {[](Work *w) { w->work.roles = 1u << LK_ROLE_SRC; }, "bit 3, LK_ROLE_DST, must be there"},
+      {[](Work *w) { w->work.roles |= 1u << LK_ROLE_BIAS; }, "LK_ROLE_BIAS, must not be there"},
+      {[](Work *w) { w->work.roles |= 1u << LK_ROLE_OPERAND; },
+       "bit 24, LK_ROLE_OPERAND + 0, must not be there: each function"},
+      {[](Work *w) { w->work.roles |= 1u << 31; }, "bit 31, role 31, must not be there"},
+      {[](Work *w) { w->work.roles = 0xffffffff; }, "roles are 0xffffffff"},
       {[](Work *w) { w->inputs[LK_ROLE_SRC] = 2; }, "which the node does not have"},
       {[](Work *w) { w->inputs[LK_ROLE_SRC] = 0xffffffff; }, "which the node does not have"},
       {[](Work *w) { w->work.n_post_ops = 0; }, "it has no functions"},
@@ -640,7 +644,7 @@ TEST_F(HostOperator, IsNotTrustedWithWorks) {
          w->work.axes = 1;
          w->inputs[LK_ROLE_SRC] = 1;
        },
-       "which it may not be"},
+       "inputs[LK_ROLE_SRC] is 1, 0 is required"},
       {[](Work *w) {
          w->work.kind = LK_WORK_LAYER_NORM;
          w->work.n_post_ops = 0;
