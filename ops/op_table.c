@@ -80,6 +80,19 @@ const lk_op_row *lk_op_row_find(const char *op_type, const char *domain, int32_t
   "; ONNX Runtime writes it when it saves an optimized model at level all (ORT_ENABLE_ALL): take " \
   "the original model, or save at level extended (ORT_ENABLE_EXTENDED)"
 
+static bool has_domain(const char *domain) {
+  for (uint32_t i = 0; i < lk_n_op_classes; i++) {
+    if (strcmp(lk_op_classes[i]->row.domain, domain) == 0) return true;
+  }
+  return false;
+}
+
+/* What helps where the table has no such operator. */
+static const char *advice(const char *domain) {
+  if (strcmp(domain, "com.microsoft.nchwc") == 0) return NCHWC;
+  return has_domain(domain) ? "" : "; a program in C may register one of its own, by op_register";
+}
+
 lk_status lk_op_class_find(const lk_host_operators *host, const char *op_type, const char *domain,
                            int32_t opset, const lk_op_class **out_class, lk_error *error) {
   const char *wanted = domain_of(domain);
@@ -102,9 +115,8 @@ lk_status lk_op_class_find(const lk_host_operators *host, const char *op_type, c
                    ": it is registered for opset %" PRId32 " and later ones",
                    op_type, shown, opset, since);
   }
-  const char *from = strcmp(wanted, "com.microsoft.nchwc") == 0 ? NCHWC : "";
   return lk_fail(error, LK_UNSUPPORTED,
                  "failed to find operator %s of %s at opset %" PRId32
                  ": it is not in the operator table, which 'latchkey ops' lists%s",
-                 op_type, shown, opset, from);
+                 op_type, shown, opset, advice(wanted));
 }
