@@ -58,7 +58,7 @@ static lk_status load(const char *name, lk_engine_open_fn *out_open, lk_error *e
         name, why != NULL ? why : "no reason given",
         strcmp(name, "onednn") == 0 ? ", and `tools/setup --onednn` and a new build make "
                                       "'onednn'"
-                                    : "");
+                                    : ", and the library has 'auto' and 'onednn' besides");
   }
   /* it stays loaded, as threads may be inside when the last context goes */
   void *found = dlsym(module, LK_ENGINE_OPEN);
