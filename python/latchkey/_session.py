@@ -373,8 +373,8 @@ class Session:
 
         The model is run once, at a size that counts as recurring: the engine ``auto`` chooses at
         once, and runs of this size have what it has chosen. Without it ``auto`` has native compute
-        a size at first sight, until it has come 8 times. With the engine ``native``, which is the
-        default, nobody is asked, and what is returned is empty.
+        a size at first sight, until it has come 8 times. With the engine ``native`` nobody is
+        asked, and what is returned is empty.
 
         :param inputs: as of :meth:`run`, where shapes depend on values. What comes out is dropped.
         :param shapes: of other inputs, which are zeros then. Where the model fixes a shape, it need
