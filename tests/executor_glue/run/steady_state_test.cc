@@ -117,7 +117,8 @@ struct Cost {
   uint64_t mallocs, allocations, run_hits, run_misses, node_lookups, builds;
 };
 
-// What each of `runs` runs costs, once the shape has been seen.
+// What each of `runs` runs costs, once the shape has been seen, so often that the default engine
+// `auto` has chosen.
 Cost cost_of_run(uint32_t mode, int pairs) {
   constexpr uint64_t runs = 8;
   lk::Chain chain(library().api, library().sessions, mode);
@@ -125,7 +126,7 @@ Cost cost_of_run(uint32_t mode, int pairs) {
   lk_session *session = chain.open(model);
   const lk::Floats x = lk::chain_input(5);
   lk::Floats y(x.size());
-  for (int i = 0; i < 3; i++) chain.run(session, x, &y);
+  for (int i = 0; i < 10; i++) chain.run(session, x, &y);
   const lk_stats before = chain.stats();
   const uint64_t mallocs = ours;
   for (uint64_t i = 0; i < runs; i++) chain.run(session, x, &y);
