@@ -187,22 +187,28 @@ lk_status lk_build_recurring(lk_invocation *invocation, lk_error *error) {
   lk_plan_entry *former = invocation->entry;
   lk_ref *held = invocation->ref;
   const lk_api *api = invocation->executor->program->api;
+  const bool has_claimed = invocation->is_due;
+  invocation->is_due = false;
   invocation->recurs = true;
   api->ref_retain(held); /* of `former` */
   lk_status status = build_noted(invocation, &invocation->made, error);
   if (status == LK_OK) status = replace(invocation, error);
-  const bool is_replaced = status == LK_OK && invocation->made == NULL;
-  lk_plan_entry_end_claim(former, is_replaced);
+  if (status == LK_OK) {
+    lk_plan_entry_replace(former); /* by `made`, or by what another thread has built */
+  } else if (has_claimed) {
+    lk_plan_entry_end_claim(former, true);
+  }
   api->ref_release(held);
   lk_plan_entry_destroy(invocation->made);
   invocation->made = NULL;
   return status;
 }
 
-/* Without the memory for it the former plan stays. */
+/* Where another run has claimed the plan, too: what that one builds comes too late for this one.
+ * Without the memory for it the former plan stays. */
 static lk_status choose_now(lk_invocation *invocation, lk_error *error) {
   LK_RETURN_NOT_OK(find_recurring(invocation, error));
-  if (!invocation->recurs || lk_plan_entry_stage(invocation->entry) != LK_PLAN_COUNTED) {
+  if (!invocation->recurs || lk_plan_entry_stage(invocation->entry) == LK_PLAN_SETTLED) {
     return LK_OK;
   }
   const lk_status status = lk_build_recurring(invocation, error);
@@ -212,21 +218,23 @@ static lk_status choose_now(lk_invocation *invocation, lk_error *error) {
   return find(invocation, error);
 }
 
+/* A size that is fixed recurs. Where there was no memory for such a plan, uses of native's are
+ * counted as those of a size that is open. */
 static lk_status find_auto(lk_invocation *invocation, lk_error *error) {
-  if (invocation->executor->is_static) return find_recurring(invocation, error);
   if (invocation->chooses) return choose_now(invocation, error);
-  LK_RETURN_NOT_OK(find(invocation, error));
+  LK_RETURN_NOT_OK(invocation->executor->is_static ? find_recurring(invocation, error)
+                                                   : find(invocation, error));
   invocation->is_due = lk_plan_entry_claim(invocation->entry);
   return LK_OK;
 }
 
 void lk_settle_run(lk_invocation *invocation, lk_status status) {
+  lk_error ignored; /* the run has ended well, and the former plan stays */
   if (!invocation->is_due) return;
-  invocation->is_due = false;
   if (status == LK_OK) {
-    lk_error ignored; /* the run has ended well, and the former plan stays */
     (void)lk_build_recurring(invocation, &ignored);
   } else {
+    invocation->is_due = false;
     lk_plan_entry_end_claim(invocation->entry, false);
   }
 }

@@ -300,13 +300,18 @@ bool lk_plan_entry_claim(lk_plan_entry *entry) {
   return atomic_compare_exchange_strong(&entry->stage, &expected, LK_PLAN_CLAIMED);
 }
 
-void lk_plan_entry_end_claim(lk_plan_entry *entry, bool is_replaced) {
-  if (!is_replaced) {
+void lk_plan_entry_replace(lk_plan_entry *entry) {
+  atomic_store(&entry->stage, LK_PLAN_REPLACED);
+}
+
+void lk_plan_entry_end_claim(lk_plan_entry *entry, bool has_tried) {
+  uint32_t expected = LK_PLAN_CLAIMED; /* else somebody who did not claim it has replaced it */
+  if (has_tried) {
     const uint32_t shift = atomic_load(&entry->shift);
     atomic_store(&entry->uses, 0);
     atomic_store(&entry->shift, shift < MOST_SHIFT ? shift + 3 : shift);
   }
-  atomic_store(&entry->stage, is_replaced ? LK_PLAN_REPLACED : LK_PLAN_COUNTED);
+  (void)atomic_compare_exchange_strong(&entry->stage, &expected, LK_PLAN_COUNTED);
 }
 
 void lk_plan_entry_set_size(lk_plan_entry *entry, lk_size_record *size) {

@@ -59,8 +59,12 @@ void lk_plan_entry_settle(lk_plan_entry *entry);
 /* Counts one more use. True for one caller alone: its sizes recur, and this caller builds another
  * one, and ends the claim. */
 bool lk_plan_entry_claim(lk_plan_entry *entry);
-/* It was replaced; or it was not, and is claimed again after eight times as many uses. */
-void lk_plan_entry_end_claim(lk_plan_entry *entry, bool is_replaced);
+/* Another one has taken its place, whoever has claimed it. */
+void lk_plan_entry_replace(lk_plan_entry *entry);
+/* Ends the caller's claim where no other one has taken its place. With `has_tried`, which is that
+ * the caller could not build one, it is claimed again after eight times as many uses, else at the
+ * next use. */
+void lk_plan_entry_end_claim(lk_plan_entry *entry, bool has_tried);
 
 /* Borrows a frame that is attached to the entry's run plan, and an arena. */
 lk_status lk_lease_acquire(lk_plan_entry *entry, lk_lease *out_lease, lk_error *error);

@@ -149,7 +149,6 @@ static lk_status tune(lk_invocation *invocation, const lk_graph_run *run, side s
   LK_RETURN_NOT_OK(note(invocation, sides, error));
   /* for the next run */
   LK_RETURN_NOT_OK(lk_choose_plan(invocation, error));
-  invocation->is_due = false;
   return lk_build_recurring(invocation, error);
 }
 

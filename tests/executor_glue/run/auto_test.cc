@@ -123,6 +123,26 @@ TEST_P(AutoRuns, ASizeThatIsThereIsChosenForAnew) {
   EXPECT_EQ(builds(), 2u);
 }
 
+// What the other run builds comes too late for it.
+TEST_P(AutoRuns, ARunThatSaysThatItsSizeRecursDoesNotRelyOnOneThatBuilds) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  std::atomic<bool> is_first{true};
+  engine_.within_offer = [&] {
+    if (!is_first.exchange(false)) return;
+    EXPECT_EQ(engine_.runs, 0);
+    std::thread([&] { LK_EXPECT_OK(choose(session, 3)); }).join();
+    EXPECT_EQ(engine_.runs, kPairs);
+  };
+  for (size_t i = 1; i <= kRecurring; i++) run(session, 3);
+  EXPECT_FALSE(is_first);
+  EXPECT_EQ(engine_.runs, kPairs);
+  const uint64_t before = builds();
+  for (size_t i = 0; i < 2 * kRecurring; i++) run(session, 3);
+  EXPECT_EQ(engine_.runs, int(kPairs * (1 + 2 * kRecurring)));
+  EXPECT_EQ(builds(), before);
+}
+
 TEST_P(AutoRuns, WithoutMemoryTheFormerPlanServes) {
   engine_.run_ratio = 0.5;
   engine_.build_status = LK_OUT_OF_MEMORY;
@@ -196,6 +216,51 @@ TEST_P(AutoRuns, WithoutTheMemoryForItAChoiceIsNatives) {
   failed_ = engine_.builds - 1;
   EXPECT_GT(failed_, 0);
   EXPECT_EQ(engine_.runs, 0);
+}
+
+// A size that is fixed is asked for at once. Where there is no memory for a plan, native's serves,
+// until a run says that its size recurs, or enough of them have.
+TEST_P(AutoRuns, AFixedSizeIsTriedAgain) {
+  const std::string model = lk::chain_model(kPairs, "3");
+  lk_profile *profile = nullptr; // with which runs are not kept
+  LK_ASSERT_OK(
+      lk_get_session_api(LK_SESSION_API_VERSION)->profile_create(nullptr, &profile, LK_ERR));
+  engine_.run_ratio = 0.5;
+  engine_.pack_status = LK_OUT_OF_MEMORY;
+  lk_run_options options = {};
+  options.struct_size = sizeof options;
+  options.profile = profile;
+  lk_session *says = chain_->open(model), *counts = chain_->open(model);
+  for (lk_session *session : {says, counts}) LK_ASSERT_OK(run_with(session, 3, options));
+  EXPECT_GT(engine_.packs, 0);
+  engine_.pack_status = LK_OK;
+  LK_ASSERT_OK(run_with(says, 3, options));
+  EXPECT_EQ(engine_.runs, 0);
+  LK_ASSERT_OK(choose(says, 3));
+  EXPECT_EQ(engine_.runs, kPairs);
+  for (size_t i = 2; i <= kRecurring; i++) LK_ASSERT_OK(run_with(counts, 3, options));
+  EXPECT_EQ(engine_.runs, kPairs);
+  LK_ASSERT_OK(run_with(counts, 3, options));
+  EXPECT_EQ(engine_.runs, 2 * kPairs);
+  lk_get_session_api(LK_SESSION_API_VERSION)->profile_destroy(profile);
+}
+
+// The run that would build has failed: the next one does, and not the 64th.
+TEST_P(AutoRuns, ARunThatFailsLeavesTheBuildToTheNextOne) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  for (size_t i = 1; i < kRecurring; i++) run(session, 3);
+  lk_named_tensor in = {"x", {}}, out = {"y", {}};
+  lk::Floats x = lk::chain_input(3), y(4);
+  in.tensor = {desc(3), x.data()};
+  out.tensor = {desc(1), y.data()}; // too small
+  LK_EXPECT_STATUS(
+      LK_INVALID_ARGUMENT,
+      lk_get_session_api(LK_SESSION_API_VERSION)->run(session, &in, 1, &out, 1, nullptr, LK_ERR));
+  EXPECT_EQ(engine_.offers, 0);
+  run(session, 3);
+  EXPECT_GT(engine_.offers, 0);
+  EXPECT_EQ(builds(), 2u);
 }
 
 TEST_P(AutoRuns, WhatTakesMoreTimeStaysNatives) {
@@ -280,6 +345,22 @@ TEST_P(AutoRuns, AnOfferThatIsNoneEndsTheRunAndNoOther) {
   engine_.bad_offer = 0;
   for (size_t i = 0; i < kRecurring; i++) run(session, 3);
   EXPECT_GT(engine_.runs, 0);
+}
+
+// Where the plan for what was measured cannot be built, the former one stays, for good.
+TEST_P(AutoRuns, MeasuringThatFailsInTheEndChangesNothing) {
+  engine_.run_ratio = 0.5;
+  lk_session *session = chain_->open(model_);
+  LK_ASSERT_OK(choose(session, 3));
+  int left = 2 * kPairs; // offers of what is measured
+  engine_.within_offer = [&] { engine_.bad_offer = left-- > 0 ? 0 : 1; };
+  LK_EXPECT_STATUS(LK_INTERNAL, tune(session, 3));
+  EXPECT_EQ(left, -1);
+  engine_.within_offer = [] {};
+  engine_.bad_offer = 0;
+  const uint64_t before = builds();
+  for (size_t i = 0; i < 9 * kRecurring; i++) run(session, 3);
+  EXPECT_EQ(builds(), before);
 }
 
 TEST_P(AutoRuns, MeasuringEndsWhenItIsToAndLeavesNothing) {

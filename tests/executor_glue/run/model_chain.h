@@ -21,10 +21,10 @@ inline Floats chain_weights() {
   return w;
 }
 
-// x -> (MatMul w, Softmax) * pairs -> y.
-inline std::string chain_model(int pairs) {
+// x -> (MatMul w, Softmax) * pairs -> y, of so many rows, or of any number of them.
+inline std::string chain_model(int pairs, const std::string &rows = "N") {
   proto::Graph g;
-  g.in("x").out("y");
+  g.in("x", LK_F32, {rows, "4"}).out("y", LK_F32, {rows, "4"});
   g.init(proto::tensor("w", LK_F32, {4, 4}, proto::kRawData, proto::raw(chain_weights())));
   std::string last = "x";
   for (int i = 0; i < pairs; i++) {

@@ -35,7 +35,7 @@ struct PlainEngine {
   uint32_t functions = 0; // that it takes at most
   bool turns = false;     // and wants dst channels-last, while src lies plain
   int bad_offer = 0; // 1: too many post-ops, 2: a layout that src cannot have, 3: one for a placed
-  std::function<void()> within_build = [] {};
+  std::function<void()> within_build = [] {}, within_offer = [] {};
   uint64_t bytes = 1000, scratch_bytes = 0;
   double run_ratio = 0, build_ns = 0; // of its offers
 
@@ -69,6 +69,7 @@ private:
 
   static int offer(void *self, const lk_work *work, uint32_t placed, lk_offer *inout) {
     of(self).offers++;
+    of(self).within_offer();
     of(self).constants = work->constants;
     inout->run_ratio = of(self).run_ratio;
     inout->build_ns = of(self).build_ns;
