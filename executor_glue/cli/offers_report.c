@@ -28,6 +28,12 @@ static bool has_open_dim(const cli_model *model) {
   return false;
 }
 
+/* A run plan may be for values, too, or for a part of the model whose inputs follow from data. */
+static void note_data(void *arg, const lk_session_size *size) {
+  offers_report *report = arg;
+  if (size->n_values > 0 || strcmp(size->part, "run") != 0) report->is_by_data = true;
+}
+
 lk_status offers_report_read(offers_report *report, const cli_model *model,
                              const lk_named_tensor *inputs, lk_error *error) {
   const lk_api *api = model->api;
@@ -35,6 +41,7 @@ lk_status offers_report_read(offers_report *report, const cli_model *model,
   report->engine = api->engine_chosen(model->context);
   report->threads = api->context_threads(model->context);
   report->is_open = has_open_dim(model);
+  LK_RETURN_NOT_OK(model->sessions->sizes_visit(model->session, note_data, report, NULL, error));
   LK_RETURN_NOT_OK(shape_text_create(inputs, cli_value_count(model, false), &report->sizes, error));
   for (uint32_t i = 0; api->engine_choice(model->context, i, &info, NULL) == LK_OK; i++) {
     if (!LK_GROW(lk_allocator_default(), report->works, report->n_works, report->capacity)) {
@@ -58,7 +65,7 @@ static bool is_offered(const lk_engine_choice_info *work) {
 /* What decides when: `auto` has its engine compute nothing of sizes that it sees for the first
  * time. */
 static bool is_asked_late(const offers_report *report) {
-  return report->is_open && strcmp(report->engine, "auto") == 0;
+  return (report->is_open || report->is_by_data) && strcmp(report->engine, "auto") == 0;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -144,9 +151,10 @@ static void print_head(const offers_report *report) {
   (void)printf("%zu work%s, %s has offers for %zu and computes %zu\n", report->n_works,
                report->n_works == 1 ? "" : "s", asked, offers, taken);
   if (is_asked_late(report)) {
-    (void)printf("  dimensions are open: native computes a size at first sight, and what follows "
-                 "is from its run %d on (--fix: from the first one on)\n",
-                 FIRST_CHOSEN_RUN);
+    (void)printf("  %s: native computes a size at first sight, and what follows is from its run %d "
+                 "on%s\n",
+                 report->is_by_data ? "sizes depend on values" : "dimensions are open",
+                 FIRST_CHOSEN_RUN, report->is_by_data ? "" : " (--fix: from the first one on)");
   }
 }
 

@@ -163,6 +163,32 @@ def test_offers_where_all_sizes_are_fixed(classifier):
     assert "at first sight" not in text
 
 
+# Where all dimensions are fixed, sizes may still depend on an input's values, or on what a node
+# finds in its input. `auto` sees such a size for the first time, too.
+@needs_module
+def test_offers_of_sizes_that_depend_on_values(tmp_path):
+    sizes = tmp_path / "sizes.npy"
+    numpy.save(sizes, numpy.array([2, 6]))
+    cases = [([helper.make_node("Reshape", ["x", "sizes"], ["r"]),
+               helper.make_node("Softmax", ["r"], ["y"])],
+              [("x", TensorProto.FLOAT, [3, 4]), ("sizes", TensorProto.INT64, [2])],
+              ["--input", f"sizes={sizes}"]),
+             ([helper.make_node("NonZero", ["x"], ["n"]),
+               helper.make_node("Cast", ["n"], ["f"], to=TensorProto.FLOAT),
+               helper.make_node("Softmax", ["f"], ["y"], axis=0)],
+              [("x", TensorProto.FLOAT, [3, 4])], [])]
+    for number, (nodes, inputs, words) in enumerate(cases):
+        model = save_model(tmp_path / f"{number}.onnx", nodes, inputs,
+                           [("y", TensorProto.FLOAT, None)])
+        found = offers(model, *words)
+        assert [work["work"] for work in found["works"]] == ["softmax"]
+        assert found["from_run"] == 9
+        text = latchkey("inspect", model, *OFFERS, *words).ok().out
+        assert ("  sizes depend on values: native computes a size at first sight, and what follows "
+                "is from its run 9 on\n") in text
+        assert offers(model, *words, "--engine", "onednn")["from_run"] == 1
+
+
 @needs_module
 def test_offers_as_a_table(classifier):
     text = latchkey("inspect", classifier, *OFFERS, "--shape", "x=3x4").ok().out
