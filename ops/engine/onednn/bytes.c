@@ -1,20 +1,20 @@
 /* Products and convolutions of bytes as oneDNN has them. */
 #include "ops/engine/onednn/bytes.h"
 
-/* What weights of u8 are less as i8. */
-enum { TURNED = 128, ALIGNMENT = 64 };
+/* Weights of u8 become i8 where this is subtracted, and so does their zero point. */
+enum { SHIFT = 128, ALIGNMENT = 64 };
 
-bool lk_bytes_are(const lk_work *work) {
+bool lk_work_is_of_bytes(const lk_work *work) {
   return (work->kind == LK_WORK_PRODUCT || work->kind == LK_WORK_CONV) &&
-         lk_bytes_is_one(work->tensors[LK_ROLE_SRC].dtype);
+         lk_dtype_is_byte(work->tensors[LK_ROLE_SRC].dtype);
 }
 
-bool lk_bytes_end(const lk_work *work) {
-  return lk_bytes_are(work) && work->tensors[LK_ROLE_DST].dtype != LK_F32;
+bool lk_bytes_leaves_post_ops(const lk_work *work) {
+  return lk_work_is_of_bytes(work) && work->tensors[LK_ROLE_DST].dtype != LK_F32;
 }
 
 bool lk_bytes_hides(const lk_work *work, uint32_t role) {
-  return lk_bytes_are(work) &&
+  return lk_work_is_of_bytes(work) &&
          (role == LK_ROLE_BIAS || (role >= LK_ROLE_SRC_ZERO && role <= LK_ROLE_DST_SCALE));
 }
 
@@ -28,7 +28,7 @@ int64_t lk_bytes_channels(const lk_work *work) {
 
 lk_work lk_bytes_seen(const lk_work *work) {
   lk_work seen = *work;
-  if (!lk_bytes_are(work)) return seen;
+  if (!lk_work_is_of_bytes(work)) return seen;
   if (lk_onednn_has(work, LK_ROLE_BIAS)) {
     seen.tensors[LK_ROLE_BIAS] =
         (lk_tensor_desc){.dtype = LK_F32, .rank = 1, .dims = {lk_bytes_channels(work)}};
@@ -57,7 +57,7 @@ lk_bytes lk_bytes_of(const lk_work *work) {
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     if (lk_onednn_has(work, role)) made.pointers[role] = made.n_roles++;
   }
-  if (!lk_bytes_are(work)) return made;
+  if (!lk_work_is_of_bytes(work)) return made;
   if (lk_onednn_has(work, LK_ROLE_SRC_ZERO)) add(&made, LK_BYTES_SRC_ZERO, 1);
   if (lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO) || made.weights_type == LK_U8) {
     add(&made, LK_BYTES_WEIGHTS_ZERO, 1);
@@ -106,7 +106,7 @@ dnnl_status_t lk_bytes_set_attr(const lk_work *work, dnnl_primitive_attr_t attr)
 
 /* Where there is a bias: the rest of it, and the scale. */
 uint32_t lk_bytes_before(const lk_work *work) {
-  return lk_bytes_are(work) && lk_onednn_has(work, LK_ROLE_BIAS) ? 2 : 0;
+  return lk_work_is_of_bytes(work) && lk_onednn_has(work, LK_ROLE_BIAS) ? 2 : 0;
 }
 
 /* The number as an operand of as many dimensions as dst. */
@@ -141,13 +141,14 @@ dnnl_status_t lk_bytes_append_before(const lk_work *work, dnnl_memory_desc_t *de
   return status == dnnl_success ? append(work, &of, LK_BYTES_SCALE, descs, to) : status;
 }
 
-/* oneDNN would round behind the zero point: of an odd one, what lies in the middle of two numbers
- * would go the other way. And NaN would be the largest byte, which is the least one to native. */
+/* Without these, oneDNN would add the zero point first and round then: where that is odd, ties
+ * would go to the other neighbour. And it would make the largest byte of NaN, where native makes
+ * the least. */
 dnnl_status_t lk_bytes_append_behind(const lk_work *work, dnnl_memory_desc_t *descs,
                                      dnnl_post_ops_t to) {
   const lk_bytes of = lk_bytes_of(work);
   dnnl_status_t status = dnnl_success;
-  if (!lk_bytes_is_one(of.dst_type)) return status;
+  if (!lk_dtype_is_byte(of.dst_type)) return status;
   if (of.has[LK_BYTES_DST_ZERO]) {
     status = dnnl_post_ops_append_eltwise(to, dnnl_eltwise_round, 0, 0);
     if (status == dnnl_success) status = append(work, &of, LK_BYTES_DST_ZERO, descs, to);
@@ -193,8 +194,9 @@ static void *number_at(const lk_bytes *self, lk_bytes_number number, void *const
   return (unsigned char *)pointers[self->n_roles] + self->offsets[number];
 }
 
-/* Exact sums and low + high round once, as native's sum of i32 does when it becomes f32. Where that
- * would wrap around, these do not: there ONNX says nothing. */
+/* f32 has a sum of products and `low` exactly. So adding `high` rounds once, as native does when
+ * its sum of i32 becomes f32. A sum that is too large for i32 wraps around in native alone: ONNX
+ * does not say what it is. */
 static void make_bias(const lk_bytes *self, void *const *pointers) {
   const int32_t *from = input_of(self, LK_ROLE_BIAS, pointers);
   float *low = number_at(self, LK_BYTES_LOW, pointers);
@@ -224,7 +226,7 @@ void lk_bytes_make(const lk_bytes *self, void *const *pointers) {
   if (self->has[LK_BYTES_WEIGHTS_ZERO]) {
     *(int32_t *)number_at(self, LK_BYTES_WEIGHTS_ZERO, pointers) =
         zero_of(self, LK_ROLE_WEIGHTS_ZERO, self->weights_type, pointers) -
-        (self->weights_type == LK_U8 ? TURNED : 0);
+        (self->weights_type == LK_U8 ? SHIFT : 0);
   }
   if (self->has[LK_BYTES_LOW]) make_bias(self, pointers);
   if (self->has[LK_BYTES_SCALE]) make_scale(self, pointers);
@@ -234,8 +236,8 @@ void lk_bytes_make(const lk_bytes *self, void *const *pointers) {
   }
 }
 
-void lk_bytes_turn(const void *from, void *to, size_t count) {
+void lk_bytes_shift(const void *from, void *to, size_t count) {
   const unsigned char *read = from;
   unsigned char *written = to;
-  for (size_t i = 0; i < count; i++) written[i] = read[i] ^ TURNED;
+  for (size_t i = 0; i < count; i++) written[i] = read[i] ^ SHIFT;
 }

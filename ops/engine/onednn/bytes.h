@@ -32,13 +32,14 @@ typedef struct lk_bytes {
   float factor;
 } lk_bytes;
 
-static inline bool lk_bytes_is_one(uint32_t dtype) {
+static inline bool lk_dtype_is_byte(uint32_t dtype) {
   return dtype == LK_U8 || dtype == LK_I8;
 }
-/* Whether it is a work of bytes, as which it is described, packed and run. */
-bool lk_bytes_are(const lk_work *work);
-/* Whether all post-ops stay behind, since they are functions of bytes or of i32. */
-bool lk_bytes_end(const lk_work *work);
+/* Products and convolutions whose src is of bytes. */
+bool lk_work_is_of_bytes(const lk_work *work);
+/* Whether all post-ops are left: they are functions of bytes or of i32, which oneDNN does not have.
+ */
+bool lk_bytes_leaves_post_ops(const lk_work *work);
 
 lk_bytes lk_bytes_of(const lk_work *work);
 /* Of dst: columns of a product. */
@@ -70,11 +71,11 @@ lk_strided lk_bytes_bias(const lk_work *work);
 
 /* Of a run, whose pointers these are. */
 void lk_bytes_make(const lk_bytes *self, void *const *pointers);
-/* Whether weights are of u8: they are packed as i8, which are 128 less. */
-static inline bool lk_bytes_turns(const lk_bytes *self) {
+/* Whether weights are of u8: they are packed as i8, from each of which 128 is subtracted. */
+static inline bool lk_bytes_shifts(const lk_bytes *self) {
   return self->has[LK_BYTES_WEIGHTS_ZERO] && self->weights_type == LK_U8;
 }
-void lk_bytes_turn(const void *from, void *to, size_t count);
+void lk_bytes_shift(const void *from, void *to, size_t count);
 
 /* ---- bytes_offer.c ---- */
 

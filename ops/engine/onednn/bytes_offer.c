@@ -34,8 +34,8 @@ static bool has_small_sums(const lk_work *work) {
                                       largest_of(work, LK_ROLE_WEIGHTS, LK_ROLE_WEIGHTS_ZERO));
 }
 
-/* Sums are stored as they are. oneDNN makes f32 of others, adds to them what there is besides, and
- * makes i32 of that. */
+/* Whether oneDNN stores sums as they are. Else it converts them to f32, subtracts what zero points
+ * make, and converts the result to i32. */
 static bool stay_whole(const lk_work *work) {
   return work->kind == LK_WORK_PRODUCT && work->tensors[LK_ROLE_SRC].dtype == LK_U8 &&
          work->tensors[LK_ROLE_WEIGHTS].dtype == LK_I8 && !lk_onednn_has(work, LK_ROLE_SRC_ZERO) &&
@@ -96,7 +96,7 @@ static bool lies_outside(const lk_work *work, uint32_t i) {
 }
 
 bool lk_bytes_has_window_outside(const lk_work *work) {
-  if (!lk_bytes_are(work)) return false;
+  if (!lk_work_is_of_bytes(work)) return false;
   for (uint32_t i = 0; i < work->window.rank; i++) {
     if (lies_outside(work, i)) return true;
   }
@@ -117,12 +117,12 @@ static const char *left_weights(const lk_work *work) {
 
 const char *lk_bytes_left(const lk_onednn *self, const lk_work *work) {
   const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
-  if (!lk_bytes_are(work) || !lk_onednn_has(work, LK_ROLE_WEIGHTS) ||
-      !lk_bytes_is_one(work->tensors[LK_ROLE_WEIGHTS].dtype)) {
+  if (!lk_work_is_of_bytes(work) || !lk_onednn_has(work, LK_ROLE_WEIGHTS) ||
+      !lk_dtype_is_byte(work->tensors[LK_ROLE_WEIGHTS].dtype)) {
     return "it is of 8-bit numbers";
   }
   if (!self->has_vnni) return "the processor has no instructions for exact sums of bytes";
-  if (dtype != LK_I32 && dtype != LK_F32 && !lk_bytes_is_one(dtype))
+  if (dtype != LK_I32 && dtype != LK_F32 && !lk_dtype_is_byte(dtype))
     return "its sums are of another type";
   const char *why = left_weights(work);
   return why != NULL ? why : left_numbers(work);

@@ -123,7 +123,7 @@ static dnnl_status_t make_attr(description *self) {
     status = dnnl_primitive_attr_set_fpmath_mode(self->attr, dnnl_fpmath_mode_strict);
   }
   if (status == dnnl_success) status = lk_bytes_set_attr(self->work, self->attr);
-  const bool has_none = self->work->n_post_ops <= first && !lk_bytes_are(self->work);
+  const bool has_none = self->work->n_post_ops <= first && !lk_work_is_of_bytes(self->work);
   if (status != dnnl_success || has_none) return status;
   status = dnnl_post_ops_create(&self->post_ops);
   if (status == dnnl_success) {

@@ -60,9 +60,9 @@ static bool is_exact(const lk_work *work, const lk_offer *offer) {
 
 void lk_onednn_estimate(const lk_work *work, lk_offer *offer) {
   const bool is_of_halves = is_half(work->tensors[LK_ROLE_DST].dtype);
-  const bool may_win = is_of_halves || lk_bytes_are(work);
+  const bool may_win = is_of_halves || lk_work_is_of_bytes(work);
   offer->run_ratio = may_win && !is_exact(work, offer) ? OF_OTHERS
-                     : lk_bytes_are(work)              ? lk_bytes_estimate(work)
+                     : lk_work_is_of_bytes(work)       ? lk_bytes_estimate(work)
                      : is_of_halves                    ? OF_HALVES
                                                        : of_f32(work);
   offer->build_ns = BUILD_NS;

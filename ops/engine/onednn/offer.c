@@ -93,7 +93,7 @@ static bool takes_operand(const lk_work *work, uint32_t placed, uint32_t role, l
 /* The first ones, as far as they are oneDNN's. */
 static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer) {
   uint32_t count = 0;
-  if (lk_bytes_end(work)) {
+  if (lk_bytes_leaves_post_ops(work)) {
     if (offer->n_post_ops > 0) offer->reason = "a post-op is a function of integers";
     offer->n_post_ops = 0;
     return;
@@ -292,13 +292,13 @@ static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *off
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }
 
-/* Maxima and minima lose NaN, and are no infinities. Of norms, and of dimensions that do not lie
- * last, there are only reference implementations. Nothing is reordered, since native takes tensors
- * as they lie. */
 /* oneDNN adds one element after the other: of 4,096 equal ones, the sum is 2e-6 off, and of 2^20 of
  * them 6e-4. */
 enum { MOST_OF_SUM = 4096 };
 
+/* Maxima and minima lose NaN, and are no infinities. Of norms, and of dimensions that do not lie
+ * last, there are only reference implementations. Nothing is reordered, since native takes tensors
+ * as they lie. */
 static bool offer_reduce(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
   const uint32_t what = work->reducing;

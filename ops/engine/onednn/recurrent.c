@@ -101,7 +101,7 @@ const char *lk_onednn_recurrent_left(const lk_work *work) {
   const uint32_t weights = 1U << LK_ROLE_WEIGHTS | 1U << LK_ROLE_RECURRENT_WEIGHTS;
   const lk_work_recurrent *of = &work->recurrent;
   if ((work->constants & weights) != weights) {
-    return "weights come with a run, or have their channels last";
+    return "weights come with a run";
   }
   if (lk_onednn_has(work, LK_ROLE_LENGTHS)) return "sequences have lengths of their own";
   if (!is_of_f32(work)) return "its tensors are of several types";

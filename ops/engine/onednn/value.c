@@ -32,7 +32,7 @@ typedef struct onednn_value {
   dnnl_primitive_desc_t reorder;                /* of these into what the primitive wants */
   unsigned char *layout;                        /* of packed weights, see lk_onednn_write_layout */
   lk_recurrent_value *recurrent;                /* NULL: it is no recurrent layer */
-  lk_bytes bytes;                               /* without numbers, but of a work of bytes */
+  lk_bytes bytes;                               /* of other works, it has no numbers */
   dnnl_memory_desc_t numbers[LK_BYTES_NUMBERS]; /* those that are attributes; or NULL */
   uint32_t n_args;
   argument args[MOST_ARGS];
@@ -177,13 +177,13 @@ static lk_status find_recurrent(const lk_onednn *engine, onednn_value *self, con
 static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const lk_work *work,
                              lk_engine_value *out, lk_error *error) {
   lk_strided plain = lk_onednn_plain_weights(work);
-  const bool is_turned = lk_bytes_turns(&self->bytes);
+  const bool is_shifted = lk_bytes_shifts(&self->bytes);
   uint64_t bytes = 0;
   LK_ONEDNN_RETURN(
       lk_onednn_query(self->desc, dnnl_query_weights_md, 0, &self->want_weights, error));
   LK_ONEDNN_RETURN(lk_onednn_check(error, lk_strided_describe(&plain, &self->plain_weights),
                                    "describe weights"));
-  if (!is_turned && dnnl_memory_desc_equal(self->plain_weights, self->want_weights) != 0) {
+  if (!is_shifted && dnnl_memory_desc_equal(self->plain_weights, self->want_weights) != 0) {
     return LK_OK;
   }
   LK_ONEDNN_RETURN(lk_onednn_check(
@@ -191,7 +191,7 @@ static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const 
       dnnl_reorder_primitive_desc_create(&self->reorder, self->plain_weights, engine->engine,
                                          self->want_weights, engine->engine, NULL),
       "describe a reorder of weights"));
-  if (is_turned) plain.type = dnnl_u8; /* equal bytes are other numbers */
+  if (is_shifted) plain.type = dnnl_u8; /* equal bytes are other numbers */
   LK_ONEDNN_RETURN(
       lk_onednn_write_layout(self->want_weights, &plain, &self->layout, &bytes, error));
   out->packed[LK_ROLE_WEIGHTS] =
@@ -296,7 +296,7 @@ typedef struct pack_call {
   const lk_onednn *engine;
   const onednn_value *value;
   void *plain, *packed;
-  void *turned; /* as i8, where they are of u8; or NULL */
+  void *shifted; /* weights of u8 as i8; or NULL */
   lk_error *error;
   lk_onednn_reorder reorder;
   uint32_t role;
@@ -310,14 +310,14 @@ static lk_status pack(void *arg) {
     return lk_onednn_recurrent_pack(value->recurrent, call->engine, value->pool, call->role,
                                     call->plain, call->packed, &call->reorder, error);
   }
-  if (lk_bytes_turns(&value->bytes)) {
+  if (lk_bytes_shifts(&value->bytes)) {
     const size_t bytes = dnnl_memory_desc_get_size(value->plain_weights);
-    call->turned = malloc(bytes);
-    if (call->turned == NULL) {
+    call->shifted = malloc(bytes);
+    if (call->shifted == NULL) {
       return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "failed to pack weights: no memory for it");
     }
-    lk_bytes_turn(call->plain, call->turned, bytes);
-    call->plain = call->turned;
+    lk_bytes_shift(call->plain, call->shifted, bytes);
+    call->plain = call->shifted;
   }
   LK_ONEDNN_RETURN(lk_onednn_reorder_open(&call->reorder, call->engine, value->pool, value->reorder,
                                           value->plain_weights, value->want_weights, error));
@@ -334,7 +334,7 @@ lk_status lk_onednn_pack(void *of, const void *value, uint32_t role, const void 
                     .role = role};
   const lk_status status = lk_onednn_try(pack, &call, "pack weights", error);
   lk_onednn_reorder_end(&call.reorder);
-  free(call.turned);
+  free(call.shifted);
   return status;
 }
 
