@@ -70,11 +70,21 @@ static const char *left_numbers(const lk_work *work) {
   return has_small_sums(work) ? NULL : "a bias is added to sums that f32 may not have exactly";
 }
 
-/* Of groups of one channel with more than 16 outputs, oneDNN 3.14.1 packs what makes up for zero
- * points to wrong places. */
-static bool has_single_channels(const lk_work *work) {
+/* oneDNN 3.14.1 packs what makes up for zero points to wrong places, of groups of one channel and
+ * of one channel without groups, where the outputs take more than one block. */
+enum { OUTPUTS_OF_BLOCK = 16 };
+
+static const char *left_single_channels(const lk_work *work) {
   const int64_t *dims = work->tensors[LK_ROLE_WEIGHTS].dims;
-  return work->kind == LK_WORK_CONV && work->groups > 1 && dims[1] == 1 && dims[0] > work->groups;
+  if (work->kind != LK_WORK_CONV || dims[1] != 1) return NULL;
+  if (work->groups > 1) {
+    return dims[0] > work->groups ? "groups of one channel have several outputs" : NULL;
+  }
+  const bool has_zero =
+      work->tensors[LK_ROLE_SRC].dtype == LK_I8 && lk_onednn_has(work, LK_ROLE_SRC_ZERO);
+  return has_zero && dims[0] > OUTPUTS_OF_BLOCK
+             ? "one channel of i8 with a zero point has more than 16 outputs"
+             : NULL;
 }
 
 /* Whether a window lies in the padding along dimension `i`, all of it: between two taps there may
@@ -109,8 +119,8 @@ static const char *left_weights(const lk_work *work) {
   if (work->kind == LK_WORK_CONV && lk_onednn_has(work, LK_ROLE_WEIGHTS_ZERO)) {
     return "weights of the convolution have a zero point that may not be 0";
   }
-  if (has_single_channels(work)) return "groups of one channel have several outputs";
-  if (is_signed) return NULL;
+  const char *why = left_single_channels(work);
+  if (why != NULL || is_signed) return why;
   if (work->kind == LK_WORK_CONV) return "weights of the convolution are of u8";
   return is_packed ? NULL : "weights of u8 come with a run";
 }

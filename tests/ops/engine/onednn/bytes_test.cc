@@ -197,6 +197,35 @@ TEST(Bytes, AreWhatNativeComputes) {
   }
 }
 
+// Of one channel, oneDNN 3.14.1 gets some numbers of outputs wrong.
+TEST(Bytes, OfOneChannelHaveAnyNumberOfOutputs) {
+  RandomBytes random(8);
+  Host native("native"), onednn("onednn");
+  for (const Dims &kernel : {Dims{2}, Dims{3}, Dims{3, 3}}) {
+    for (const int64_t outputs : {1, 16, 17, 33, 48, 64, 65, 96, 200}) {
+      for (const bool is_signed : {false, true}) {
+        Dims x = {1, 1}, w = {outputs, 1};
+        for (const int64_t size : kernel) x.push_back(7), w.push_back(size);
+        Case each;
+        each.node.op = "QLinearConv";
+        each.node.opset = 10;
+        each.inputs = {random.bytes(x, is_signed),
+                       random.scales(0, 0.1f),
+                       is_signed ? lk::tensor<int8_t>({}, {77}) : lk::tensor<uint8_t>({}, {177}),
+                       random.bytes(w, true),
+                       random.scales(0, 0.1f),
+                       random.zero(true, true),
+                       random.scales(0, 0.3f),
+                       random.zero(is_signed)};
+        each.node.constants.assign(each.inputs.begin() + 1, each.inputs.end());
+        SCOPED_TRACE(lk::text_of(w) + (is_signed ? " of i8" : " of u8"));
+        expect_same_bits(&native, &onednn, each);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // A scale that is no number, or divides by 0, makes NaN of some sums and infinity of others.
 TEST(Bytes, HaveAnyScales) {
   const float infinity = std::numeric_limits<float>::infinity();
@@ -287,6 +316,15 @@ TEST(Bytes, AreLeftWithAReason) {
   expect_left(conv_of({16, 64, 3, 3}, 1, true),
               "a bias is added to sums that f32 may not have exactly");
   expect_left(conv_of({66, 1, 3, 3}, 2, false), "groups of one channel have several outputs");
+  Case single = conv_of({16, 1, 3, 3}, 1, false);
+  single.inputs[0].desc.dtype = LK_I8;
+  single.inputs[2] = single.node.constants[1] = lk::tensor<int8_t>({}, {3});
+  single.inputs[7] = single.node.constants[6] = lk::tensor<int8_t>({}, {3});
+  expect_left(single, "");
+  RandomBytes many(9);
+  single.inputs[3] = single.node.constants[2] = many.bytes({17, 1, 3, 3}, true);
+  single.inputs[4] = single.node.constants[3] = many.scales(17, 0.1f);
+  expect_left(single, "one channel of i8 with a zero point has more than 16 outputs");
   for (const int64_t kernel : {1, 2}) { // the second one has taps on both sides of an image
     Case padded = conv_of({40, 16, kernel, 3}, 1, true);
     padded.node.ints = {{"pads", {1, 0, 1, 0}}, {"dilations", {7, 1}}};
