@@ -141,6 +141,24 @@ static bool has_small_kernel(const lk_work *work) {
   return work->kind != LK_WORK_CONV_TRANSPOSED || elements <= MOST_OF_TRANSPOSED;
 }
 
+/* Elements of src from the first one that a window reads to the last one. */
+static int64_t reach_of(const lk_window_shape *window, uint32_t i) {
+  return (window->kernel[i] - 1) * window->dilations[i] + 1;
+}
+
+/* Whether windows leave as much of src behind them as there is padding before it, and that is more
+ * than there are windows. Of bytes and of bf16, oneDNN 3.14.1 writes beyond dst then. */
+static bool has_shifted_windows(const lk_work *work) {
+  const lk_window_shape *window = &work->window;
+  for (uint32_t i = 0; i < window->rank; i++) {
+    const int64_t read = (window->out[i] - 1) * window->strides[i] + reach_of(window, i);
+    if (window->begin[i] > window->out[i] && read == work->tensors[LK_ROLE_SRC].dims[2 + i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Of bytes: zero points and scales. */
 static bool want_numbers(const lk_work *work, lk_offer *offer, uint32_t placed) {
   for (uint32_t role = 0; role < LK_ROLES; role++) {
@@ -157,6 +175,9 @@ static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (!has_small_window(work) || !has_small_kernel(work)) return leave(offer, LARGE_WINDOW);
   if (lk_bytes_has_window_outside(work)) {
     return leave(offer, "a window lies in the padding alone");
+  }
+  if (work->kind == LK_WORK_CONV && has_shifted_windows(work)) {
+    return leave(offer, "windows leave as much behind them as there is padding before");
   }
   offer->layouts[LK_ROLE_WEIGHTS] = LK_LAYOUT_ANY;
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST) && want_numbers(work, offer, placed) &&
@@ -206,9 +227,7 @@ static bool has_excess(const lk_work *work) {
   for (uint32_t i = 0; i < window->rank; i++) {
     const int64_t padded =
         work->tensors[LK_ROLE_SRC].dims[2 + i] + window->begin[i] + window->end[i];
-    const int64_t reach = (window->out[i] - 1) * window->strides[i] +
-                          (window->kernel[i] - 1) * window->dilations[i] + 1;
-    if (reach > padded) return true;
+    if ((window->out[i] - 1) * window->strides[i] + reach_of(window, i) > padded) return true;
   }
   return false;
 }

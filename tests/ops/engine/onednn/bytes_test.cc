@@ -330,6 +330,14 @@ TEST(Bytes, AreLeftWithAReason) {
     padded.node.ints = {{"pads", {1, 0, 1, 0}}, {"dilations", {7, 1}}};
     expect_left(padded, "a window lies in the padding alone");
   }
+  Case late = conv_of({32, 16, 2, 4}, 1, true); // windows at -3 and 1 of 8
+  RandomBytes wide(10);
+  late.inputs[0] = wide.bytes({1, 16, 6, 8}, false);
+  late.node.ints = {{"pads", {0, 3, 0, 0}}, {"strides", {1, 4}}};
+  late.layout = late.wish = LK_LAYOUT_CHANNELS_LAST;
+  expect_left(late, "windows leave as much behind them as there is padding before");
+  late.inputs[0] = wide.bytes({1, 16, 6, 9}, false);
+  expect_left(late, "");
   Case turned = conv_of({16, 8, 3, 3}, 1, false), shifted = turned;
   shifted.inputs[5] = shifted.node.constants[4] = lk::tensor<int8_t>({}, {3});
   expect_left(shifted, "weights of the convolution have a zero point that may not be 0");
