@@ -81,6 +81,16 @@ static void put_in_order(int64_t *values, int rank, lk_matmul_order order) {
   if (order.swaps != 0) swap(&values[rank - 2], &values[rank - 1]);
 }
 
+/* Of matrices whose batch lies inside, oneDNN 3.14.1 reads memory behind them where a dimension of 1
+ * has a step that is one within a matrix. */
+static void step_over(lk_strided *of) {
+  int64_t whole = 1;
+  for (int i = 0; i < of->rank; i++) whole *= of->dims[i];
+  for (int i = 0; i + 2 < of->rank; i++) {
+    if (of->dims[i] == 1) of->strides[i] = whole;
+  }
+}
+
 /* A vector is a row or a column, whatever the order (numpy.matmul's rule). */
 static lk_strided matrix_of(const lk_tensor_desc *given, bool is_row, lk_matmul_order order) {
   lk_tensor_desc desc = *given;
@@ -92,6 +102,7 @@ static lk_strided matrix_of(const lk_tensor_desc *given, bool is_row, lk_matmul_
   lk_strided made = lk_strided_of(&desc);
   put_in_order(made.dims, made.rank, order);
   put_in_order(made.strides, made.rank, order);
+  if (order.batch_inside != 0) step_over(&made);
   return made;
 }
 
