@@ -514,6 +514,45 @@ TEST_F(HostOperator, DescribesRows) {
   }
 }
 
+// Several dimensions with others before and behind them, which no operator of ONNX has.
+TEST_F(HostOperator, DescribesRowsOfSeveralDimensions) {
+  uint32_t kind = 0;
+  made.work = [&](const lk_operator_node *, const Shapes *, Work *out, lk_error *) {
+    out->work.kind = kind;
+    out->work.roles = 1u << LK_ROLE_SRC | 1u << LK_ROLE_DST;
+    out->work.axes = 6;
+    return LK_OK;
+  };
+  add();
+  const int64_t outer = 2, n = 6, inner = 5;
+  const Value x = lk::random({outer, 2, 3, inner}, 1);
+  const std::vector<float> from = x.as<float>();
+  std::vector<float> powers(from.size()), logs = powers, largest = powers;
+  for (int64_t i = 0; i < outer * inner; i++) {
+    const auto at = [&](int64_t k) { return size_t((i / inner * n + k) * inner + i % inner); };
+    double sum = 0;
+    size_t most = at(0);
+    for (int64_t k = 0; k < n; k++) sum += std::exp(double(from[at(k)]));
+    for (int64_t k = 1; k < n; k++) most = from[at(k)] > from[most] ? at(k) : most;
+    for (int64_t k = 0; k < n; k++) logs[at(k)] = float(double(from[at(k)]) - std::log(sum));
+    for (int64_t k = 0; k < n; k++) powers[at(k)] = std::exp(logs[at(k)]);
+    largest[most] = 1;
+  }
+  const struct {
+    uint32_t kind;
+    const std::vector<float> *wanted;
+  } all[] = {{LK_WORK_SOFTMAX, &powers}, {LK_WORK_LOG_SOFTMAX, &logs}, {LK_WORK_HARDMAX, &largest}};
+  for (const auto &each : all) {
+    kind = each.kind;
+    for (const lk_layout layout : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+      lk::TestNode named = node();
+      named.name = std::to_string(kind);
+      create(named);
+      EXPECT_TRUE(lk::all_close(*each.wanted, run({x}, layout).as<float>())) << kind;
+    }
+  }
+}
+
 lk_status product_shape(const lk_operator_node *n, Shapes *out, lk_error *) {
   out->outputs[0].rank = 2;
   out->outputs[0].dims[0] = n->inputs[0].desc.dims[0];

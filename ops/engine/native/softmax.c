@@ -47,7 +47,8 @@ static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error)
   int64_t dims[3];
   three_dims(x, axes, dims);
   if (is_f32) {
-    return lk_plan_softmax(planner, &operands[0], &operands[1], dims, true, is_log, error);
+    const bool is_last = dims[2] == 1;
+    return lk_plan_softmax(planner, &operands[0], &operands[1], dims, is_last, is_log, error);
   }
   return lk_plan_softmax_steps(planner, &operands[0], &operands[1], dims, is_log, error);
 }
