@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/flow/lists.h"
+#include "executor_glue/graph/own_ops.h"
 #include "executor_glue/passes/symbolic_shapes.h"
 #include "executor_glue/run/program.h"
 

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/flow/lists.h"
+#include "executor_glue/graph/own_ops.h"
 
 /* What is known of a value before the first run. */
 typedef struct made {

@@ -75,12 +75,6 @@ void lk_graph_set_context(lk_graph *graph, const lk_context *context) {
   }
 }
 
-const lk_op_row *lk_graph_find_row(const lk_api *api, const lk_graph *graph, const lk_node *node) {
-  return graph->context != NULL
-             ? api->op_find_in(graph->context, node->op_type, node->domain, node->opset)
-             : api->op_find(node->op_type, node->domain, node->opset);
-}
-
 /* Arrays grow by doubling, old and new at once: three times an element at the worst. */
 #define CHARGE_GROWN(graph, array) lk_graph_charge(graph, 3 * sizeof *(graph)->array)
 

@@ -132,8 +132,6 @@ void lk_graph_destroy(lk_graph *graph); /* and the bodies of its nodes; NULL is 
 
 /* Says whose registered operators its nodes may be, and those of its bodies. */
 void lk_graph_set_context(lk_graph *graph, const lk_context *context);
-/* The row of the node's operator; NULL: there is none. */
-const lk_op_row *lk_graph_find_row(const lk_api *api, const lk_graph *graph, const lk_node *node);
 
 /* Takes `bytes` of the limit. False: they are not left. */
 bool lk_graph_charge(lk_graph *graph, size_t bytes);

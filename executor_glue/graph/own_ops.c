@@ -49,6 +49,13 @@ const lk_op_row *lk_own_op_find(const lk_node *node) {
   return NULL;
 }
 
+const lk_op_row *lk_graph_find_row(const lk_api *api, const lk_graph *graph, const lk_node *node) {
+  if (lk_own_op_find(node) != NULL) return NULL;
+  return graph->context != NULL
+             ? api->op_find_in(graph->context, node->op_type, node->domain, node->opset)
+             : api->op_find(node->op_type, node->domain, node->opset);
+}
+
 int64_t lk_own_op_int(const lk_node *node, const char *name) {
   const lk_op_row *row = lk_own_op_find(node);
   const lk_op_attr *attr = row != NULL ? lk_op_attr_find(row, name, node->opset) : NULL;

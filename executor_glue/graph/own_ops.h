@@ -8,5 +8,9 @@
  * these. */
 const lk_op_row *lk_own_op_find(const lk_node *node);
 
+/* The row of any other operator, of the library or of the context; NULL: there is none, or the
+ * operator is one of these, whatever a host has registered. */
+const lk_op_row *lk_graph_find_row(const lk_api *api, const lk_graph *graph, const lk_node *node);
+
 /* An attribute of a node of such an operator, as its list says. */
 int64_t lk_own_op_int(const lk_node *node, const char *name);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/graph/look.h"
+#include "executor_glue/graph/own_ops.h"
 #include "executor_glue/graph/step.h"
 #include "executor_glue/passes/rewrite.h"
 

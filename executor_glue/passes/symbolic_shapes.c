@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "executor_glue/graph/own_ops.h"
 #include "executor_glue/graph/step.h"
 
 void *lk_symbolic_value(const lk_value *value, int64_t memory[LK_MAX_LIST_VALUES]) {
@@ -97,8 +98,9 @@ static lk_status infer_all(const lk_graph *graph, lk_symbolic_shapes *shapes, lk
   LK_TRY(lk_question_create(graph, &q, error));
   for (size_t n = 0; n < graph->n_nodes; n++) {
     LK_TRY(lk_step(error));
-    if (graph->nodes[n].dead || graph->nodes[n].n_outputs == 0) continue;
-    LK_TRY(infer(graph, shapes, &graph->nodes[n], &q, error));
+    const lk_node *node = &graph->nodes[n];
+    if (node->dead || node->n_outputs == 0 || lk_own_op_find(node) != NULL) continue;
+    LK_TRY(infer(graph, shapes, node, &q, error));
   }
 cleanup:
   lk_question_destroy(graph, &q);

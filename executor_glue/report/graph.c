@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/tensor.h"
+#include "executor_glue/graph/own_ops.h"
 #include "executor_glue/report/json.h"
 #include "executor_glue/report/report.h"
 

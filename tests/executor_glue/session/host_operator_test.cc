@@ -218,6 +218,41 @@ TEST_F(HostOperatorSession, IsInBodies) {
   }
 }
 
+// Operators on sequences, and those with bodies, are the session's own, whatever is registered.
+TEST_F(HostOperatorSession, IsNotAskedForWhatSessionsRun) {
+  MadeOperator others[3];
+  const char *const names[] = {"SequenceConstruct", "SequenceAt", "If"};
+  for (size_t i = 0; i < 3; i++) {
+    lk_operator table = others[i].table(names[i], nullptr);
+    table.flags = LK_OPERATOR_INFERS_OPEN;
+    table.n_attrs = 0;
+    table.input_types = "?";
+    table.close = nullptr; // the context lives longer than `others`
+    add(table);
+  }
+  proto::Graph then_graph, else_graph, g;
+  then_graph.node(proto::node("Relu", {"e"}, {"t"})).out("t", LK_F32, {"4"});
+  else_graph.node(proto::node("Neg", {"e"}, {"n"})).out("n", LK_F32, {"4"});
+  g.in("x").in("c", LK_BOOL, {}).out("y");
+  g.init(proto::tensor("w", LK_F32, {4}, proto::kRawData, proto::raw(Floats{1, 2, 3, 4})));
+  g.init(proto::tensor("first", LK_I64, {}, proto::kInt64Data,
+                       proto::varints(std::vector<int64_t>{0})));
+  g.node(proto::node("SequenceConstruct", {"w", "w"}, {"s"}));
+  g.node(proto::node("SequenceAt", {"s", "first"}, {"e"}));
+  g.node(proto::node("If", {"c"}, {"b"},
+                     {proto::attribute("then_branch", proto::kGraph).add(6, then_graph.m),
+                      proto::attribute("else_branch", proto::kGraph).add(6, else_graph.m)}));
+  g.node(proto::node("Add", {"x", "b"}, {"y"}));
+  open_model(model_of(g));
+  Floats x = numbers(1, 1);
+  bool c = false;
+  std::vector<lk_named_tensor> outputs = {{"y", {}}};
+  LK_ASSERT_OK(run({x_of(x), named("c", {}, &c, LK_BOOL)}, outputs));
+  EXPECT_EQ(elements(outputs[0]), (Floats{x[0] - 1, x[1] - 2, x[2] - 3, x[3] - 4}));
+  level2()->outputs_release(session, outputs.data(), 1);
+  for (const MadeOperator &each : others) EXPECT_EQ(each.infers + each.runs, 0);
+}
+
 // y = Scaled(x, by a number of rows that the model computes)
 TEST_F(HostOperatorSession, ReadsShapesThatTheModelComputes) {
   lk_operator table = made.table();
