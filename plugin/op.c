@@ -137,12 +137,14 @@ static lk_status key_attr(lk_words *words, const lk_attr *attr, lk_key_builder *
   }
 }
 
-/* An operator is a name in a domain: "Gelu", "com.microsoft.Gelu". */
+/* An operator is a name in a domain: "Gelu", "com.microsoft.Gelu". Names of a host's may have dots:
+ * "com.example/nn.Gelu", so that they are not those of another domain. */
 static lk_status get_op_word(lk_words *words, const lk_op_row *row, uint32_t *out_word,
                              lk_error *error) {
   char name[128];
-  if (row->domain[0] == '\0') return lk_word_get(words, row->op_type, out_word, error);
-  (void)snprintf(name, sizeof name, "%s.%s", row->domain, row->op_type);
+  const bool has_dots = strchr(row->op_type, '.') != NULL;
+  if (row->domain[0] == '\0' && !has_dots) return lk_word_get(words, row->op_type, out_word, error);
+  (void)snprintf(name, sizeof name, "%s%c%s", row->domain, has_dots ? '/' : '.', row->op_type);
   return lk_word_get(words, name, out_word, error);
 }
 

@@ -123,6 +123,27 @@ TEST_F(HostOperator, TwoNodesAndExecutorsDoNotShareNames) {
   EXPECT_EQ(name_hits(), 0u);
 }
 
+// The operator is in the key, so that not even a name that is used twice finds another one's plan.
+TEST_F(HostOperator, IsNotOneOfAnotherDomainThatIsWrittenAlike) {
+  MadeOperator other;
+  lk_operator table = other.table("nn.Scaled", "com");
+  table.close = nullptr;
+  LK_ASSERT_OK(refuse(table));
+  other.run = [](const lk_operator_run *run, lk_error *) {
+    *static_cast<float *>(run->output_data[0]) = 7;
+    return LK_OK;
+  };
+  add(made.table("Scaled", "com.nn"));
+  lk::TestNode n = node();
+  n.domain = "com.nn";
+  create(n);
+  EXPECT_EQ(run({lk::floats({1}, {3})}).as<float>(), std::vector<float>{3});
+  n.domain = "com";
+  n.op = "nn.Scaled";
+  create(n);
+  EXPECT_EQ(run({lk::floats({1}, {3})}).as<float>(), std::vector<float>{7});
+}
+
 TEST_F(HostOperator, GetsPlainTensorsWhereverTheyLie) {
   add();
   made.run = [](const lk_operator_run *run, lk_error *error) {
