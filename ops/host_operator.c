@@ -59,6 +59,12 @@ static lk_status check_type(const lk_inference *self, uint32_t index, uint32_t e
 static lk_status check_dims(const lk_inference *self, uint32_t index, bool is_open,
                             lk_error *error) {
   lk_tensor_desc *desc = &self->outputs[index];
+  if (desc->layout != LK_LAYOUT_PLAIN) {
+    return lk_fail(error, LK_INTERNAL,
+                   "'infer' gave output %" PRIu32 " layout %" PRIu32 ", it must stay plain", index,
+                   desc->layout);
+  }
+  *desc = lk_host_plain(desc);
   if (desc->rank == LK_RANK_UNKNOWN && is_open) return LK_OK;
   if (desc->rank > LK_MAX_RANK) {
     return lk_fail(error, LK_INTERNAL,
@@ -66,7 +72,7 @@ static lk_status check_dims(const lk_inference *self, uint32_t index, bool is_op
                    desc->rank == LK_RANK_UNKNOWN ? "set no rank of" : "gave too many dimensions to",
                    index, LK_MAX_RANK);
   }
-  lk_tensor_desc known = lk_host_plain(desc);
+  lk_tensor_desc known = *desc;
   for (uint32_t d = 0; d < desc->rank; d++) {
     const int64_t dim = desc->dims[d];
     if (dim >= 0) continue;
@@ -78,12 +84,6 @@ static lk_status check_dims(const lk_inference *self, uint32_t index, bool is_op
                    d, index, dim,
                    is_open ? ", LK_DIM_UNKNOWN and what an input has where not all is known" : "");
   }
-  if (desc->layout != LK_LAYOUT_PLAIN) {
-    return lk_fail(error, LK_INTERNAL,
-                   "'infer' gave output %" PRIu32 " layout %" PRIu32 ", it must stay plain", index,
-                   desc->layout);
-  }
-  *desc = lk_host_plain(desc);
   if (known.dtype == LK_DTYPE_NONE) known.dtype = LK_U8;
   return lk_tensor_size(&known, "an output", NULL, NULL, error);
 }

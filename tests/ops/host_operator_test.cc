@@ -473,6 +473,12 @@ TEST_F(HostOperator, MayInferBeforeSizesAreKnown) {
   const Known nothing = infer_open(context);
   LK_ASSERT_OK(nothing.status);
   EXPECT_EQ(nothing.output.rank, LK_RANK_UNKNOWN);
+  made.infer = [](const lk_operator_node *, Shapes *out, lk_error *) {
+    out->outputs[0].layout = LK_LAYOUT_HEADS_INSIDE;
+    return LK_OK;
+  };
+  LK_EXPECT_STATUS(LK_INTERNAL, infer_open(context).status);
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("it must stay plain"));
 }
 
 // ---- by works ----
