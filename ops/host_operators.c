@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/attrs.h"
 #include "base/bump.h"
 #include "base/given.h"
 #include "base/status.h"
@@ -167,8 +168,12 @@ static lk_status check_attr(const lk_operator *op, const lk_op_attr *attr, lk_er
   const char *why = NULL;
   if (attr->type < LK_ATTR_INTS || attr->type > LK_ATTR_STRINGS) {
     why = "its type must be ints, floats, a string, tensors or strings";
+  } else if (attr->since < 0 || attr->until < 0) {
+    why = "since and until must be opsets, or 0";
   } else if (attr->until != 0 && attr->until < attr->since) {
     why = "it ends before it begins";
+  } else if (lk_op_attr_is_flag(attr) && attr->is_list != 0) {
+    why = "a flag, which is an integer with texts, must be no list";
   } else if (attr->n_integers > 0 && attr->integers == NULL) {
     why = "integers is NULL, but its count is not 0";
   }

@@ -883,6 +883,12 @@ TEST_F(HostOperator, RegistersWhatIsWhole) {
   static lk_op_attr graph = {};
   graph.name = "body";
   graph.type = LK_ATTR_GRAPH;
+  static lk_op_attr early = graph, late = graph, flags = graph;
+  early.type = late.type = flags.type = LK_ATTR_INTS;
+  early.since = INT32_MIN;
+  late.until = -1;
+  flags.texts = "0|1";
+  flags.is_list = 1;
   static const std::string long_name(61, 'a');
   const struct {
     void (*break_it)(lk_operator *table);
@@ -935,6 +941,9 @@ TEST_F(HostOperator, RegistersWhatIsWhole) {
       {[](lk_operator *o) { o->n_attrs = 257; }, "257 attributes"},
       {[](lk_operator *o) { o->attrs = &nameless; }, "an attribute has no name"},
       {[](lk_operator *o) { o->attrs = &graph; }, "attribute body: its type must be"},
+      {[](lk_operator *o) { o->attrs = &early; }, "since and until must be opsets"},
+      {[](lk_operator *o) { o->attrs = &late; }, "since and until must be opsets"},
+      {[](lk_operator *o) { o->attrs = &flags; }, "must be no list"},
       {[](lk_operator *o) { o->struct_size = 0; }, "struct_size"},
   };
   for (const auto &each : bad) {
