@@ -76,9 +76,13 @@ static lk_status infer(const lk_graph *graph, lk_symbolic_shapes *shapes, const 
   const lk_node_desc desc = lk_node_describe(graph, node, q->flags);
   int32_t copy_of = -1;
   int64_t elements[LK_MAX_VALUES];
+  lk_error why;
   const lk_status status = shapes->api->op_infer_values(shapes->dims, &desc, q->inputs, q->elements,
-                                                        q->outputs, &copy_of, elements, NULL);
-  if (status == LK_OUT_OF_MEMORY) return lk_fail_memory(error, "a node's shapes", sizeof desc);
+                                                        q->outputs, &copy_of, elements, &why);
+  if (status == LK_OUT_OF_MEMORY) {
+    return lk_fail(error, status, "node '%s' (%s): %s", lk_node_label(graph, node), node->op_type,
+                   why.message);
+  }
   if (status != LK_OK) return LK_OK;
   for (uint32_t i = 0; i < node->n_outputs; i++) {
     if (node->outputs[i] != LK_NO_VALUE) shapes->descs[node->outputs[i]] = q->outputs[i];

@@ -283,6 +283,21 @@ TEST_F(HostOperatorSession, ReadsShapesThatTheModelComputes) {
   }
 }
 
+TEST_F(HostOperatorSession, TellsWhyAModelCannotBeOpened) {
+  made.infer = [](const lk_operator_node *, lk_operator_shapes *, lk_error *error) {
+    std::snprintf(error->message, sizeof error->message, "the host's own heap is full");
+    return LK_OUT_OF_MEMORY;
+  };
+  lk_operator table = made.table();
+  table.flags = LK_OPERATOR_INFERS_OPEN;
+  add(table);
+  const std::string model = between();
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, level2()->open_memory(context, model.data(), model.size(),
+                                                           nullptr, &session, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("node 'middle' (Scaled)"));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("the host's own heap is full"));
+}
+
 TEST_F(HostOperatorSession, TellsWhyARunFails) {
   add(made.table());
   open_model(between());
