@@ -188,6 +188,10 @@ static lk_status fold(folder *self, folding *f, int32_t number, uint64_t *out_ch
   api->op_destroy(f->op);
   for (uint32_t i = 0; i < node->n_inputs; i++) lk_free(graph->allocator, f->copies[i]);
   for (uint32_t i = 0; i < node->n_outputs; i++) lk_free(graph->allocator, f->results[i]);
+  if (status == LK_OUT_OF_MEMORY) {
+    return lk_error_prefix(error, status, "node '%s' (%s)", lk_node_label(graph, node),
+                           node->op_type);
+  }
   return ends_all(status) ? status : LK_OK;
 }
 

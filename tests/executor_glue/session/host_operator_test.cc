@@ -183,6 +183,19 @@ TEST_F(HostOperatorSession, IsComputedOnceOfConstants) {
   EXPECT_EQ(made.runs, 1);
 }
 
+TEST_F(HostOperatorSession, OfConstantsIsNamedWhereItFindsNoMemory) {
+  made.infer = [](const lk_operator_node *node, lk_operator_shapes *out, lk_error *error) {
+    const lk_status status = MadeOperator::same_as_first(node, out, error);
+    out->scratch_bytes = uint64_t{1} << 46;
+    return status;
+  };
+  add(made.table());
+  const std::string model = of_constants();
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, level2()->open_memory(context, model.data(), model.size(),
+                                                           nullptr, &session, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("node 's' (Scaled): failed to allocate"));
+}
+
 TEST_F(HostOperatorSession, IsComputedAnewWhereItIsRandom) {
   lk_operator table = made.table();
   table.flags = LK_OPERATOR_RANDOM;
