@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/attention_steps.h"
+#include "ops/plan/heads.h"
 #include "ops/plan/moves.h"
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS }; /* inputs */
@@ -15,7 +15,7 @@ enum { FAR = INT32_MAX }; /* a window that ends no earlier has no end */
 
 typedef struct attention_params {
   int64_t heads, kv_heads; /* 0: not given */
-  int64_t left, right;     /* as of lk_attention */
+  int64_t left, right;     /* as of lk_work_attention */
   float scale;             /* NaN: 1 / sqrt(size) */
   float softcap;
   lk_attention_stage stage;
@@ -225,20 +225,23 @@ static lk_status take_with_past(lk_planner *planner, const lk_head_sizes *sizes,
 }
 
 /* Mask, lengths and the scores that somebody wants to see, each where there is one. */
-static lk_status take_others(lk_planner *planner, lk_attention *step, lk_operand others[3],
-                             lk_error *error) {
+static lk_status take_others(lk_planner *planner, lk_task *task, lk_error *error) {
   const lk_op_node *node = planner->node;
+  const attention_params *params = node->params;
+  lk_operand taken;
   if (lk_op_has(node, MASK)) {
-    LK_RETURN_NOT_OK(lk_planner_input(planner, MASK, LK_LAYOUT_PLAIN, &others[0], error));
-    step->mask = &others[0];
+    LK_RETURN_NOT_OK(lk_planner_input(planner, MASK, LK_LAYOUT_PLAIN, &taken, error));
+    lk_task_mask(task, &taken);
   }
   if (lk_op_has(node, LENGTHS)) {
-    LK_RETURN_NOT_OK(lk_planner_input(planner, LENGTHS, LK_LAYOUT_PLAIN, &others[1], error));
-    step->lengths = &others[1];
+    LK_RETURN_NOT_OK(lk_planner_input(planner, LENGTHS, LK_LAYOUT_PLAIN, &taken, error));
+    lk_task_place(task, LK_ROLE_LENGTHS, &taken);
   }
   if (SCORES < node->n_outputs) {
-    LK_RETURN_NOT_OK(lk_planner_output(planner, SCORES, LK_LAYOUT_PLAIN, &others[2], error));
-    step->seen = &others[2];
+    LK_RETURN_NOT_OK(lk_planner_output(planner, SCORES, LK_LAYOUT_PLAIN, &taken, error));
+    lk_task_place(task, LK_ROLE_SCORES, &taken);
+    task->work.attention.stage = params->stage;
+    task->work.attention.hidden = -INFINITY;
   }
   return LK_OK;
 }
@@ -247,34 +250,36 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const attention_params *params = planner->node->params;
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
   attention_dims of;
-  lk_operand q, y, others[3];
+  lk_task task;
+  lk_operand q, y;
+  lk_heads k, v;
   LK_RETURN_NOT_OK(find_dims(&asked, &of, error));
-  lk_attention step = {.batch = of.q.batch,
-                       .heads = of.q.heads,
-                       .kv_heads = of.k.heads,
-                       .queries = of.q.rows,
-                       .keys = of.keys,
-                       .size = of.q.size,
-                       .v_size = of.v.size,
-                       .scale = isnan(params->scale) ? 1 / sqrtf((float)of.q.size) : params->scale,
-                       .softcap = params->softcap,
-                       .past = of.past,
-                       .has_past = lk_op_has(planner->node, PAST_KEY),
-                       .left = params->left,
-                       .right = params->right,
-                       .stage = params->stage,
-                       .hidden = -INFINITY};
+  lk_task_begin(&task, LK_WORK_ATTENTION);
+  task.work.attention = (lk_work_attention){
+      .batch = of.q.batch,
+      .heads = of.q.heads,
+      .kv_heads = of.k.heads,
+      .queries = of.q.rows,
+      .keys = of.keys,
+      .size = of.q.size,
+      .v_size = of.v.size,
+      .scale = isnan(params->scale) ? 1 / sqrtf((float)of.q.size) : params->scale,
+      .softcap = params->softcap,
+      .past = of.past,
+      .has_past = lk_op_has(planner->node, PAST_KEY),
+      .left = params->left,
+      .right = params->right};
+  LK_RETURN_NOT_OK(take_with_past(planner, &of.k, of.keys, K, PAST_KEY, PRESENT_KEY, &k, error));
   LK_RETURN_NOT_OK(
-      take_with_past(planner, &of.k, of.keys, K, PAST_KEY, PRESENT_KEY, &step.k, error));
-  LK_RETURN_NOT_OK(
-      take_with_past(planner, &of.v, of.keys, V, PAST_VALUE, PRESENT_VALUE, &step.v, error));
+      take_with_past(planner, &of.v, of.keys, V, PAST_VALUE, PRESENT_VALUE, &v, error));
   if (lk_elements(&planner->outputs[Y]) == 0) return LK_OK; /* no queries: the cache alone */
   LK_RETURN_NOT_OK(lk_plan_wide_input(planner, Q, &q, error));
   LK_RETURN_NOT_OK(lk_plan_wide_output(planner, Y, &y, error));
-  LK_RETURN_NOT_OK(take_others(planner, &step, others, error));
-  step.q = heads_of(&q, &of.q);
-  step.y = heads_of(&y, &(lk_head_sizes){of.q.batch, of.q.heads, of.q.rows, of.v.size});
-  LK_RETURN_NOT_OK(lk_plan_attention(planner, &step, error));
+  LK_RETURN_NOT_OK(take_others(planner, &task, error));
+  const lk_heads from = heads_of(&q, &of.q);
+  const lk_heads to = heads_of(&y, &(lk_head_sizes){of.q.batch, of.q.heads, of.q.rows, of.v.size});
+  lk_task_heads(&task, &from, &k, &v, &to);
+  LK_RETURN_NOT_OK(lk_plan_task(planner, &task, error));
   return lk_plan_narrow(planner, Y, &y, error);
 }
 

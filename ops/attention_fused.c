@@ -10,8 +10,8 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/attention_steps.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/heads.h"
 #include "ops/plan/moves.h"
 
 enum { Q, K, V, MASK, RANK = 4 };
@@ -112,23 +112,19 @@ static lk_status take(lk_planner *planner, uint32_t input, lk_heads *out, lk_err
   const lk_tensor_desc desc = with_heads(planner, &out->operand.desc);
   lk_broadcast_strides(&desc, RANK, 1, strides);
   const bool is_turned = input == K && ((const fused_params *)planner->node->params)->k_rows;
-  out->first = 0;
-  out->batch = strides[0];
-  out->head = strides[is_turned ? 2 : 1];
-  out->row = strides[is_turned ? 1 : 2];
+  out->at = (lk_heads_place){
+      .batch = strides[0], .head = strides[is_turned ? 2 : 1], .row = strides[is_turned ? 1 : 2]};
   return LK_OK;
 }
 
 /* Q and K whose heads have no elements: a 0 for all scores. */
-static lk_status take_nothing(lk_planner *planner, lk_attention *step, lk_error *error) {
+static lk_status take_nothing(lk_planner *planner, lk_heads *out, lk_error *error) {
   static const float zero = 0;
   const int64_t one = 1;
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &one);
-  step->q = step->k = (lk_heads){0};
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &step->q.operand, error));
-  step->k.operand = step->q.operand;
-  step->size = 1;
-  return lk_plan_fill(planner, &step->q.operand, sizeof zero, &zero, error);
+  *out = (lk_heads){0};
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &out->operand, error));
+  return lk_plan_fill(planner, &out->operand, sizeof zero, &zero, error);
 }
 
 /* What stands in the place of scores, or 0, for a mask of bool. */
@@ -176,40 +172,46 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const fused_params *params = planner->node->params;
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
   lk_tensor_desc scores = {.dtype = LK_F32};
+  lk_task task;
   lk_operand mask, y;
+  lk_heads from, k, v;
   LK_RETURN_NOT_OK(find_scores(&asked, &scores, error));
   const lk_tensor_desc q = with_heads(planner, &planner->inputs[Q].desc);
-  const lk_tensor_desc v = with_heads(planner, &planner->inputs[V].desc);
+  const lk_tensor_desc values = with_heads(planner, &planner->inputs[V].desc);
   const lk_tensor_desc to = with_heads(planner, &planner->outputs[0]);
   scores = with_heads(planner, &scores);
-  lk_attention step = {.batch = to.dims[0],
-                       .heads = to.dims[1],
-                       .kv_heads = to.dims[1],
-                       .queries = to.dims[2],
-                       .keys = scores.dims[3],
-                       .size = q.dims[3],
-                       .v_size = v.dims[3],
-                       .scale = params->scale,
-                       .needs_score = true,
-                       .hides_nan = params->zeros,
-                       .left = -1,
-                       .right = -1};
-  if (step.size > 0) {
-    LK_RETURN_NOT_OK(take(planner, Q, &step.q, error));
-    LK_RETURN_NOT_OK(take(planner, K, &step.k, error));
+  lk_task_begin(&task, LK_WORK_ATTENTION);
+  lk_work_attention *work = &task.work.attention;
+  *work = (lk_work_attention){.batch = to.dims[0],
+                              .heads = to.dims[1],
+                              .kv_heads = to.dims[1],
+                              .queries = to.dims[2],
+                              .keys = scores.dims[3],
+                              .size = q.dims[3] > 0 ? q.dims[3] : 1,
+                              .v_size = values.dims[3],
+                              .scale = params->scale,
+                              .empty_is_nan = true,
+                              .nan_is_zero = params->zeros,
+                              .left = -1,
+                              .right = -1};
+  if (q.dims[3] > 0) {
+    LK_RETURN_NOT_OK(take(planner, Q, &from, error));
+    LK_RETURN_NOT_OK(take(planner, K, &k, error));
   } else {
-    LK_RETURN_NOT_OK(take_nothing(planner, &step, error));
+    LK_RETURN_NOT_OK(take_nothing(planner, &from, error));
+    k = from;
   }
-  LK_RETURN_NOT_OK(take(planner, V, &step.v, error));
-  if (lk_op_has(planner->node, MASK) && step.keys > 0) {
-    LK_RETURN_NOT_OK(take_mask(planner, step.keys, &mask, error));
-    step.mask = &mask;
-    step.fills = planner->inputs[MASK].desc.dtype == LK_BOOL;
+  LK_RETURN_NOT_OK(take(planner, V, &v, error));
+  if (lk_op_has(planner->node, MASK) && work->keys > 0) {
+    LK_RETURN_NOT_OK(take_mask(planner, work->keys, &mask, error));
+    lk_task_mask(&task, &mask);
+    work->mask_replaces = planner->inputs[MASK].desc.dtype == LK_BOOL;
   }
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, output_layout(planner), &y, error));
-  const lk_head_sizes sizes = {step.batch, step.heads, step.queries, step.v_size};
-  step.y = lk_heads_apart(&y, &sizes);
-  return lk_plan_attention(planner, &step, error);
+  const lk_head_sizes sizes = {work->batch, work->heads, work->queries, work->v_size};
+  const lk_heads heads = lk_heads_apart(&y, &sizes);
+  lk_task_heads(&task, &from, &k, &v, &heads);
+  return lk_plan_task(planner, &task, error);
 }
 
 /* Two products: of each element of q, and of each one of the output, with all keys. */

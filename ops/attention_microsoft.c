@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/attention_steps.h"
+#include "ops/plan/heads.h"
 #include "ops/plan/integer_steps.h"
 #include "ops/plan/product_steps.h"
 #include "ops/plan/quantized_steps.h"
@@ -279,7 +279,8 @@ static lk_status plan_rows(lk_planner *planner, const attention_sizes *of, lk_op
 static lk_heads heads_at(const lk_operand *rows, int64_t first, int64_t size) {
   const int64_t *dims = rows->desc.dims;
   return (lk_heads){
-      .operand = *rows, .first = first, .batch = dims[1] * dims[2], .head = size, .row = dims[2]};
+      .operand = *rows,
+      .at = {.first = first, .batch = dims[1] * dims[2], .head = size, .row = dims[2]}};
 }
 
 /* False: the mask is for nothing. */
@@ -300,19 +301,19 @@ static bool describe_mask(const lk_planner *planner, const attention_sizes *of, 
   return true;
 }
 
-static lk_status take_masks(lk_planner *planner, const attention_sizes *of, lk_attention *step,
-                            lk_operand masks[2], lk_error *error) {
+static lk_status take_masks(lk_planner *planner, const attention_sizes *of, lk_task *task,
+                            lk_error *error) {
   const attention_roles *of_node = roles(planner->node);
   lk_padding padding;
-  lk_operand mask;
+  lk_operand mask, taken;
   if (lk_op_has(planner->node, of_node->mask) && describe_mask(planner, of, &padding)) {
     LK_RETURN_NOT_OK(lk_planner_input(planner, of_node->mask, LK_LAYOUT_PLAIN, &mask, error));
-    LK_RETURN_NOT_OK(lk_plan_padding(planner, &padding, &mask, &masks[0], error));
-    step->mask = &masks[0];
+    LK_RETURN_NOT_OK(lk_plan_padding(planner, &padding, &mask, &taken, error));
+    lk_task_mask(task, &taken);
   }
   if (!lk_op_has(planner->node, of_node->added)) return LK_OK;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, of_node->added, LK_LAYOUT_PLAIN, &masks[1], error));
-  *(step->mask != NULL ? &step->mask_too : &step->mask) = &masks[1];
+  LK_RETURN_NOT_OK(lk_planner_input(planner, of_node->added, LK_LAYOUT_PLAIN, &taken, error));
+  lk_task_mask(task, &taken);
   return LK_OK;
 }
 
@@ -321,32 +322,36 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
   const uint32_t past = roles(planner->node)->past;
   attention_sizes of;
-  lk_operand rows, to, masks[2];
+  lk_task task;
+  lk_operand rows, to;
   LK_RETURN_NOT_OK(find_sizes(&asked, &of, error));
   const lk_head_sizes sizes = {of.batch, params->heads, of.rows, of.size};
   LK_RETURN_NOT_OK(plan_rows(planner, &of, &rows, error));
-  lk_attention step = {.batch = of.batch,
-                       .heads = params->heads,
-                       .kv_heads = params->heads,
-                       .queries = of.rows,
-                       .keys = of.keys,
-                       .size = of.size,
-                       .v_size = of.v_size,
-                       .scale = isnan(params->scale) ? 1 / sqrtf((float)of.size) : params->scale,
-                       .q = heads_at(&rows, 0, of.size),
-                       .k = heads_at(&rows, of.width, of.size),
-                       .v = heads_at(&rows, 2 * of.width, of.v_size),
-                       .past = of.past,
-                       .has_past = true,
-                       .left = -1,
-                       .right = params->is_causal ? 0 : -1};
-  LK_RETURN_NOT_OK(lk_plan_behind_past(planner, &sizes, of.keys, past, PRESENT, 0, &step.k, error));
-  LK_RETURN_NOT_OK(lk_plan_behind_past(planner, &sizes, of.keys, past, PRESENT, 1, &step.v, error));
+  lk_task_begin(&task, LK_WORK_ATTENTION);
+  task.work.attention =
+      (lk_work_attention){.batch = of.batch,
+                          .heads = params->heads,
+                          .kv_heads = params->heads,
+                          .queries = of.rows,
+                          .keys = of.keys,
+                          .size = of.size,
+                          .v_size = of.v_size,
+                          .scale = isnan(params->scale) ? 1 / sqrtf((float)of.size) : params->scale,
+                          .past = of.past,
+                          .has_past = true,
+                          .left = -1,
+                          .right = params->is_causal ? 0 : -1};
+  const lk_heads q = heads_at(&rows, 0, of.size);
+  lk_heads k = heads_at(&rows, of.width, of.size), v = heads_at(&rows, 2 * of.width, of.v_size);
+  LK_RETURN_NOT_OK(lk_plan_behind_past(planner, &sizes, of.keys, past, PRESENT, 0, &k, error));
+  LK_RETURN_NOT_OK(lk_plan_behind_past(planner, &sizes, of.keys, past, PRESENT, 1, &v, error));
   if (lk_elements(&planner->outputs[OUTPUT]) == 0) return LK_OK; /* no queries: the past alone */
   LK_RETURN_NOT_OK(lk_planner_output(planner, OUTPUT, LK_LAYOUT_PLAIN, &to, error));
-  LK_RETURN_NOT_OK(take_masks(planner, &of, &step, masks, error));
-  step.y = lk_heads_in_rows(&to, &(lk_head_sizes){of.batch, params->heads, of.rows, of.v_size});
-  return lk_plan_attention(planner, &step, error);
+  LK_RETURN_NOT_OK(take_masks(planner, &of, &task, error));
+  const lk_heads y =
+      lk_heads_in_rows(&to, &(lk_head_sizes){of.batch, params->heads, of.rows, of.v_size});
+  lk_task_heads(&task, &q, &k, &v, &y);
+  return lk_plan_task(planner, &task, error);
 }
 
 /* The projection, and two products of each row with all keys, but for past ones. */

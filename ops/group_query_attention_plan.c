@@ -7,7 +7,7 @@
 #include "ops/kernel/sequence/kv_bytes.h"
 #include "ops/kernel/sequence/kv_cache.h"
 #include "ops/kernel/sequence/rotary.h"
-#include "ops/plan/attention_steps.h"
+#include "ops/plan/heads.h"
 #include "ops/plan/moves.h"
 
 /* What all steps share while a plan is made. */
@@ -32,7 +32,7 @@ static lk_status take_heads(const gqa_steps *self, uint32_t input, lk_heads *out
                                     LK_LAYOUT_PLAIN, &x, error));
   *out = lk_heads_in_rows(&x, &(lk_head_sizes){of->batch, all, of->rows, of->size});
   if (!self->is_packed || input == GQA_QUERY) return LK_OK;
-  out->first = (params->heads + (input == GQA_VALUE ? params->kv_heads : 0)) * of->size;
+  out->at.first = (params->heads + (input == GQA_VALUE ? params->kv_heads : 0)) * of->size;
   return LK_OK;
 }
 
@@ -88,9 +88,9 @@ static lk_status plan_rotary(const gqa_steps *self, int64_t heads, lk_heads *ino
                           .rows = of->rows,
                           .size = of->size,
                           .rotated = 2 * cosines[1],
-                          .first = inout->first,
-                          .from = {inout->batch, inout->head, inout->row},
-                          .to = {to.batch, to.head, to.row},
+                          .first = inout->at.first,
+                          .from = {inout->at.batch, inout->at.head, inout->at.row},
+                          .to = {to.at.batch, to.at.head, to.at.row},
                           .positions = cosines[0],
                           .has_positions = true,
                           .is_first = has_positions && self->is_prompt,
@@ -137,8 +137,8 @@ static lk_status plan_cache(const gqa_steps *self, uint32_t input, lk_heads *ino
                             .heads = heads,
                             .rows = of->rows,
                             .size = size,
-                            .first = inout->first,
-                            .from = {inout->batch, inout->head, inout->row},
+                            .first = inout->at.first,
+                            .from = {inout->at.batch, inout->at.head, inout->at.row},
                             .past_rows = of->past,
                             .buffer_rows = of->buffer,
                             .is_prompt = self->is_padded,
@@ -171,8 +171,8 @@ static lk_status plan_byte_cache(const gqa_steps *self, uint32_t input, lk_heads
                       .size = of->size,
                       .is_half = self->params->is_half,
                       .has_scales = self->params->scales[is_key ? 0 : 1] == GQA_SCALES_OF_CHANNELS,
-                      .first = inout->first,
-                      .from = {inout->batch, inout->head, inout->row},
+                      .first = inout->at.first,
+                      .from = {inout->at.batch, inout->at.head, inout->at.row},
                       .buffer_rows = of->buffer};
   lk_kv_bytes_plan(&step);
   const int64_t new_dims[] = {of->batch, of->rows, heads * of->width};
@@ -244,37 +244,37 @@ static lk_status take_added(const gqa_steps *self, lk_operand *out, lk_error *er
 }
 
 /* Output output_qk, without which `qk_output` 0 leaves nothing to say. */
-static lk_status take_seen(const gqa_steps *self, lk_attention *step, lk_operand *out,
-                           lk_error *error) {
+static lk_status take_seen(const gqa_steps *self, lk_task *task, lk_error *error) {
   static const float zero = 0; /* also of f16 and bf16 */
   lk_planner *planner = self->planner;
+  lk_operand seen;
   if (planner->node->n_outputs <= GQA_SCORES) return LK_OK;
-  LK_RETURN_NOT_OK(lk_planner_output(planner, GQA_SCORES, LK_LAYOUT_PLAIN, out, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, GQA_SCORES, LK_LAYOUT_PLAIN, &seen, error));
   if (self->params->seen == GQA_NO_SCORES) {
-    return lk_plan_fill(planner, out, lk_dtype_size(out->desc.dtype), &zero, error);
+    return lk_plan_fill(planner, &seen, lk_dtype_size(seen.desc.dtype), &zero, error);
   }
-  step->seen = out;
-  step->stage = self->params->seen == GQA_BEFORE_SOFTMAX ? LK_ATTENTION_MASKED //
-                                                         : LK_ATTENTION_SOFTMAX;
+  lk_task_place(task, LK_ROLE_SCORES, &seen);
+  task->work.attention.stage =
+      self->params->seen == GQA_BEFORE_SOFTMAX ? LK_ATTENTION_MASKED : LK_ATTENTION_SOFTMAX;
   return LK_OK;
 }
 
 /* What is added to scores, sinks, and the scores that somebody wants to see. */
-static lk_status take_others(const gqa_steps *self, lk_attention *step, lk_operand others[3],
-                             lk_error *error) {
+static lk_status take_others(const gqa_steps *self, lk_task *task, lk_error *error) {
   const lk_op_node *node = self->planner->node;
+  lk_operand taken;
   if (lk_op_has(node, GQA_ADDED)) {
-    LK_RETURN_NOT_OK(take_added(self, &others[0], error));
-    step->mask = &others[0];
+    LK_RETURN_NOT_OK(take_added(self, &taken, error));
+    lk_task_mask(task, &taken);
   }
   if (lk_op_has(node, GQA_SINKS)) {
-    LK_RETURN_NOT_OK(lk_plan_wide_input(self->planner, GQA_SINKS, &others[1], error));
-    step->sink = LK_ATTEND_SINKS;
-    step->sinks = &others[1];
+    LK_RETURN_NOT_OK(lk_plan_wide_input(self->planner, GQA_SINKS, &taken, error));
+    lk_task_place(task, LK_ROLE_SINKS, &taken);
+    task->work.attention.sink = LK_SINK_OF_HEADS;
   } else if (self->params->is_smooth) {
-    step->sink = LK_ATTEND_ZERO_SINK;
+    task->work.attention.sink = LK_SINK_ONE;
   }
-  return take_seen(self, step, &others[2], error);
+  return take_seen(self, task, error);
 }
 
 lk_status gqa_plan(lk_planner *planner, lk_error *error) {
@@ -287,30 +287,36 @@ lk_status gqa_plan(lk_planner *planner, lk_error *error) {
                     .is_packed = gqa_is_packed(planner->node),
                     .is_prompt = is_prompt,
                     .is_padded = is_prompt && !params->is_sliding};
-  lk_operand y, others[3];
-  lk_attention step = {.batch = of->batch,
-                       .heads = params->heads,
-                       .kv_heads = params->kv_heads,
-                       .queries = of->rows,
-                       .keys = of->keys,
-                       .size = of->size,
-                       .v_size = of->size,
-                       .scale = isnan(params->scale) ? 1 / sqrtf((float)of->size) : params->scale,
-                       .softcap = params->softcap,
-                       .has_past = self.is_padded,
-                       .left = params->left,
-                       .right = params->is_causal ? 0 : -1};
+  lk_task task;
+  lk_operand y;
+  lk_heads q, k, v;
+  lk_task_begin(&task, LK_WORK_ATTENTION);
+  task.work.attention = (lk_work_attention){
+      .batch = of->batch,
+      .heads = params->heads,
+      .kv_heads = params->kv_heads,
+      .queries = of->rows,
+      .keys = of->keys,
+      .size = of->size,
+      .v_size = of->size,
+      .scale = isnan(params->scale) ? 1 / sqrtf((float)of->size) : params->scale,
+      .softcap = params->softcap,
+      .has_past = self.is_padded,
+      .left = params->left,
+      .right = params->is_causal ? 0 : -1};
   LK_RETURN_NOT_OK(plan_places(&self, error));
-  LK_RETURN_NOT_OK(take_with_past(&self, GQA_KEY, &step.k, error));
-  LK_RETURN_NOT_OK(take_with_past(&self, GQA_VALUE, &step.v, error));
+  LK_RETURN_NOT_OK(take_with_past(&self, GQA_KEY, &k, error));
+  LK_RETURN_NOT_OK(take_with_past(&self, GQA_VALUE, &v, error));
   if (lk_elements(&planner->outputs[GQA_OUTPUT]) == 0) return LK_OK; /* no queries */
-  LK_RETURN_NOT_OK(take_heads(&self, GQA_QUERY, &step.q, error));
-  LK_RETURN_NOT_OK(lk_plan_wide(planner, &step.q.operand, error));
-  if (params->is_rotated) LK_RETURN_NOT_OK(plan_rotary(&self, params->heads, &step.q, error));
+  LK_RETURN_NOT_OK(take_heads(&self, GQA_QUERY, &q, error));
+  LK_RETURN_NOT_OK(lk_plan_wide(planner, &q.operand, error));
+  if (params->is_rotated) LK_RETURN_NOT_OK(plan_rotary(&self, params->heads, &q, error));
   LK_RETURN_NOT_OK(lk_plan_wide_output(planner, GQA_OUTPUT, &y, error));
-  step.y = lk_heads_in_rows(&y, &(lk_head_sizes){of->batch, params->heads, of->rows, of->size});
-  step.lengths = &self.lengths;
-  LK_RETURN_NOT_OK(take_others(&self, &step, others, error));
-  LK_RETURN_NOT_OK(lk_plan_attention(planner, &step, error));
+  const lk_heads to =
+      lk_heads_in_rows(&y, &(lk_head_sizes){of->batch, params->heads, of->rows, of->size});
+  lk_task_heads(&task, &q, &k, &v, &to);
+  lk_task_place(&task, LK_ROLE_LENGTHS, &self.lengths);
+  LK_RETURN_NOT_OK(take_others(&self, &task, error));
+  LK_RETURN_NOT_OK(lk_plan_task(planner, &task, error));
   return lk_plan_narrow(planner, GQA_OUTPUT, &y, error);
 }

@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/kernel/sequence/linear_attention.h"
-#include "ops/plan/attention_steps.h"
+#include "ops/plan/heads.h"
 
 enum { QUERY, KEY, VALUE, PAST, DECAY, RATE }; /* inputs */
 enum { OUTPUT, STATE };

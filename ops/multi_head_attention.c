@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/attention_steps.h"
 #include "ops/plan/eltwise_steps.h"
+#include "ops/plan/heads.h"
 #include "ops/plan/moves.h"
 
 enum { QUERY, KEY, VALUE, BIAS, PADDING, ADDED, PAST_KEY, PAST_VALUE, PAST_LENGTH, INDIRECTION };
@@ -239,7 +239,7 @@ static lk_status take_heads(lk_planner *planner, const lk_inference *of, uint32_
 }
 
 /* What key_padding_mask adds; of lengths, i64 [batch]. */
-static lk_status take_padding(lk_planner *planner, const lk_attention *of, lk_operand *out,
+static lk_status take_padding(lk_planner *planner, const lk_work_attention *of, lk_operand *out,
                               lk_error *error) {
   const mha_params *params = planner->node->params;
   lk_operand mask;
@@ -261,15 +261,19 @@ static lk_status take_padding(lk_planner *planner, const lk_attention *of, lk_op
   return lk_plan_padding(planner, &step, &mask, out, error);
 }
 
-static lk_status take_masks(lk_planner *planner, lk_attention *step, lk_operand masks[2],
-                            lk_error *error) {
+static lk_status take_masks(lk_planner *planner, lk_task *task, lk_error *error) {
+  lk_operand taken;
   if (lk_op_has(planner->node, PADDING)) {
-    LK_RETURN_NOT_OK(take_padding(planner, step, &masks[0], error));
-    *(masks[0].desc.rank == 1 ? &step->lengths : &step->mask) = &masks[0];
+    LK_RETURN_NOT_OK(take_padding(planner, &task->work.attention, &taken, error));
+    if (taken.desc.rank == 1) {
+      lk_task_place(task, LK_ROLE_LENGTHS, &taken);
+    } else {
+      lk_task_mask(task, &taken);
+    }
   }
   if (!lk_op_has(planner->node, ADDED)) return LK_OK;
-  LK_RETURN_NOT_OK(lk_planner_input(planner, ADDED, LK_LAYOUT_PLAIN, &masks[1], error));
-  *(step->mask != NULL ? &step->mask_too : &step->mask) = &masks[1];
+  LK_RETURN_NOT_OK(lk_planner_input(planner, ADDED, LK_LAYOUT_PLAIN, &taken, error));
+  lk_task_mask(task, &taken);
   return LK_OK;
 }
 
@@ -277,33 +281,39 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const mha_params *params = planner->node->params;
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
   mha_sizes of;
-  lk_operand to, masks[2];
+  lk_task task;
+  lk_operand to;
+  lk_heads q, k, v;
   LK_RETURN_NOT_OK(find_sizes(&asked, &of, error));
   const int64_t heads = of.q.heads, of_k = heads * of.q.size, of_v = of_k + heads * of.k.size;
-  lk_attention step = {.batch = of.q.batch,
-                       .heads = heads,
-                       .kv_heads = heads,
-                       .queries = of.q.rows,
-                       .keys = of.keys,
-                       .size = of.q.size,
-                       .v_size = of.v.size,
-                       .scale = isnan(params->scale) ? 1 / sqrtf((float)of.q.size) : params->scale,
-                       .past = of.past,
-                       .has_past = true, /* lengths are of padding alone */
-                       .left = -1,
-                       .right = params->is_causal ? 0 : -1};
-  LK_RETURN_NOT_OK(take_heads(planner, &asked, KEY, &of.k, of_k, &step.k, error));
-  LK_RETURN_NOT_OK(take_heads(planner, &asked, VALUE, &of.v, of_v, &step.v, error));
+  lk_task_begin(&task, LK_WORK_ATTENTION);
+  task.work.attention = (lk_work_attention){
+      .batch = of.q.batch,
+      .heads = heads,
+      .kv_heads = heads,
+      .queries = of.q.rows,
+      .keys = of.keys,
+      .size = of.q.size,
+      .v_size = of.v.size,
+      .scale = isnan(params->scale) ? 1 / sqrtf((float)of.q.size) : params->scale,
+      .past = of.past,
+      .has_past = true, /* lengths are of padding alone */
+      .left = -1,
+      .right = params->is_causal ? 0 : -1};
+  LK_RETURN_NOT_OK(take_heads(planner, &asked, KEY, &of.k, of_k, &k, error));
+  LK_RETURN_NOT_OK(take_heads(planner, &asked, VALUE, &of.v, of_v, &v, error));
   LK_RETURN_NOT_OK(
-      lk_plan_behind_past(planner, &of.k, of.keys, PAST_KEY, PRESENT_KEY, 0, &step.k, error));
+      lk_plan_behind_past(planner, &of.k, of.keys, PAST_KEY, PRESENT_KEY, 0, &k, error));
   LK_RETURN_NOT_OK(
-      lk_plan_behind_past(planner, &of.v, of.keys, PAST_VALUE, PRESENT_VALUE, 0, &step.v, error));
+      lk_plan_behind_past(planner, &of.v, of.keys, PAST_VALUE, PRESENT_VALUE, 0, &v, error));
   if (lk_elements(&planner->outputs[OUTPUT]) == 0) return LK_OK;
-  LK_RETURN_NOT_OK(take_heads(planner, &asked, QUERY, &of.q, 0, &step.q, error));
+  LK_RETURN_NOT_OK(take_heads(planner, &asked, QUERY, &of.q, 0, &q, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, OUTPUT, LK_LAYOUT_PLAIN, &to, error));
-  LK_RETURN_NOT_OK(take_masks(planner, &step, masks, error));
-  step.y = lk_heads_in_rows(&to, &(lk_head_sizes){of.q.batch, heads, of.q.rows, of.v.size});
-  return lk_plan_attention(planner, &step, error);
+  LK_RETURN_NOT_OK(take_masks(planner, &task, error));
+  const lk_heads y =
+      lk_heads_in_rows(&to, &(lk_head_sizes){of.q.batch, heads, of.q.rows, of.v.size});
+  lk_task_heads(&task, &q, &k, &v, &y);
+  return lk_plan_task(planner, &task, error);
 }
 
 const lk_op_class lk_op_multi_head_attention = {

@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/kernel/sequence/rotary.h"
-#include "ops/plan/attention_steps.h"
+#include "ops/plan/heads.h"
 #include "ops/plan/moves.h"
 
 /* Which input is what. */
@@ -139,9 +139,9 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_heads heads =
       (operands[0].desc.rank == 3 ? lk_heads_in_rows : lk_heads_apart)(&operands[0], &of);
   step.batch = of.batch, step.heads = of.heads, step.rows = of.rows, step.size = of.size;
-  step.from[0] = step.to[0] = heads.batch;
-  step.from[1] = step.to[1] = heads.head;
-  step.from[2] = step.to[2] = heads.row;
+  step.from[0] = step.to[0] = heads.at.batch;
+  step.from[1] = step.to[1] = heads.at.head;
+  step.from[2] = step.to[2] = heads.at.row;
   step.positions = cosines->rank == 2 ? cosines->dims[0] : -1;
   return lk_planner_kernel(planner, lk_rotary_kernel, "rotary", &step, sizeof step, operands,
                            step.has_positions ? 5 : 4, error);

@@ -85,10 +85,22 @@ typedef enum lk_work_kind {
    * states are made by DynamicQuantizeLinear's rule: src once, as a whole, up to the longest of the
    * lengths; states anew at each step, the rows that go on as a whole */
   LK_WORK_RECURRENT = 14,
-  LK_WORK_KINDS = 15
+  /* Scaled dot-product attention, by `attention`, which has the sizes, and says where the heads of
+   * src (the queries), keys, values and dst lie. For each batch and head:
+   *   scores = scale src keys', [queries][keys]
+   *   scores = softcap tanh(scores / softcap), unless softcap is 0
+   *   scores = scores + bias + the first operand: masks of numbers, or of bool, which are 0 where
+   *            they are true, and minus infinity elsewhere
+   *   weights = e^scores over (their sum + the sink), of the keys that a query attends, else 0
+   *   dst = weights values
+   * Masks broadcast to [batch][heads][queries][keys], but along keys: the last dimension is `keys`,
+   * or of bias less, and then nobody attends the keys behind it. A query that attends no key, or
+   * whose scores are all minus infinity, has 0 in dst. No layout can be chosen */
+  LK_WORK_ATTENTION = 15,
+  LK_WORK_KINDS = 16
 } lk_work_kind;
 
-/* Operands of post-ops that a work has at most. */
+/* Operands that a work has at most. */
 #define LK_WORK_OPERANDS 4
 
 /* What a tensor is to a work. */
@@ -115,14 +127,22 @@ typedef enum lk_role {
   LK_ROLE_RECURRENT_SCALE = 17,
   /* Steps of each sequence. What lies behind them is not read, and is 0 in dst; the other direction
    * begins at a sequence's last step. They come with a run: who reads them checks that they are 0
-   * to the number of steps, or the run fails (LK_OUT_OF_RANGE) */
+   * to the number of steps, or the run fails (LK_OUT_OF_RANGE).
+   * Of attention, i64 [batch]: keys of each batch, held between 0 and `keys`. Nobody attends those
+   * behind them, which may be anything, also NaN, as may be their values */
   LK_ROLE_LENGTHS = 18,
   LK_ROLE_STATE = 19,     /* before the first step; 0 where there is none, as is the cell */
   LK_ROLE_CELL = 20,      /* of LSTM */
   LK_ROLE_PEEPHOLES = 21, /* of LSTM: of the input, output and forget gate */
   LK_ROLE_DST_STATE = 22, /* after each sequence's last step */
   LK_ROLE_DST_CELL = 23,
-  LK_ROLE_OPERAND = 24, /* the first of LK_WORK_OPERANDS, of post-ops */
+  LK_ROLE_KEYS = 24, /* of attention, as are the next three */
+  LK_ROLE_VALUES = 25,
+  LK_ROLE_SINKS = 26, /* f32 [heads] */
+  /* written besides dst, [batch][heads][queries][keys], f32, f16 or bf16: those of `stage` */
+  LK_ROLE_SCORES = 27,
+  /* the first of LK_WORK_OPERANDS: of post-ops, and of attention its second mask */
+  LK_ROLE_OPERAND = 28,
   LK_ROLES = LK_ROLE_OPERAND + LK_WORK_OPERANDS
 } lk_role;
 
@@ -343,6 +363,58 @@ typedef struct lk_work_recurrent {
   float betas[LK_WORK_DIRECTIONS][LK_WORK_ACTIVATIONS];
 } lk_work_recurrent;
 
+/* Where the heads of a tensor lie in its memory: the first element, and from one batch, head and
+ * row to the next, in elements, 0 where they share it. The elements of a row lie side by side. */
+typedef struct lk_heads_place {
+  int64_t first, batch, head, row;
+} lk_heads_place;
+
+/* What is added to the sum of each row's powers of e, as if there were a key more that is worth
+ * nothing: a row with a sink has no sum of 0. */
+typedef enum lk_sink {
+  LK_SINK_NONE = 0,
+  LK_SINK_ONE = 1,     /* e^0 */
+  LK_SINK_OF_HEADS = 2 /* e^sinks[head], unless that is minus infinity */
+} lk_sink;
+
+/* Which scores somebody wants to see. */
+typedef enum lk_attention_stage {
+  LK_ATTENTION_SCALED = 0,
+  LK_ATTENTION_CAPPED = 1,
+  LK_ATTENTION_MASKED = 2,
+  LK_ATTENTION_SOFTMAX = 3 /* the weights */
+} lk_attention_stage;
+
+typedef struct lk_work_attention {
+  /* Sizes: `size` elements of a head of src and keys, `v_size` of one of values and dst. Each
+   * `heads` / `kv_heads` heads of src that follow each other share one of keys and values */
+  int64_t batch, heads, kv_heads, queries, keys, size, v_size;
+  /* Of src, keys, values and dst, whatever their dimensions and layouts are. They may be the same
+   * memory, as parts of it */
+  lk_heads_place q, k, v, y;
+  /* Query i has the position `past` + i; where there are lengths and has_past is 0, its batch's
+   * length - queries + i. It attends the keys from position - left to position + right; -1: all
+   * before it, all behind it */
+  int64_t past, left, right;
+  uint32_t has_past; /* 0 or 1 */
+  float scale, softcap;
+  uint32_t sink;  /* lk_sink */
+  uint32_t stage; /* lk_attention_stage, of SCORES */
+  float hidden; /* what SCORES of LK_ATTENTION_MASKED have for keys that a query does not attend */
+  /* 0 or 1, and 0 where there are SCORES:
+   * bias is of numbers, and stands in the place of scores where it is not 0. There is no softcap
+   * and no second mask */
+  uint32_t mask_replaces;
+  /* A query that attends no key, or whose scores are all minus infinity, has NaN in dst, and not 0.
+   * Without any keys dst is 0 all the same */
+  uint32_t empty_is_nan;
+  /* Where softmax makes NaN, of scores that have NaN or plus infinity, or are all minus infinity,
+   * the weights of the query are 0, so that dst has NaN only for values that are not finite. Each
+   * query attends all keys */
+  uint32_t nan_is_zero;
+  uint32_t reserved;
+} lk_work_attention;
+
 /* A function that is applied to dst, in the order of the list. */
 typedef struct lk_work_post_op {
   uint32_t kind;    /* lk_post_op_kind; of LK_WORK_ELEMENT, also lk_function */
@@ -359,7 +431,8 @@ typedef struct lk_work_post_op {
  * tensors may be of several types. It is offered as it is. Convolutions, products of real numbers,
  * poolings, Softmax, norms and recurrent layers of these types that an engine leaves, or whose
  * post-ops it does not take to the last, are offered once more with f32 in the place of them, and
- * the library converts what comes and goes.
+ * the library converts what comes and goes. Attention comes with src, keys, values, sinks and dst of
+ * f32, in the place of those types; masks and SCORES are as they are.
  */
 typedef struct lk_work {
   uint32_t kind;       /* lk_work_kind */
@@ -386,12 +459,13 @@ typedef struct lk_work {
   lk_work_bits bits;           /* of products by few bits */
   lk_work_recurrent recurrent; /* of recurrent layers */
   lk_work_resize resize;
+  lk_work_attention attention;
 } lk_work;
 
 /* ---- engines ---- */
 
 /* Of this header. It changes with what lk_work, lk_offer or lk_engine_value have. */
-#define LK_ENGINE_VERSION 4u
+#define LK_ENGINE_VERSION 5u
 
 /* What an engine says before anything is built. */
 typedef struct lk_offer {

@@ -10,9 +10,9 @@
 /* What a work has besides kind, tensors and post-ops, which have records of their own.
  * I(member, name, type): a whole number; S(member, name): LK_SHORTS numbers of 16 bits;
  * D(member, name): LK_MAX_RANK doubles, by their bits; W(member, name): LK_WORDS numbers of 32
- * bits, by their bits; F(member, name): a float; N(member): always 0. A member that is missing here
- * does not compile. */
-#define LK_WORK_FIELD_LIST(I, S, D, W, F, N)                                                       \
+ * bits, by their bits; P(member, name): a place, LK_PLACES whole numbers; F(member, name): a float;
+ * N(member): always 0. A member that is missing here does not compile. */
+#define LK_WORK_FIELD_LIST(I, S, D, W, P, F, N)                                                    \
   I(constants, CONSTANTS, uint32_t)                                                                \
   N(window.reserved)                                                                               \
   I(groups, GROUPS, int64_t)                                                                       \
@@ -35,7 +35,7 @@
   I(bits.takes_bytes, TAKES_BYTES, uint32_t)
 
 /* Of one kind of works each, which others are not asked for one by one. */
-#define LK_RECURRENT_FIELD_LIST(I, S, D, W, F, N)                                                  \
+#define LK_RECURRENT_FIELD_LIST(I, S, D, W, P, F, N)                                               \
   I(recurrent.cell, CELL, uint32_t)                                                                \
   I(recurrent.direction, DIRECTION, uint32_t)                                                      \
   I(recurrent.batch_first, BATCH_FIRST, uint32_t)                                                  \
@@ -45,7 +45,7 @@
   W(recurrent.activations, ACTIVATIONS)                                                            \
   W(recurrent.alphas, ALPHAS)                                                                      \
   W(recurrent.betas, BETAS)
-#define LK_RESIZE_FIELD_LIST(I, S, D, W, F, N)                                                     \
+#define LK_RESIZE_FIELD_LIST(I, S, D, W, P, F, N)                                                  \
   I(resize.interpolation, INTERPOLATION, uint32_t)                                                 \
   I(resize.coordinates, COORDINATES, uint32_t)                                                     \
   I(resize.nearest, NEAREST, uint32_t)                                                             \
@@ -58,6 +58,31 @@
   D(resize.down, DOWN)                                                                             \
   D(resize.start, START)                                                                           \
   D(resize.end, END)
+#define LK_ATTENTION_FIELD_LIST(I, S, D, W, P, F, N)                                               \
+  I(attention.batch, BATCH, int64_t)                                                               \
+  I(attention.heads, HEADS, int64_t)                                                               \
+  I(attention.kv_heads, KV_HEADS, int64_t)                                                         \
+  I(attention.queries, QUERIES, int64_t)                                                           \
+  I(attention.keys, KEYS, int64_t)                                                                 \
+  I(attention.size, HEAD_SIZE, int64_t)                                                            \
+  I(attention.v_size, V_SIZE, int64_t)                                                             \
+  P(attention.q, Q_PLACE)                                                                          \
+  P(attention.k, K_PLACE)                                                                          \
+  P(attention.v, V_PLACE)                                                                          \
+  P(attention.y, Y_PLACE)                                                                          \
+  I(attention.past, PAST, int64_t)                                                                 \
+  I(attention.left, LEFT, int64_t)                                                                 \
+  I(attention.right, RIGHT, int64_t)                                                               \
+  I(attention.has_past, HAS_PAST, uint32_t)                                                        \
+  F(attention.scale, SCALE)                                                                        \
+  F(attention.softcap, SOFTCAP)                                                                    \
+  I(attention.sink, SINK, uint32_t)                                                                \
+  I(attention.stage, STAGE, uint32_t)                                                              \
+  F(attention.hidden, HIDDEN)                                                                      \
+  I(attention.mask_replaces, MASK_REPLACES, uint32_t)                                              \
+  I(attention.empty_is_nan, EMPTY_IS_NAN, uint32_t)                                                \
+  I(attention.nan_is_zero, NAN_IS_ZERO, uint32_t)                                                  \
+  N(attention.reserved)
 
 /* V(member, name): as many numbers as the window's rank, which their count tells. */
 #define LK_WINDOW_FIELD_LIST(V)                                                                    \
@@ -68,22 +93,25 @@
   V(out, POSITIONS)                                                                                \
   V(end, PADS_END)
 
-enum { LK_SHORTS = 4, LK_WORDS = LK_WORK_DIRECTIONS * LK_WORK_ACTIVATIONS };
+enum { LK_SHORTS = 4, LK_WORDS = LK_WORK_DIRECTIONS * LK_WORK_ACTIVATIONS, LK_PLACES = 4 };
 
 #define SIZE_I(member, name, type) +sizeof(type)
 #define SIZE_V(member, name) +LK_MAX_SPATIAL * sizeof(int64_t)
 #define SIZE_S(member, name) +LK_SHORTS * sizeof(uint16_t)
 #define SIZE_D(member, name) +LK_MAX_RANK * sizeof(double)
 #define SIZE_W(member, name) +LK_WORDS * sizeof(uint32_t)
+#define SIZE_P(member, name) +LK_PLACES * sizeof(int64_t)
 #define SIZE_F(member, name) +sizeof(float)
 #define SIZE_N(member) +sizeof(uint32_t)
 #define SIZE_OF(member) sizeof(((lk_work *)0)->member)
 _Static_assert(
     SIZE_OF(kind) + SIZE_OF(roles) + SIZE_OF(n_post_ops) + SIZE_OF(tensors) + SIZE_OF(post_ops) +
             SIZE_OF(window.rank) LK_WINDOW_FIELD_LIST(SIZE_V)
-                LK_WORK_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_F, SIZE_N)
-                    LK_RECURRENT_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_F, SIZE_N)
-                        LK_RESIZE_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_F, SIZE_N) ==
+                LK_WORK_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_P, SIZE_F, SIZE_N)
+                    LK_RECURRENT_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_P, SIZE_F, SIZE_N)
+                        LK_RESIZE_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_P, SIZE_F, SIZE_N)
+                            LK_ATTENTION_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_P, SIZE_F,
+                                                    SIZE_N) ==
         sizeof(lk_work),
     "each member of a work is in its key");
 
@@ -106,13 +134,17 @@ typedef struct field {
   {LK_WORD_##name, offsetof(lk_work, member), LK_MAX_RANK, sizeof(double), FORM_INTEGERS},
 #define ROW_W(member, name)                                                                        \
   {LK_WORD_##name, offsetof(lk_work, member), LK_WORDS, sizeof(uint32_t), FORM_INTEGERS},
+#define ROW_P(member, name)                                                                        \
+  {LK_WORD_##name, offsetof(lk_work, member), LK_PLACES, sizeof(int64_t), FORM_INTEGERS},
 #define ROW_F(member, name)                                                                        \
   {LK_WORD_##name, offsetof(lk_work, member), 1, sizeof(float), FORM_FLOAT},
 #define ROW_N(member)
-static const field fields[] = {LK_WORK_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_F, ROW_N)
-                                   LK_RECURRENT_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_F, ROW_N)
-                                       LK_RESIZE_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_F,
-                                                            ROW_N) LK_WINDOW_FIELD_LIST(ROW_V)};
+static const field fields[] = {
+    LK_WORK_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
+        LK_RECURRENT_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
+            LK_RESIZE_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
+                LK_ATTENTION_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
+                    LK_WINDOW_FIELD_LIST(ROW_V)};
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
 /* ---- names of kinds and roles ---- */
@@ -133,6 +165,7 @@ static const uint32_t kinds[LK_WORK_KINDS] = {
     [LK_WORK_RESIZE] = LK_WORD_RESIZE,
     [LK_WORK_PRODUCT_BITS] = LK_WORD_PRODUCT_BITS,
     [LK_WORK_RECURRENT] = LK_WORD_RECURRENT,
+    [LK_WORK_ATTENTION] = LK_WORD_ATTENTION,
 };
 
 static const uint32_t roles[LK_ROLE_OPERAND + 1] = {
@@ -160,6 +193,10 @@ static const uint32_t roles[LK_ROLE_OPERAND + 1] = {
     [LK_ROLE_PEEPHOLES] = LK_WORD_PEEPHOLES,
     [LK_ROLE_DST_STATE] = LK_WORD_DST_STATE,
     [LK_ROLE_DST_CELL] = LK_WORD_DST_CELL,
+    [LK_ROLE_KEYS] = LK_WORD_KEYS,
+    [LK_ROLE_VALUES] = LK_WORD_VALUES,
+    [LK_ROLE_SINKS] = LK_WORD_SINKS,
+    [LK_ROLE_SCORES] = LK_WORD_SCORES,
     [LK_ROLE_OPERAND] = LK_WORD_OPERAND,
 };
 
@@ -212,6 +249,14 @@ static void add_words(lk_key_builder *builder, uint32_t name, const void *from) 
     any |= words[i];
   }
   if (any != 0) lk_key_add_attr(builder, name, values, LK_WORDS);
+}
+
+static void add_place(lk_key_builder *builder, uint32_t name, const lk_heads_place *of) {
+  const int64_t values[LK_PLACES] = {of->first, of->batch, of->head, of->row};
+  _Static_assert(sizeof values == sizeof *of, "all of a place");
+  if ((of->first | of->batch | of->head | of->row) != 0) {
+    lk_key_add_attr(builder, name, values, LK_PLACES);
+  }
 }
 
 #define COUNT_V(member, name) +1
@@ -269,15 +314,20 @@ lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *e
 #define ADD_S(member, name) add_shorts(builder, LK_WORD_##name, &work->member);
 #define ADD_D(member, name) add_doubles(builder, LK_WORD_##name, work->member);
 #define ADD_W(member, name) add_words(builder, LK_WORD_##name, work->member);
+#define ADD_P(member, name) add_place(builder, LK_WORD_##name, &work->member);
 #define ADD_F(member, name) add_float(builder, LK_WORD_##name, work->member);
 #define ADD_N(member)
 
 __attribute__((noinline)) static void add_recurrent(lk_key_builder *builder, const lk_work *work) {
-  LK_RECURRENT_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_F, ADD_N)
+  LK_RECURRENT_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
 }
 
 __attribute__((noinline)) static void add_resize(lk_key_builder *builder, const lk_work *work) {
-  LK_RESIZE_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_F, ADD_N)
+  LK_RESIZE_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
+}
+
+__attribute__((noinline)) static void add_attention(lk_key_builder *builder, const lk_work *work) {
+  LK_ATTENTION_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
 }
 
 /* Whether all bytes are 0, of which there are a multiple of 8. */
@@ -290,7 +340,9 @@ static inline bool is_zero(const void *bytes, size_t size) {
   }
   return any == 0;
 }
-_Static_assert(SIZE_OF(recurrent) % 8 == 0 && SIZE_OF(resize) % 8 == 0, "is_zero takes them");
+_Static_assert(SIZE_OF(recurrent) % 8 == 0 && SIZE_OF(resize) % 8 == 0 &&
+                   SIZE_OF(attention) % 8 == 0,
+               "is_zero takes them");
 
 void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
                         lk_key *const fixed[LK_WORK_KINDS], const lk_work *work) {
@@ -302,9 +354,10 @@ void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
                       is_operand ? role - LK_ROLE_OPERAND : 0, &work->tensors[role]);
   }
   if (work->window.rank != 0) add_window(builder, work);
-  LK_WORK_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_F, ADD_N)
+  LK_WORK_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
   if (!is_zero(&work->recurrent, sizeof work->recurrent)) add_recurrent(builder, work);
   if (!is_zero(&work->resize, sizeof work->resize)) add_resize(builder, work);
+  if (!is_zero(&work->attention, sizeof work->attention)) add_attention(builder, work);
   add_post_ops(builder, work);
 }
 

@@ -26,6 +26,22 @@ static double cost(const lk_planner *planner, double flops, double bytes) {
   return lk_step_cost_shared(lk_step_cost(flops, bytes), planner->env->threads);
 }
 
+/* Of works that are heavy; 0: it is no such work. */
+static double flops_of(const lk_planner *planner, const lk_work *work) {
+  const lk_work_attention *of = &work->attention;
+  switch (work->kind) {
+  case LK_WORK_CONV:
+  case LK_WORK_CONV_TRANSPOSED:
+  case LK_WORK_PRODUCT: /* the node's arithmetic is theirs */
+    return planner->draft.flops;
+  case LK_WORK_ATTENTION:
+    return 2 * (double)of->batch * (double)of->heads * (double)of->queries * (double)of->keys *
+           (double)(of->size + of->v_size);
+  default:
+    return 0;
+  }
+}
+
 static double native_cost(const lk_planner *planner, const lk_work *work) {
   double elements = 0;
   for (uint32_t role = 0; role < LK_ROLES; role++) {
@@ -33,11 +49,7 @@ static double native_cost(const lk_planner *planner, const lk_work *work) {
     const double count = (double)lk_elements(&work->tensors[role]);
     if (count > elements) elements = count;
   }
-  /* the node's arithmetic is that of its convolution or product */
-  const bool is_heavy = work->kind == LK_WORK_CONV || work->kind == LK_WORK_CONV_TRANSPOSED ||
-                        work->kind == LK_WORK_PRODUCT;
-  return cost(planner, is_heavy ? fmax(planner->draft.flops, elements) : elements,
-              (double)lk_work_bytes(work));
+  return cost(planner, fmax(flops_of(planner, work), elements), (double)lk_work_bytes(work));
 }
 
 /* Of tensors that do not lie as they are wanted. */

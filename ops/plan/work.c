@@ -37,12 +37,12 @@ lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, l
   const lk_step_arg from = task->from[role];
   const bool is_last = lk_task_has_channels_last(task, role);
   const lk_layout asked = is_last ? LK_LAYOUT_PLAIN : layout;
-  if (from.place == LK_PLACE_INPUT) {
-    LK_RETURN_NOT_OK(lk_planner_input(planner, from.index, asked, out_operand, error));
-  } else if (from.place == LK_PLACE_OUTPUT) {
-    LK_RETURN_NOT_OK(lk_planner_output(planner, from.index, asked, out_operand, error));
-  } else {
+  if (lk_task_lies(task, role)) {
     *out_operand = (lk_operand){from.place, from.index, task->work.tensors[role]};
+  } else if (from.place == LK_PLACE_INPUT) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, from.index, asked, out_operand, error));
+  } else {
+    LK_RETURN_NOT_OK(lk_planner_output(planner, from.index, asked, out_operand, error));
   }
   if (is_last) out_operand->desc = task->work.tensors[role];
   return LK_OK;

@@ -24,6 +24,7 @@ typedef struct lk_task {
   lk_work work;
   lk_step_arg from[LK_ROLES]; /* an input or an output of the node, or an operand of its plan */
   uint32_t channels_last;     /* bit i: the last dimension of the node's tensor is its channels */
+  uint32_t placed;            /* bit i: the operand was taken, and lies as the work has it */
 } lk_task;
 
 /* ---- for operators ---- */
@@ -32,7 +33,8 @@ typedef struct lk_task {
 static inline void lk_task_begin(lk_task *task, lk_work_kind kind) {
   lk_work *work = &task->work;
   work->kind = kind;
-  work->roles = work->constants = work->n_post_ops = task->channels_last = 0;
+  work->roles = work->constants = work->n_post_ops = 0;
+  task->channels_last = task->placed = 0;
   memset(&work->window, 0, sizeof *work - offsetof(lk_work, window));
 }
 
@@ -58,6 +60,11 @@ static inline void lk_task_optional(lk_task *task, lk_role role, const lk_op_nod
 /* An operand of the plan: a temporary or a packed constant. Inputs and outputs are taken anew. */
 static inline void lk_task_operand(lk_task *task, lk_role role, const lk_operand *operand) {
   lk_task_add(task, role, (lk_place)operand->place, operand->index, &operand->desc);
+}
+/* An operand that was taken, as it lies: also where it is an input or an output. */
+static inline void lk_task_place(lk_task *task, lk_role role, const lk_operand *operand) {
+  lk_task_operand(task, role, operand);
+  task->placed |= 1U << role;
 }
 /* The channels of the node's tensor are its last dimension. It lies plain. */
 static inline void lk_task_put_channels_last(lk_task *task, lk_role role) {
@@ -116,12 +123,15 @@ bool lk_resize_task(const lk_resizing *self, const lk_task *task);
 static inline bool lk_task_has_channels_last(const lk_task *task, lk_role role) {
   return (task->channels_last >> role & 1) != 0;
 }
-/* Whether nobody can choose its layout, which is the work's: the node's tensor has its channels
- * last, or it is no input or output of the node. */
-static inline bool lk_task_is_placed(const lk_task *task, lk_role role) {
+/* Whether it is an operand that lies already. */
+static inline bool lk_task_lies(const lk_task *task, lk_role role) {
   const uint32_t place = task->from[role].place;
-  return lk_task_has_channels_last(task, role) ||
-         (place != LK_PLACE_INPUT && place != LK_PLACE_OUTPUT);
+  return (task->placed >> role & 1) != 0 || (place != LK_PLACE_INPUT && place != LK_PLACE_OUTPUT);
+}
+/* Whether nobody can choose its layout, which is the work's: the node's tensor has its channels
+ * last, or it lies already. */
+static inline bool lk_task_is_placed(const lk_task *task, lk_role role) {
+  return lk_task_has_channels_last(task, role) || lk_task_lies(task, role);
 }
 /* The operand in `layout`, or as the work has it where it is placed. */
 lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,

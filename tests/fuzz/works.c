@@ -77,6 +77,39 @@ static void take_any_recurrent(fuzz_bytes *from, lk_work_recurrent *out) {
   }
 }
 
+static void take_any_place(fuzz_bytes *from, lk_heads_place *out) {
+  out->first = (int64_t)fuzz_take(from, 8);
+  out->batch = (int64_t)fuzz_take(from, 8);
+  out->head = (int64_t)fuzz_take(from, 8);
+  out->row = (int64_t)fuzz_take(from, 8);
+}
+
+static void take_any_attention(fuzz_bytes *from, lk_work_attention *out) {
+  out->batch = (int64_t)fuzz_take(from, 8);
+  out->heads = (int64_t)fuzz_take(from, 8);
+  out->kv_heads = (int64_t)fuzz_take(from, 8);
+  out->queries = (int64_t)fuzz_take(from, 8);
+  out->keys = (int64_t)fuzz_take(from, 8);
+  out->size = (int64_t)fuzz_take(from, 8);
+  out->v_size = (int64_t)fuzz_take(from, 8);
+  take_any_place(from, &out->q);
+  take_any_place(from, &out->k);
+  take_any_place(from, &out->v);
+  take_any_place(from, &out->y);
+  out->past = (int64_t)fuzz_take(from, 8);
+  out->left = (int64_t)fuzz_take(from, 8);
+  out->right = (int64_t)fuzz_take(from, 8);
+  out->has_past = (uint32_t)fuzz_take(from, 4);
+  out->scale = take_float(from);
+  out->softcap = take_float(from);
+  out->sink = (uint32_t)fuzz_take(from, 4);
+  out->stage = (uint32_t)fuzz_take(from, 4);
+  out->hidden = take_float(from);
+  out->mask_replaces = (uint32_t)fuzz_take(from, 4);
+  out->empty_is_nan = (uint32_t)fuzz_take(from, 4);
+  out->nan_is_zero = (uint32_t)fuzz_take(from, 4);
+}
+
 lk_work fuzz_any_work(fuzz_bytes *from) {
   lk_work work;
   memset(&work, 0, sizeof work);
@@ -123,6 +156,7 @@ lk_work fuzz_any_work(fuzz_bytes *from) {
   work.bits.takes_bytes = (uint32_t)fuzz_take(from, 4);
   take_any_recurrent(from, &work.recurrent);
   take_any_resize(from, &work.resize);
+  take_any_attention(from, &work.attention);
   return work;
 }
 
@@ -569,6 +603,71 @@ static void make_recurrent(fuzz_bytes *from, lk_work *work) {
   if (take_bool(from)) add_dims(from, work, LK_ROLE_DST_CELL, 3, state);
 }
 
+/* Heads in rows, or rows in heads. */
+static void add_heads(fuzz_bytes *from, lk_work *work, uint32_t role, const int64_t dims[4],
+                      lk_heads_place *out) {
+  const int64_t inside[] = {dims[0], dims[2], dims[1] * dims[3]};
+  const bool is_inside = take_bool(from);
+  add_dims(from, work, role, is_inside ? 3 : 4, is_inside ? inside : dims);
+  work->tensors[role].layout = LK_LAYOUT_PLAIN;
+  out->batch = dims[1] * dims[2] * dims[3];
+  out->head = is_inside ? dims[3] : dims[2] * dims[3];
+  out->row = is_inside ? dims[1] * dims[3] : dims[3];
+}
+
+static void add_mask(fuzz_bytes *from, lk_work *work, uint32_t role, const int64_t scores[4]) {
+  const int64_t dims[] = {take_bool(from) ? 1 : scores[0], take_bool(from) ? 1 : scores[1],
+                          take_bool(from) ? 1 : scores[2], scores[3]};
+  add_dims(from, work, role, 4, dims);
+  if (take_bool(from)) work->tensors[role].dtype = LK_BOOL;
+}
+
+static void make_attention(fuzz_bytes *from, lk_work *work) {
+  lk_work_attention *of = &work->attention;
+  of->batch = take_size(from);
+  of->kv_heads = take_size(from);
+  of->heads = of->kv_heads * (take_bool(from) ? 1 : take_size(from));
+  of->queries = take_size(from);
+  of->keys = take_size(from);
+  of->size = take_size(from);
+  of->v_size = take_bool(from) ? of->size : take_size(from);
+  of->past = fuzz_take_up_to(from, 7);
+  of->left = (int64_t)fuzz_take_up_to(from, 7) - 1;
+  of->right = (int64_t)fuzz_take_up_to(from, 7) - 1;
+  of->has_past = (uint32_t)take_bool(from);
+  of->scale = take_float(from);
+  of->softcap = take_bool(from) ? 0 : take_float(from);
+  of->sink = fuzz_take_up_to(from, LK_SINK_OF_HEADS);
+  const int64_t q[] = {of->batch, of->heads, of->queries, of->size};
+  const int64_t k[] = {of->batch, of->kv_heads, of->keys, of->size};
+  const int64_t v[] = {of->batch, of->kv_heads, of->keys, of->v_size};
+  const int64_t y[] = {of->batch, of->heads, of->queries, of->v_size};
+  const int64_t scores[] = {of->batch, of->heads, of->queries, of->keys};
+  add_heads(from, work, LK_ROLE_SRC, q, &of->q);
+  add_heads(from, work, LK_ROLE_KEYS, k, &of->k);
+  add_heads(from, work, LK_ROLE_VALUES, v, &of->v);
+  add_heads(from, work, LK_ROLE_DST, y, &of->y);
+  if (of->sink == LK_SINK_OF_HEADS) add_dims(from, work, LK_ROLE_SINKS, 1, &of->heads);
+  if (take_bool(from)) add_mask(from, work, LK_ROLE_BIAS, scores);
+  if (take_bool(from)) add_mask(from, work, LK_ROLE_OPERAND, scores);
+  if (take_bool(from)) {
+    add_dims(from, work, LK_ROLE_LENGTHS, 1, &of->batch);
+    work->tensors[LK_ROLE_LENGTHS].dtype = LK_I64;
+  }
+  if (take_bool(from)) {
+    add_dims(from, work, LK_ROLE_SCORES, 4, scores);
+    of->stage = fuzz_take_up_to(from, LK_ATTENTION_SOFTMAX);
+    of->hidden = take_float(from);
+    return;
+  }
+  const bool has_numbers = work->tensors[LK_ROLE_BIAS].dtype == LK_F32;
+  const bool attends_all =
+      of->left < 0 && of->right < 0 && (work->roles >> LK_ROLE_LENGTHS & 1) == 0;
+  of->mask_replaces = has_numbers && of->softcap == 0 && work->roles >> LK_ROLE_OPERAND == 0;
+  of->empty_is_nan = (uint32_t)take_bool(from);
+  of->nan_is_zero = attends_all && take_bool(from);
+}
+
 /* Of element-wise works, also functions that others do not have. */
 static uint32_t take_function(fuzz_bytes *from, const lk_work *work) {
   if (work->kind == LK_WORK_ELEMENT && take_bool(from)) {
@@ -579,7 +678,7 @@ static uint32_t take_function(fuzz_bytes *from, const lk_work *work) {
 
 static void add_post_ops(fuzz_bytes *from, lk_work *work) {
   const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
-  uint32_t n_operands = 0;
+  uint32_t n_operands = (uint32_t)__builtin_popcount(work->roles >> LK_ROLE_OPERAND);
   work->n_post_ops = fuzz_take_up_to(from, LK_WORK_POST_OPS);
   for (uint32_t i = 0; i < work->n_post_ops; i++) {
     lk_work_post_op *post_op = &work->post_ops[i];
@@ -616,6 +715,7 @@ lk_work fuzz_fitting_work(fuzz_bytes *from) {
       [LK_WORK_RESIZE] = make_resize,
       [LK_WORK_PRODUCT_BITS] = make_product_bits,
       [LK_WORK_RECURRENT] = make_recurrent,
+      [LK_WORK_ATTENTION] = make_attention,
   };
   lk_work work;
   memset(&work, 0, sizeof work);

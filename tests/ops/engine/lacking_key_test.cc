@@ -66,6 +66,7 @@ std::map<std::string, Lack> all_lacks() {
   ROLE(SRC_SCALE), ROLE(WEIGHTS_SCALE), ROLE(DST_SCALE), ROLE(OPERAND);
   ROLE(RECURRENT_WEIGHTS), ROLE(RECURRENT_ZERO), ROLE(RECURRENT_SCALE), ROLE(LENGTHS);
   ROLE(STATE), ROLE(CELL), ROLE(PEEPHOLES), ROLE(DST_STATE), ROLE(DST_CELL);
+  ROLE(KEYS), ROLE(VALUES), ROLE(SINKS), ROLE(SCORES);
 #undef ROLE
 #define ATTR(word) all["attr " #word] = all_of(LK_RECORD_ATTR, LK_WORD_##word)
   ATTR(CONSTANTS), ATTR(KERNEL), ATTR(STRIDES), ATTR(DILATIONS), ATTR(PADS_BEGIN);
@@ -75,10 +76,15 @@ std::map<std::string, Lack> all_lacks() {
   ATTR(UP), ATTR(DOWN), ATTR(START), ATTR(END), ATTR(BLOCK), ATTR(WIDTH), ATTR(TAKES_BYTES);
   ATTR(CELL), ATTR(DIRECTION), ATTR(BATCH_FIRST), ATTR(COUPLES_FORGET), ATTR(ACTIVATIONS);
   ATTR(ALPHAS), ATTR(BETAS);
+  ATTR(BATCH), ATTR(HEADS), ATTR(KV_HEADS), ATTR(QUERIES), ATTR(KEYS), ATTR(HEAD_SIZE);
+  ATTR(V_SIZE), ATTR(Q_PLACE), ATTR(K_PLACE), ATTR(V_PLACE), ATTR(Y_PLACE), ATTR(PAST);
+  ATTR(LEFT), ATTR(RIGHT), ATTR(HAS_PAST), ATTR(SINK), ATTR(STAGE), ATTR(MASK_REPLACES);
+  ATTR(EMPTY_IS_NAN), ATTR(NAN_IS_ZERO);
 #undef ATTR
 #define NUMBER(word) all["number " #word] = all_of(LK_RECORD_FLOAT, LK_WORD_##word)
   NUMBER(ALPHA), NUMBER(BETA), NUMBER(BIAS), NUMBER(EPSILON), NUMBER(CUBIC);
-  NUMBER(EXTRAPOLATION), NUMBER(FACTOR), NUMBER(CLIP);
+  NUMBER(EXTRAPOLATION), NUMBER(FACTOR), NUMBER(CLIP), NUMBER(SCALE), NUMBER(SOFTCAP);
+  NUMBER(HIDDEN);
 #undef NUMBER
   return all;
 }
@@ -223,7 +229,7 @@ public:
 
   Node make() {
     Node made;
-    switch (below(19)) {
+    switch (below(22)) {
     case 0:
       made = conv();
       break;
@@ -277,6 +283,15 @@ public:
       break;
     case 17:
       made = quantized_recurrent();
+      break;
+    case 18:
+      made = attention();
+      break;
+    case 19:
+      made = fused_attention();
+      break;
+    case 20:
+      made = cached_attention();
       break;
     default:
       made = fused_product();
@@ -652,6 +667,78 @@ private:
     if (coin()) made.node.absent.push_back(3);
     return made;
   }
+  // Of one batch. Rows of one head may have a dimension for it, or not.
+  lk_tensor_desc heads(int64_t rows, uint32_t dtype) {
+    const lk::Dims apart = {1, 1, rows, 2}, inside = {1, rows, 2};
+    lk_tensor_desc made = f32(coin() ? apart : inside);
+    made.dtype = dtype;
+    return made;
+  }
+  // Each differs in one way.
+  Node attention() {
+    Node made;
+    const uint32_t dtype = coin() ? uint32_t(LK_F32) : uint32_t(LK_F16);
+    const int64_t keys = 1 + below(2);
+    made.node.op = "Attention";
+    made.node.opset = 25;
+    made.node.ints = {{"q_num_heads", {1}}, {"kv_num_heads", {1}}};
+    made.inputs = {heads(one_or_two(), dtype), heads(keys, dtype), heads(keys, dtype)};
+    switch (below(6)) {
+    case 0: {
+      const lk::Dims past = {1, 1, below(3), 2};
+      made.inputs.insert(made.inputs.end(), {f32({1}), f32(past), f32(past)});
+      made.node.absent = {3};
+      for (uint32_t i = 3; i < 6; i++) made.inputs[i].dtype = dtype;
+      break;
+    }
+    case 1:
+      made.node.floats = {{"scale", {1 + float(below(2))}}, {"softcap", {float(below(2))}}};
+      break;
+    case 2:
+      made.node.ints.insert(made.node.ints.end(), {{"left_window_size", {below(2)}},
+                                                   {"right_window_size", {below(2) - 1}}});
+      break;
+    case 3:
+      made.node.n_outputs = 4;
+      made.node.ints.push_back({"qk_matmul_output_mode", {below(4)}});
+      break;
+    case 4: { // bool, or numbers
+      lk_tensor_desc mask = f32({keys});
+      mask.dtype = coin() ? uint32_t(LK_BOOL) : uint32_t(LK_F32);
+      made.inputs.push_back(mask);
+      break;
+    }
+    default:
+      made.node.floats = {{"scale", {1}}};
+    }
+    return made;
+  }
+  // As the one before with a scale of 1, but for what it does with NaN.
+  Node fused_attention() {
+    Node made;
+    const lk_tensor_desc rows = f32({1, 1, 2, 2});
+    made.node.op = "Attention";
+    made.node.domain = "latchkey";
+    made.node.opset = 1;
+    made.node.ints = {{"zeros", {below(2)}}};
+    made.inputs = {rows, rows, rows, f32({1, 1, 2, 2})};
+    made.inputs[3].dtype = coin() ? uint32_t(LK_BOOL) : uint32_t(LK_F32);
+    if (coin()) made.node.absent = {3};
+    return made;
+  }
+  // Of a row, behind one or none, in a buffer of two.
+  Node cached_attention() {
+    Node made;
+    const lk_tensor_desc row = f32({1, 1, 2}), past = f32({1, 1, 2, 2});
+    made.node.op = "GroupQueryAttention";
+    made.node.domain = "com.microsoft";
+    made.node.opset = 1;
+    made.node.n_outputs = 3;
+    made.node.ints = {{"num_heads", {1}}, {"kv_num_heads", {1}}, {"smooth_softmax", {below(2)}}};
+    made.node.constants = {lk::tensor<int32_t>({}, {2})};
+    made.inputs = {row, row, row, past, past, i32({1}), i32({})};
+    return made;
+  }
   std::mt19937 random_;
   int count_ = 0;
 };
@@ -720,12 +807,17 @@ TEST(LackingKey, EachFieldIsMissedByWorks) {
 // What nodes cannot differ in alone, so that works have to show it.
 bool is_implied(const std::string &name) {
   static const std::set<std::string> implied = {
-      "attr POSITIONS",                   // dst's dimensions
-      "attr DOWN",        "attr ROUNDED", // with a scale that is given, 1, and what that gives
-      "post_op.input",    "tensor.index", // operands are numbered in order
-      "tensor DST_SCALE",                 // one number, if dst is bytes
-      "tensor DST_ZERO",                  // of dst's type
-      "attr BLOCK",       "attr WIDTH",   // either with the other, and the size of weights
+      "attr POSITIONS",                // dst's dimensions
+      "attr DOWN", "attr ROUNDED",     // with a scale that is given, 1, and what that gives
+      "post_op.input", "tensor.index", // operands are numbered in order
+      "tensor DST_SCALE",              // one number, if dst is bytes
+      "tensor DST_ZERO",               // of dst's type
+      "attr BLOCK", "attr WIDTH",      // either with the other, and the size of weights
+      // tensors' dimensions, and with these each of the others
+      "attr BATCH", "attr HEADS", "attr KV_HEADS", "attr QUERIES", "attr KEYS", "attr HEAD_SIZE",
+      "attr V_SIZE", "attr Q_PLACE", "attr K_PLACE", "attr V_PLACE", "attr Y_PLACE",
+      "tensor SINKS",  // the kind of sink
+      "number HIDDEN", // the operator, and whether there are scores
   };
   return implied.count(name) != 0 || name.rfind("engine.", 0) == 0; // a context asks one
 }

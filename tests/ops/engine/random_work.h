@@ -55,6 +55,7 @@ public:
     }
     work.factor = number();
     work.bits = {below(3), uint32_t(below(9)), uint32_t(below(2))};
+    if (below(2) != 0) work.attention = attention();
     lk_work_recurrent &layer = work.recurrent;
     if (below(2) != 0) return work;
     layer.cell = uint32_t(below(4)), layer.direction = uint32_t(below(3));
@@ -76,7 +77,7 @@ public:
     const uint32_t at = uint32_t(below(LK_MAX_SPATIAL));
     int64_t *const window[] = {work.window.kernel, work.window.strides, work.window.dilations,
                                work.window.begin,  work.window.out,     work.window.end};
-    switch (below(32)) {
+    switch (below(33)) {
     case 0:
       work.kind = (work.kind + 1) % LK_WORK_KINDS;
       break;
@@ -177,6 +178,9 @@ public:
     case 30:
       change_recurrent(&work.recurrent);
       break;
+    case 31:
+      change_attention(&work.attention);
+      break;
     default: // a tensor that is gone
       work.roles &= ~(1u << role);
     }
@@ -230,6 +234,42 @@ private:
       break;
     default:
       layer->betas[d][i] += 1;
+    }
+  }
+  lk_heads_place place() { return {below(3), below(3), below(3), below(3)}; }
+  lk_work_attention attention() {
+    lk_work_attention made = {};
+    made.batch = below(3), made.heads = below(3), made.kv_heads = below(3);
+    made.queries = below(3), made.keys = below(3), made.size = below(3), made.v_size = below(3);
+    made.q = place(), made.k = place(), made.v = place(), made.y = place();
+    made.past = below(3), made.left = below(3) - 1, made.right = below(3) - 1;
+    made.has_past = uint32_t(below(2)), made.scale = number(), made.softcap = number();
+    made.sink = uint32_t(below(3)), made.stage = uint32_t(below(4)), made.hidden = number();
+    made.mask_replaces = uint32_t(below(2)), made.empty_is_nan = uint32_t(below(2));
+    made.nan_is_zero = uint32_t(below(2));
+    return made;
+  }
+  void change_attention(lk_work_attention *of) {
+    int64_t *const numbers[] = {&of->batch, &of->heads,  &of->kv_heads, &of->queries, &of->keys,
+                                &of->size,  &of->v_size, &of->past,     &of->left,    &of->right};
+    uint32_t *const words[] = {&of->has_past,      &of->sink,         &of->stage,
+                               &of->mask_replaces, &of->empty_is_nan, &of->nan_is_zero};
+    float *const floats[] = {&of->scale, &of->softcap, &of->hidden};
+    lk_heads_place *const places[] = {&of->q, &of->k, &of->v, &of->y};
+    lk_heads_place *const at = places[below(4)];
+    int64_t *const of_place[] = {&at->first, &at->batch, &at->head, &at->row};
+    switch (below(4)) {
+    case 0:
+      ++*numbers[below(10)];
+      break;
+    case 1:
+      *words[below(6)] ^= 1;
+      break;
+    case 2:
+      *floats[below(3)] += 1;
+      break;
+    default:
+      ++*of_place[below(4)];
     }
   }
   // It becomes another role's, which is not there, and no post-op's.

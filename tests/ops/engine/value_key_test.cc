@@ -143,8 +143,27 @@ TEST_F(ValueKey, TextNamesFunctions) {
   work.post_ops[2] = {LK_POST_RELU, 0, 0, 0};
   EXPECT_EQ(lk::key_text(intern, key_of(work)),
             "value:fixed=96;op=element;precision=f32;engine=name:test,state:1.0 isa%3D3;"
-            "tensor.src=4x768:f32;tensor.operand=4x768:f32;post_op=kind:shift_right,input:24;"
+            "tensor.src=4x768:f32;tensor.operand=4x768:f32;post_op=kind:shift_right,input:28;"
             "post_op=kind:elu,input:-1,alpha:0.5,beta:1;post_op=kind:relu,input:-1");
+}
+
+TEST_F(ValueKey, TextSaysHowIsAttended) {
+  lk_work work;
+  memset(&work, 0, sizeof work);
+  work.kind = LK_WORK_ATTENTION;
+  work.roles = 1u << LK_ROLE_KEYS | 1u << (LK_ROLES - 1);
+  const int64_t dims[] = {1, 2};
+  work.tensors[LK_ROLE_KEYS] = work.tensors[LK_ROLES - 1] = lk_tensor_desc_make(LK_F32, 2, dims);
+  work.attention.keys = 9;
+  work.attention.k = {1, 0, -2, 3};
+  work.attention.left = -1;
+  work.attention.scale = 0.5f;
+  work.attention.hidden = -INFINITY;
+  EXPECT_EQ(lk::key_text(intern, key_of(work)),
+            "value:fixed=96;op=attention;precision=f32;engine=name:test,state:1.0 isa%3D3;"
+            "tensor.keys=1x2:f32;tensor.operand=1x2:f32,index:3;attr.keys=[9];"
+            "attr.k_place=[1,0,-2,3];attr.left=[-1];number.scale=value:0.5;"
+            "number.hidden=value:-inf");
 }
 
 TEST_F(ValueKey, RefusesWhatIsNoWork) {
@@ -160,13 +179,15 @@ TEST_F(ValueKey, RefusesWhatIsNoWork) {
       {"value:op=conv;attr.groups=[1,2]", "a number of an unknown name"},
       {"value:op=conv;number.groups=value:1", "a number of an unknown name"},
       {"value:op=conv;content.src=id:1", "a record of an unknown type"},
-      {"value:op=element;post_op=kind:max,input:24", "a post-op without its operand"},
-      {"value:op=conv;post_op=kind:add,input:28", "an operand that is none"},
+      {"value:op=element;post_op=kind:max,input:28", "a post-op without its operand"},
+      {"value:op=conv;post_op=kind:add,input:32", "an operand that is none"},
       {"value:op=conv;post_op=kind:add,input:3", "an operand that is none"},
-      {"value:op=conv;post_op=kind:add,input:24", "a post-op without its operand"},
+      {"value:op=conv;post_op=kind:add,input:28", "a post-op without its operand"},
       {"value:op=conv;attr.kernel=[3,3];attr.strides=[1]", "a number of an unknown name or count"},
       {"value:op=conv;attr.axes=[-1]", "a number out of its range"},
       {"value:op=conv;attr.orders=[0,65536]", "a number out of its range"},
+      {"value:op=attention;attr.q_place=[1,2,3,4,5]", "a number of an unknown name or count"},
+      {"value:op=attention;attr.sink=[-1]", "a number out of its range"},
       {"value:op=conv;attr.kernel=[1,1,1,1]", "a number of an unknown name or count"},
   };
   for (const auto &each : bad) {
