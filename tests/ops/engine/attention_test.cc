@@ -205,7 +205,6 @@ private:
   int64_t small() { return 1 + below(3); }
   int64_t one_or(int64_t n) { return coin() ? 1 : n; }
   Value f32(const Dims &dims) { return lk::random(dims, random_(), -2, 2); }
-  // With NaN in all rows of padding. `rows` of them are none.
   Value heads(int64_t heads, int64_t rows, int64_t size) {
     return coin() ? f32({batch_, heads, rows, size}) : f32({batch_, rows, heads * size});
   }
@@ -286,6 +285,7 @@ private:
     made.node.opset = 1;
     made.node.n_outputs = coin() ? 1 : 3;
     made.node.ints = {{"num_heads", {heads_}}, {"unidirectional", {below(2)}}};
+    made.node.floats = {{"mask_filter_value", {-4}}}; // which leaves digits
     made.inputs = {f32({batch_, queries_, heads_ * size_}), heads(heads_, keys_ - past_, size_),
                    heads(heads_, keys_ - past_, v_size_)};
     if (coin()) {
@@ -310,6 +310,7 @@ private:
     made.node.opset = 1;
     made.node.n_outputs = coin() ? 1 : 2;
     made.node.ints = {{"num_heads", {kv_heads_}}, {"unidirectional", {below(2)}}};
+    made.node.floats = {{"mask_filter_value", {-4}}};
     made.inputs = {f32({batch_, rows, 3}), f32({3, width})};
     add(&made, coin(), f32({width}));
     add(&made, coin(), i32({batch_, keys_}, 0, 1));

@@ -163,7 +163,7 @@ TEST_F(ValueKey, TextSaysHowIsAttended) {
             "value:fixed=96;op=attention;precision=f32;engine=name:test,state:1.0 isa%3D3;"
             "tensor.keys=1x2:f32;tensor.operand=1x2:f32,index:3;attr.keys=[9];"
             "attr.k_place=[1,0,-2,3];attr.left=[-1];number.scale=value:0.5;"
-            "number.hidden=value:-inf");
+            "number.hidden=value:0xff800000");
 }
 
 TEST_F(ValueKey, RefusesWhatIsNoWork) {
