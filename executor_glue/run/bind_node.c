@@ -266,6 +266,7 @@ lk_status lk_bind_node(lk_plan_builder *builder, int32_t node_index, lk_error *e
   lk_plan_info info = {.struct_size = sizeof info};
   LK_TRY(api->plan_info(plan, &info, error));
   lk_implementation_names_note(builder->desc->implementations, node_index, info.implementation);
+  builder->plan->n_values += info.n_values;
 
   bool is_view = false;
   if (known) LK_TRY(can_compute(builder, node, &known, error));

@@ -96,18 +96,25 @@ static lk_status build_as_before(lk_invocation *invocation, lk_plan_entry **out_
   return build_entry(invocation, true, out_entry, error);
 }
 
+/* `entry` stays the caller's where this succeeds, else it is gone. */
+static lk_status note_build(const lk_invocation *invocation, lk_plan_entry *entry,
+                            uint64_t begin_ns, lk_error *error) {
+  const lk_status status = note_size(invocation, entry, begin_ns, error);
+  if (status == LK_OK) {
+    atomic_fetch_add(&invocation->executor->builds, 1);
+  } else {
+    lk_plan_entry_destroy(entry);
+  }
+  return status;
+}
+
 static lk_status build_noted(lk_invocation *invocation, lk_plan_entry **out_entry,
                              lk_error *error) {
   lk_plan_entry *entry = NULL;
   const uint64_t begin = lk_now_ns();
   *out_entry = NULL;
   LK_RETURN_NOT_OK(build_as_before(invocation, &entry, error));
-  const lk_status status = note_size(invocation, entry, begin, error);
-  if (status != LK_OK) {
-    lk_plan_entry_destroy(entry);
-    return status;
-  }
-  atomic_fetch_add(&invocation->executor->builds, 1);
+  LK_RETURN_NOT_OK(note_build(invocation, entry, begin, error));
   *out_entry = entry;
   return LK_OK;
 }
@@ -182,6 +189,23 @@ static lk_status replace(lk_invocation *invocation, lk_error *error) {
   return LK_OK;
 }
 
+/* Sets `invocation->made` to a plan for a size that recurs, or to NULL where `former` is as good:
+ * native computes all in both. */
+static lk_status build_other(lk_invocation *invocation, const lk_plan_entry *former,
+                             lk_error *error) {
+  lk_plan_entry *entry = NULL;
+  const uint64_t begin = lk_now_ns();
+  invocation->recurs = true;
+  LK_RETURN_NOT_OK(build_entry(invocation, true, &entry, error));
+  if (lk_plan_entry_plan(entry)->n_values == 0 && lk_plan_entry_plan(former)->n_values == 0) {
+    lk_plan_entry_destroy(entry);
+    return LK_OK;
+  }
+  LK_RETURN_NOT_OK(note_build(invocation, entry, begin, error));
+  invocation->made = entry;
+  return LK_OK;
+}
+
 /* The former plan serves all others until the new one is there, and whoever has it to the end. */
 lk_status lk_build_recurring(lk_invocation *invocation, lk_error *error) {
   lk_plan_entry *former = invocation->entry;
@@ -189,12 +213,14 @@ lk_status lk_build_recurring(lk_invocation *invocation, lk_error *error) {
   const lk_api *api = invocation->executor->program->api;
   const bool has_claimed = invocation->is_due;
   invocation->is_due = false;
-  invocation->recurs = true;
   api->ref_retain(held); /* of `former` */
-  lk_status status = build_noted(invocation, &invocation->made, error);
-  if (status == LK_OK) status = replace(invocation, error);
-  if (status == LK_OK) {
+  lk_status status = build_other(invocation, former, error);
+  const bool is_other = invocation->made != NULL;
+  if (is_other) status = replace(invocation, error);
+  if (status == LK_OK && is_other) {
     lk_plan_entry_replace(former); /* by `made`, or by what another thread has built */
+  } else if (status == LK_OK) {
+    lk_plan_entry_settle(former);
   } else if (has_claimed) {
     lk_plan_entry_end_claim(former, true);
   }

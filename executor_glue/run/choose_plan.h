@@ -7,7 +7,8 @@
 lk_status lk_choose_plan(lk_invocation *invocation, lk_error *error);
 /* Gives the entry back. Also when there is none. */
 void lk_release_plan(lk_invocation *invocation);
-/* Builds a plan for sizes that recur in place of `invocation->entry`, and sets that to it. Ends the
+/* Builds a plan for sizes that recur in place of `invocation->entry`, and sets that to it. Where native
+ * computes all in both, the former one stays. Ends the
  * run's claim of the former one, if it has one. After a failure the former one still serves, and
  * `invocation->entry` is that or NULL. */
 lk_status lk_build_recurring(lk_invocation *invocation, lk_error *error);

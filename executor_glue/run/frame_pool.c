@@ -288,7 +288,10 @@ lk_plan_stage lk_plan_entry_stage(const lk_plan_entry *entry) {
 }
 
 void lk_plan_entry_settle(lk_plan_entry *entry) {
-  atomic_store(&entry->stage, LK_PLAN_SETTLED);
+  uint32_t stage = atomic_load(&entry->stage);
+  while (stage != LK_PLAN_REPLACED &&
+         !atomic_compare_exchange_weak(&entry->stage, &stage, LK_PLAN_SETTLED)) {
+  }
 }
 
 bool lk_plan_entry_claim(lk_plan_entry *entry) {

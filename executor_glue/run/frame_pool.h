@@ -51,7 +51,7 @@ typedef enum lk_plan_stage {
   LK_PLAN_COUNTED = 0,  /* its uses are counted */
   LK_PLAN_CLAIMED = 1,  /* a run builds another one */
   LK_PLAN_REPLACED = 2, /* another one has taken its place: who keeps this one looks up anew */
-  LK_PLAN_SETTLED = 3   /* it is for sizes that recur */
+  LK_PLAN_SETTLED = 3   /* it is for sizes that recur, or as good as one that is */
 } lk_plan_stage;
 
 lk_plan_stage lk_plan_entry_stage(const lk_plan_entry *entry);

@@ -56,6 +56,7 @@ typedef struct lk_run_plan {
   uint64_t *output_bytes;  /* [n graph outputs] */
   void **known;            /* values computed at build that steps or copies read */
   uint32_t n_steps, n_operands, n_copies, n_known;
+  uint32_t n_values;     /* of the nodes' plans: steps by what an engine besides native has built */
   lk_schedule *schedule; /* NULL: the steps run in their order */
   uint32_t workers;      /* with a schedule: threads that it is for */
   uint64_t arena_bytes;

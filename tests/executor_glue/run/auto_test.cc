@@ -269,7 +269,7 @@ TEST_P(AutoRuns, WhatTakesMoreTimeStaysNatives) {
   for (size_t i = 0; i < 2 * kRecurring; i++) run(session, 3);
   EXPECT_GT(engine_.offers, 0);
   EXPECT_EQ(engine_.builds, 0);
-  EXPECT_EQ(builds(), 2u);
+  EXPECT_EQ(builds(), 1u) << "the plan that there is does";
 }
 
 TEST_P(AutoRuns, WhatCannotBeBuiltIsNatives) {
