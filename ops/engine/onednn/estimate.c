@@ -7,8 +7,7 @@
 
 /* Rounded medians of what `latchkey tune` measured: works of f32 of 70 models and `benchmarks/run
  * halves`, on one thread of an AMD EPYC with AVX-512 and bf16. Where oneDNN needs more time, how
- * much more makes no difference: recurrent layers take 0.96 to 2.7 of native's time, and GRU
- * whose reset gate is not linear up to 5. */
+ * much more makes no difference: recurrent layers take 0.96 to 2.7 of native's time. */
 #define OF_HALVES 0.6
 #define OF_LARGE_NORM 0.85    /* 0.69 to 0.93 */
 #define OF_LARGE_LRN 0.88     /* 0.84 to 0.95 */

@@ -114,7 +114,7 @@ std::vector<Node> nodes() {
   const struct {
     const char *op;
     int64_t gates, is_linear;
-  } layers[] = {{"RNN", 1, 0}, {"GRU", 3, 0}, {"GRU", 3, 1}, {"LSTM", 4, 0}};
+  } layers[] = {{"RNN", 1, 0}, {"GRU", 3, 1}, {"LSTM", 4, 0}};
   for (size_t i = 0; i < 4; i++) {
     Node &layer = made[13 + i];
     const int64_t all = 16 * layers[i].gates;
