@@ -91,6 +91,13 @@ static void step_over(lk_strided *of) {
   }
 }
 
+/* A single row lies as one of several that follow each other: of bytes, oneDNN 3.14.1 takes those of
+ * a batch for the rows of one matrix, whatever lies between them. */
+static void follow_row(lk_strided *of) {
+  const int row = of->rank - 2;
+  if (of->dims[row] == 1 && of->strides[row + 1] == 1) of->strides[row] = of->dims[row + 1];
+}
+
 /* A vector is a row or a column, whatever the order (numpy.matmul's rule). */
 static lk_strided matrix_of(const lk_tensor_desc *given, bool is_row, lk_matmul_order order) {
   lk_tensor_desc desc = *given;
@@ -103,6 +110,7 @@ static lk_strided matrix_of(const lk_tensor_desc *given, bool is_row, lk_matmul_
   put_in_order(made.dims, made.rank, order);
   put_in_order(made.strides, made.rank, order);
   if (order.batch_inside != 0) step_over(&made);
+  follow_row(&made);
   return made;
 }
 

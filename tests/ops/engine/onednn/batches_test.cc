@@ -71,4 +71,36 @@ TEST(Batches, LieInAnyOrder) {
   }
 }
 
+// oneDNN took them for the rows of one matrix, where weights are one for all of them.
+TEST(Batches, OfBytesHaveSingleRowsThatLieApart) {
+  Host native("native"), onednn("onednn");
+  std::mt19937 random(3);
+  const auto bytes = [&](const Dims &dims) {
+    std::vector<int8_t> made(size_t(lk::count_of(dims)));
+    for (int8_t &each : made) each = int8_t(random());
+    return lk::tensor<int8_t>(dims, made);
+  };
+  for (const Dims &batch : {Dims{1, 3}, Dims{2, 2}, Dims{3, 3}}) {
+    for (const Dims &weights : {Dims{1, 1, 18, 22}, Dims{1, 18, 22}, Dims{18, 22}}) {
+      for (const bool is_constant : {false, true}) {
+        Case each;
+        each.node.op = "MatMulInteger";
+        each.node.opset = 10;
+        each.inputs = {bytes({batch[0], batch[1], 1, 18}), bytes(weights), bytes({}), bytes({})};
+        each.layout = LK_LAYOUT_HEADS_INSIDE;
+        if (is_constant) each.node.constants.assign(each.inputs.begin() + 1, each.inputs.end());
+        SCOPED_TRACE(lk::text_of(each.inputs[0].dims()) + lk::text_of(weights));
+        Value expected, computed;
+        native.run(each, &expected);
+        onednn.run(each, &computed);
+        if (HasFatalFailure()) return;
+        ASSERT_TRUE(lk::all_close(expected, computed, {0, 0}));
+      }
+    }
+  }
+  if (lk_isa_has_vnni()) {
+    EXPECT_EQ(onednn.works(), 18u);
+  }
+}
+
 } // namespace
