@@ -94,6 +94,16 @@ def _shape(value: ValueInfo, given: Mapping[str, Any]) -> tuple[int, ...]:
     return fixed
 
 
+def _zeros(value: ValueInfo, given: Mapping[str, Any]) -> Any:
+    shape = _shape(value, given)
+    try:
+        return numpy.zeros(shape, value.dtype or numpy.float32)
+    except (ValueError, MemoryError) as why:
+        kind = MemoryError if isinstance(why, MemoryError) else ValueError
+        raise kind(f"failed to {_OFFERS}: an array for {value.name!r} cannot be made, give it a "
+                   f"smaller shape: {why}") from None
+
+
 def sized(values: Sequence[ValueInfo], inputs: Mapping[str, Any],
           shapes: Mapping[str, Any]) -> dict[str, Any]:
     """``inputs``, and zeros for the others: of these shapes, or of those that the model fixes."""
@@ -105,6 +115,5 @@ def sized(values: Sequence[ValueInfo], inputs: Mapping[str, Any],
             why = "is in 'inputs' too" if name in inputs else "is no input of the model"
             raise ValueError(f"failed to {_OFFERS}: {name!r} of 'shapes' {why}, the model's inputs "
                              f"are {', '.join(map(repr, names))}")
-    zeros = {value.name: numpy.zeros(_shape(value, shapes), value.dtype or numpy.float32)
-             for value in values if value.name not in inputs}
+    zeros = {value.name: _zeros(value, shapes) for value in values if value.name not in inputs}
     return {**inputs, **zeros}

@@ -187,6 +187,8 @@ def test_offers_where_the_model_fixes_the_shapes():
     ({}, ValueError, "failed to find offers: the model leaves open x: float32[n, 3, h, w], give"),
     ({"shapes": {"x": (1, 3, 8, -8)}}, ValueError, "shapes['x']"),
     ({"shapes": {"x": 8}}, TypeError, "a tuple of sizes"),
+    ({"shapes": {"x": (2**31 - 1,) * 4}}, ValueError, "an array for 'x' cannot be made"),
+    ({"shapes": {"x": (2**31 - 1, 3, 2**12, 2**14)}}, MemoryError, "give it a smaller shape"),
     ({"shapes": {"y": (1,)}}, ValueError, "'y' of 'shapes' is no input of the model"),
     ({"inputs": PICTURE, "shapes": {"x": (1,)}}, ValueError, "'x' of 'shapes' is in 'inputs' too"),
     ({"shapes": "x"}, TypeError, "a dict {input name: shape}"),
