@@ -57,16 +57,18 @@ public:
     const bool x_sign = coin(), w_sign = below(6) != 0;
     const int64_t kind = below(4), rank = from(1, 3);
     const int64_t groups = kind == 0 ? from(2, 20) : kind == 1 ? 2 : 1;
-    const int64_t in = kind == 0 ? 1 : from(1, 40), out = kind == 0 ? 1 : from(1, 40);
+    const int64_t in = kind == 0 ? 1 : from(1, kind == 2 ? 3 : 40);
+    const int64_t out = kind == 0 ? 1 : from(1, kind == 1 ? 40 : 100);
     Dims x = {from(1, 2), groups * in}, w = {groups * out, in};
     std::vector<int64_t> strides, dilations, pads(size_t(rank * 2));
     int64_t k = in;
     for (int64_t i = 0; i < rank; i++) {
-      w.push_back(from(1, 3)), x.push_back(from(5, 11));
+      w.push_back(from(1, rank == 3 ? 3 : 4)), x.push_back(from(7, 13));
       k *= w.back();
-      strides.push_back(from(1, 2)), dilations.push_back(from(1, 2));
+      strides.push_back(from(1, coin() ? 2 : 6)), dilations.push_back(from(1, 2));
+      const int64_t reach = (w.back() - 1) * dilations.back() + 1;
+      pads[size_t(i)] = below(reach), pads[size_t(rank + i)] = below(coin() ? 2 : reach);
     }
-    for (int64_t &pad : pads) pad = below(2);
     Case made = of(is_qlinear ? "QLinearConv" : "ConvInteger");
     made.node.ints = {
         {"group", {groups}}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}};

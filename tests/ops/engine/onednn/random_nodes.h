@@ -260,9 +260,12 @@ private:
     std::vector<int64_t> strides, dilations, pads(size_t(rank * 2));
     for (int64_t i = 0; i < rank; i++) {
       w.push_back(from(1, 3)), x.push_back(from(5, 14));
-      strides.push_back(from(1, 2)), dilations.push_back(from(1, 2));
+      strides.push_back(from(1, coin() ? 2 : 4)), dilations.push_back(from(1, 2));
     }
-    for (int64_t &pad : pads) pad = below(2);
+    for (size_t i = 0; i < pads.size(); i++) {
+      const size_t dim = i % size_t(rank);
+      pads[i] = below(std::min((w[2 + dim] - 1) * dilations[dim] + 1, strides[dim] + 1));
+    }
     made.node.op = op;
     made.node.ints = {
         {"group", {groups}}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}};
