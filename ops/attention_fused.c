@@ -163,9 +163,11 @@ static lk_status take_mask(lk_planner *planner, int64_t keys, lk_operand *out, l
   return lk_planner_copy(planner, &copy, &given, out, error);
 }
 
-/* As q lies: who has turned heads of rows into rows of heads before turns them back behind. */
+/* As q lies: who has turned heads of rows into rows of heads before turns them back behind. Rows
+ * lie whole, so channels that are wished for last take a reorder. */
 static lk_layout output_layout(lk_planner *planner) {
-  return lk_strided_output_layout(planner, lk_rows_layout(planner, Q));
+  const lk_layout wished = lk_strided_output_layout(planner, lk_rows_layout(planner, Q));
+  return wished == LK_LAYOUT_HEADS_INSIDE ? wished : LK_LAYOUT_PLAIN;
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {

@@ -480,6 +480,15 @@ TEST(FusedAttention, FilledScoresDoNotMatter) {
   }
 }
 
+TEST(FusedAttention, WritesTheLayoutThatIsWishedFor) {
+  for (const lk_layout wish : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_HEADS_INSIDE}) {
+    OpTester test("Attention", 1);
+    test.domain("latchkey").input(zeros({1, 2, 3, 1})).input(zeros({1, 2, 1, 1}));
+    test.input(tensor<float>({1, 2, 1, 2}, {1, 2, 3, 4})).wish(wish).expect_layout(wish);
+    test.expect(tensor<float>({1, 2, 3, 2}, {1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4})).run();
+  }
+}
+
 TEST(FusedAttention, HeadsOfNoElementsHaveScoresOfZero) {
   OpTester test("Attention", 1);
   test.domain("latchkey").input(zeros({2, 3, 0})).input(zeros({2, 4, 0}));
