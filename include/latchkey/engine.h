@@ -431,8 +431,8 @@ typedef struct lk_work_post_op {
  * tensors may be of several types. It is offered as it is. Convolutions, products of real numbers,
  * poolings, Softmax, norms and recurrent layers of these types that an engine leaves, or whose
  * post-ops it does not take to the last, are offered once more with f32 in the place of them, and
- * the library converts what comes and goes. Attention comes with src, keys, values, sinks and dst of
- * f32, in the place of those types; masks and SCORES are as they are.
+ * the library converts what comes and goes. Attention comes with f32 in the place of those types,
+ * but for masks and SCORES, which are as they are.
  */
 typedef struct lk_work {
   uint32_t kind;       /* lk_work_kind */
