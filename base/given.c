@@ -1,6 +1,5 @@
 #include "base/given.h"
 
-#include <ctype.h>
 #include <string.h>
 
 bool lk_is_status(lk_status given) {
@@ -13,12 +12,17 @@ bool lk_is_status(lk_status given) {
   return false;
 }
 
+/* Whatever the locale of the process. */
+static bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 bool lk_is_name(const char *given, size_t most, const char *others) {
   size_t length = 0;
   if (given == NULL) return false;
   for (; given[length] != '\0'; length++) {
     const char c = given[length];
-    if (length == most || !(isalnum((unsigned char)c) || strchr(others, c) != NULL)) return false;
+    if (length == most || !(is_letter_or_digit(c) || strchr(others, c) != NULL)) return false;
   }
   return length > 0;
 }

@@ -479,7 +479,9 @@ typedef struct lk_api {
                            lk_error *error);
 
   /* Adds an operator to a context, which closes it when it is destroyed. On failure the operator
-   * stays the caller's. Before the context has its first executor or session.
+   * stays the caller's. Before the context has its first executor or session. One thread at a time,
+   * and no other thread may look for operators of the context meanwhile, by op_find_in or by
+   * dimensions that dims_set_context has given it.
    * LK_INVALID_ARGUMENT: a name that is taken or is none, types, inputs, outputs or attributes that
    * make no sense, not exactly one of `work` and `run`, unknown flags; LK_OUT_OF_RANGE: the context
    * has 256; LK_BUSY: it has had an executor; LK_OUT_OF_MEMORY. */

@@ -16,6 +16,9 @@
  * Thread rule: all functions but `close` are called by any thread, several at once. `infer` and
  * `work` must be pure: equal questions have equal answers, since plans are kept and shared. None of
  * them may bind or run ops of the context, open its sessions, or destroy it.
+ *
+ * Errors: `error` is never NULL. A function that fails returns a status of lk_status, and writes its
+ * sentence to `error->message`; `error->status` need not be set.
  */
 #ifndef LATCHKEY_OPERATOR_H
 #define LATCHKEY_OPERATOR_H
@@ -33,15 +36,15 @@ extern "C" {
 
 /* Any of them, or 0. */
 typedef enum lk_operator_flags {
-  /* Equal inputs may give other outputs: nodes whose inputs are constants are not computed when a
-   * model is opened */
+  /* Equal inputs may give other outputs. Without it, nodes whose inputs are all constants are
+   * computed once, when a model is opened, by `run` too */
   LK_OPERATOR_RANDOM = 1,
   /* `infer` is also asked before sizes are known, as when a model is opened; see lk_operator_node.
    * Without it, only types are known then */
   LK_OPERATOR_INFERS_OPEN = 2
 } lk_operator_flags;
 
-/* A node, and what its inputs are. */
+/* A node, and what its inputs are. It lives during the call, with all that it points to. */
 typedef struct lk_operator_node {
   size_t struct_size;
   int32_t opset; /* of the operator's domain */
@@ -90,10 +93,9 @@ typedef struct lk_operator_work {
    *   LK_WORK_PRODUCT: SRC, WEIGHTS, DST. `orders`, which are 0 for numpy.matmul's
    * Only LK_WORK_ELEMENT has post-ops. */
   lk_work work;
-  /* Of each role that is there: which of the node's inputs it is. SRC is input 0, but for
-   * LK_WORK_ELEMENT, and WEIGHTS are input 1, which must be said, too. A scale, a shift or an
-   * operand that is not said is input 0, as SRC is. DST is output 0, the only one that the node
-   * has. */
+  /* Of each role that is there: which of the node's inputs it is. SRC must be input 0 and WEIGHTS
+   * input 1; in LK_WORK_ELEMENT, SRC may be any input. It comes zeroed, so a role for which nothing
+   * is set is input 0. DST is output 0, and the node has no other output. */
   uint32_t inputs[LK_ROLES];
 } lk_operator_work;
 
