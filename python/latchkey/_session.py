@@ -371,7 +371,7 @@ class Session:
             for offer in session.offers(shapes={"x": (1, 3, 48, 320)}):
                 print(offer.node, offer.work, offer.taken, offer.rule, offer.reason)
 
-        The model is run once, at a size that counts as recurring: the engine ``auto`` chooses at
+        The model is run twice, at a size that counts as recurring: the engine ``auto`` chooses at
         once, and runs of this size have what it has chosen. Without it ``auto`` has native compute
         a size at first sight, until it has come 8 times. With the engine ``native`` nobody is
         asked, and what is returned is empty.
@@ -387,8 +387,11 @@ class Session:
         self._handle()  # which says that it is closed
         options = limits_of_run(None, cancel)
         options.recurs = 1
-        self._run_once(sized(self.inputs, {} if inputs is None else inputs,
-                             {} if shapes is None else shapes), options)
+        given = sized(self.inputs, {} if inputs is None else inputs,
+                      {} if shapes is None else shapes)
+        self._run_once(given, options)
+        with self.clone() as other:  # which binds the nodes, where this session has a plan already
+            other._run_once(given, options)
         return self.context.choices()
 
     def _run_once(self, inputs: Mapping[str, Any], options: Any) -> None:

@@ -160,6 +160,19 @@ def test_offers_are_chosen_from_at_once(convnet):
 
 
 @needs_module
+@pytest.mark.parametrize("engine", ["auto", "onednn"])
+def test_offers_are_those_of_the_size_that_is_asked_for(convnet, engine):
+    def bytes_of(found):
+        return [one.tensor_bytes for one in found]
+
+    with latchkey.Session(convnet, engine=engine) as session:
+        small = session.offers(shapes={"x": (1, 3, 8, 8)})
+        large = session.offers(shapes={"x": (1, 3, 32, 32)})
+        assert bytes_of(small) == bytes_of(session.offers(shapes={"x": (1, 3, 8, 8)}))
+        assert bytes_of(small) != bytes_of(large)
+
+
+@needs_module
 def test_offers_of_the_engine_by_option(convnet):
     with latchkey.Session(convnet, engine="onednn") as session:
         found = session.offers(PICTURE)
