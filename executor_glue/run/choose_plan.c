@@ -189,15 +189,18 @@ static lk_status replace(lk_invocation *invocation, lk_error *error) {
   return LK_OK;
 }
 
-/* Sets `invocation->made` to a plan for a size that recurs, or to NULL where `former` is as good:
- * native computes all in both. */
-static lk_status build_other(lk_invocation *invocation, const lk_plan_entry *former,
+/* Sets `invocation->made` to a plan for a size that recurs. Or to NULL, where `former` is as good,
+ * since native computes all in both, and nobody has asked for a choice, with which profiles show
+ * what was expected. */
+static lk_status build_other(lk_invocation *invocation, const lk_plan_entry *former, bool is_asked,
                              lk_error *error) {
   lk_plan_entry *entry = NULL;
   const uint64_t begin = lk_now_ns();
   invocation->recurs = true;
   LK_RETURN_NOT_OK(build_entry(invocation, true, &entry, error));
-  if (lk_plan_entry_plan(entry)->n_values == 0 && lk_plan_entry_plan(former)->n_values == 0) {
+  const bool is_native =
+      lk_plan_entry_plan(entry)->n_values == 0 && lk_plan_entry_plan(former)->n_values == 0;
+  if (is_native && !is_asked) {
     lk_plan_entry_destroy(entry);
     return LK_OK;
   }
@@ -207,14 +210,14 @@ static lk_status build_other(lk_invocation *invocation, const lk_plan_entry *for
 }
 
 /* The former plan serves all others until the new one is there, and whoever has it to the end. */
-lk_status lk_build_recurring(lk_invocation *invocation, lk_error *error) {
+static lk_status build_recurring(lk_invocation *invocation, bool is_asked, lk_error *error) {
   lk_plan_entry *former = invocation->entry;
   lk_ref *held = invocation->ref;
   const lk_api *api = invocation->executor->program->api;
   const bool has_claimed = invocation->is_due;
   invocation->is_due = false;
   api->ref_retain(held); /* of `former` */
-  lk_status status = build_other(invocation, former, error);
+  lk_status status = build_other(invocation, former, is_asked, error);
   const bool is_other = invocation->made != NULL;
   if (is_other) status = replace(invocation, error);
   if (status == LK_OK && is_other) {
@@ -228,6 +231,10 @@ lk_status lk_build_recurring(lk_invocation *invocation, lk_error *error) {
   lk_plan_entry_destroy(invocation->made);
   invocation->made = NULL;
   return status;
+}
+
+lk_status lk_build_recurring(lk_invocation *invocation, lk_error *error) {
+  return build_recurring(invocation, true, error);
 }
 
 /* Where another run has claimed the plan, too: what that one builds comes too late for this one.
@@ -258,7 +265,7 @@ void lk_settle_run(lk_invocation *invocation, lk_status status) {
   lk_error ignored; /* the run has ended well, and the former plan stays */
   if (!invocation->is_due) return;
   if (status == LK_OK) {
-    (void)lk_build_recurring(invocation, &ignored);
+    (void)build_recurring(invocation, false, &ignored);
   } else {
     invocation->is_due = false;
     lk_plan_entry_end_claim(invocation->entry, false);

@@ -7,13 +7,12 @@
 lk_status lk_choose_plan(lk_invocation *invocation, lk_error *error);
 /* Gives the entry back. Also when there is none. */
 void lk_release_plan(lk_invocation *invocation);
-/* Builds a plan for sizes that recur in place of `invocation->entry`, and sets that to it. Where native
- * computes all in both, the former one stays. Ends the
+/* Builds a plan for sizes that recur in place of `invocation->entry`, and sets that to it. Ends the
  * run's claim of the former one, if it has one. After a failure the former one still serves, and
  * `invocation->entry` is that or NULL. */
 lk_status lk_build_recurring(lk_invocation *invocation, lk_error *error);
 /* When the run has ended with `status`: builds such a plan where the run has found it due. So a run
- * that is late is none for it. */
+ * that is late is none for it. Where native computes all in both plans, the former one stays. */
 void lk_settle_run(lk_invocation *invocation, lk_status status);
 
 /* How an entry is built. */

@@ -73,7 +73,7 @@ void add_bytes(std::vector<Node> *made) {
 std::vector<Node> nodes() {
   const auto value = [](const lk::Dims &dims) { return lk::random(dims, 7); };
   const Value image = value({1, 16, 8, 8});
-  std::vector<Node> made(17);
+  std::vector<Node> made(16);
   made[0].node.op = "Conv";
   made[0].inputs = {image, value({8, 16, 3, 3}), value({8}), value({1, 8, 6, 6})};
   made[0].node.constants = {made[0].inputs[1], made[0].inputs[2], made[0].inputs[3]};
@@ -115,7 +115,7 @@ std::vector<Node> nodes() {
     const char *op;
     int64_t gates, is_linear;
   } layers[] = {{"RNN", 1, 0}, {"GRU", 3, 1}, {"LSTM", 4, 0}};
-  for (size_t i = 0; i < 4; i++) {
+  for (size_t i = 0; i < std::size(layers); i++) {
     Node &layer = made[13 + i];
     const int64_t all = 16 * layers[i].gates;
     layer.node.op = layers[i].op;
