@@ -96,8 +96,6 @@ dnnl_status_t failing_ended(dnnl_status_t status);
   FAILING_MAKES(dnnl_resampling_forward_primitive_desc_create, __VA_ARGS__)
 #define dnnl_vanilla_rnn_forward_primitive_desc_create(...) \
   FAILING_MAKES(dnnl_vanilla_rnn_forward_primitive_desc_create, __VA_ARGS__)
-#define dnnl_gru_forward_primitive_desc_create(...) \
-  FAILING_MAKES(dnnl_gru_forward_primitive_desc_create, __VA_ARGS__)
 #define dnnl_lbr_gru_forward_primitive_desc_create(...) \
   FAILING_MAKES(dnnl_lbr_gru_forward_primitive_desc_create, __VA_ARGS__)
 #define dnnl_lstm_forward_primitive_desc_create(...) \
