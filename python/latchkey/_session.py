@@ -365,7 +365,7 @@ class Session:
                shapes: Mapping[str, Sequence[int]] | None = None,
                cancel: Cancel | None = None) -> tuple[Choice, ...]:
         """Asks for offers for the works of all nodes at one size, and says what was chosen and why,
-        before the first request, say:
+        before the first request, say::
 
             session = latchkey.Session("model.onnx", engine="auto")
             for offer in session.offers(shapes={"x": (1, 3, 48, 320)}):
