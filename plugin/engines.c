@@ -91,7 +91,7 @@ static lk_status open_module(lk_context *context, const char *name, lk_error *er
   return status;
 }
 
-/* Of the default, which nobody has asked for: a module that is no good is told, and does no harm. */
+/* Of the default, which nobody has asked for: one that is no good is logged, and does no harm. */
 static lk_status open_later(void *arg) {
   lk_context *context = arg;
   lk_error error;
@@ -147,8 +147,8 @@ lk_status lk_engine_register(lk_context *context, const lk_engine *engine, uint3
   }
   LK_RETURN_NOT_OK(lk_engines_add(context->env.engines, engine, error));
   if (flags == 0) return LK_OK;
-  LK_RETURN_NOT_OK(lk_engines_choose(context->env.engines, engine->name, flags == LK_ENGINE_AUTO,
-                                     error));
+  LK_RETURN_NOT_OK(
+      lk_engines_choose(context->env.engines, engine->name, flags == LK_ENGINE_AUTO, error));
   atomic_store(&context->engine_by_call, true);
   return LK_OK;
 }

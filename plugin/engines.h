@@ -8,6 +8,6 @@
  * for libraries. LK_NOT_FOUND: it is not there; LK_VERSION, or what the module says. "auto": that
  * of oneDNN, where sizes recur; without its module native alone. */
 lk_status lk_engine_choose(lk_context *context, const char *name, lk_error *error);
-/* As "auto", but the module is opened where a size recurs for the first time. One that is no good is
- * told then, and native computes all. */
+/* As "auto", but the module is opened where a size recurs for the first time. One that is no good
+ * is told then, and native computes all. */
 lk_status lk_engine_choose_default(lk_context *context, lk_error *error);

@@ -17,8 +17,8 @@
  * `work` must be pure: equal questions have equal answers, since plans are kept and shared. None of
  * them may bind or run ops of the context, open its sessions, or destroy it.
  *
- * Errors: `error` is never NULL. A function that fails returns a status of lk_status, and writes its
- * sentence to `error->message`; `error->status` need not be set.
+ * Errors: `error` is never NULL. A function that fails returns a status of lk_status, and writes
+ * its sentence to `error->message`; `error->status` need not be set.
  */
 #ifndef LATCHKEY_OPERATOR_H
 #define LATCHKEY_OPERATOR_H
@@ -134,8 +134,8 @@ typedef struct lk_operator {
   uint32_t types[LK_MAX_TYPE_GROUPS];
   const lk_op_attr *attrs; /* [n_attrs]: a node with any other attribute is refused */
   uint64_t shape_inputs;   /* bit i: `infer` reads input i, by value */
-  /* Given to all functions. `run` gets nothing else from which it knows a context, so one that calls
-   * parallel_run has it from here. */
+  /* Given to all functions. `run` gets nothing else from which it knows a context, so one that
+   * calls parallel_run has it from here. */
   void *user;
   /* LK_OK, or a failure with its sentence, which ends the bind: the node cannot run with these
    * inputs. */

@@ -52,9 +52,9 @@ lk_status lk_engines_add(lk_engines *engines, const lk_engine *engine, lk_error 
 /* By name: "native", or one that was added. `is_auto`: only for works of sizes that recur, and that
  * it takes less time for. LK_NOT_FOUND. */
 lk_status lk_engines_choose(lk_engines *engines, const char *name, bool is_auto, lk_error *error);
-/* Where sizes recur `open`, which adds an engine and chooses it as `auto`, is called at the first bind
- * for such a size: until then the engine costs nothing. Where it fails, native computes all; if for
- * want of memory, a later bind tries again. `open` has what it says told itself. */
+/* Where sizes recur `open`, which adds an engine and chooses it as `auto`, is called at the first
+ * bind for such a size: until then the engine costs nothing. Where it fails, native computes all;
+ * if for want of memory, a later bind tries again. `open` itself tells why it fails. */
 typedef lk_status lk_engines_open_fn(void *arg);
 lk_status lk_engines_choose_later(lk_engines *engines, lk_engines_open_fn *open, void *arg,
                                   lk_error *error);

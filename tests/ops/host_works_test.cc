@@ -226,7 +226,7 @@ int64_t terms_of(const HostWork &of) {
 }
 
 // oneDNN's logarithm of a number near 1 is some 1e-6 off, and with SSE2 its sums round at each
-// step. Halves are rounded once, from f32 that was computed in another order: to neighbours at most.
+// step. Halves are rounded once, from f32 computed in another order: to neighbours at most.
 lk::Within within(const HostWork &of) {
   const uint32_t dtype = of.inputs[0].desc.dtype;
   lk::Within bound = lk::of_sums(terms_of(of));

@@ -8,9 +8,9 @@
 
 enum { MOST_PAGES = 1024 };
 
-/* Of the build of this thread; NULL: there is none. With this model the module's thread-local memory
- * is set aside when it is loaded, which fails with a sentence. By default each thread allocates it
- * at its first use of it, and glibc ends the process where that fails. */
+/* Of the build of this thread; NULL: there is none. With this model the module's thread-local
+ * memory is set aside when it is loaded, which fails with a sentence. By default each thread
+ * allocates it at its first use of it, and glibc ends the process where that fails. */
 static _Thread_local lk_counted *counted __attribute__((tls_model("initial-exec")));
 
 void *__real_malloc(size_t size);

@@ -81,8 +81,8 @@ static void put_in_order(int64_t *values, int rank, lk_matmul_order order) {
   if (order.swaps != 0) swap(&values[rank - 2], &values[rank - 1]);
 }
 
-/* Of matrices whose batch lies inside, oneDNN 3.14.1 reads memory behind them where a dimension of 1
- * has a step that is one within a matrix. */
+/* Of matrices whose batch lies inside, oneDNN 3.14.1 reads memory behind them where a dimension of
+ * 1 has a step that is one within a matrix. */
 static void step_over(lk_strided *of) {
   int64_t whole = 1;
   for (int i = 0; i < of->rank; i++) whole *= of->dims[i];
@@ -91,8 +91,8 @@ static void step_over(lk_strided *of) {
   }
 }
 
-/* A single row lies as one of several that follow each other: of bytes, oneDNN 3.14.1 takes those of
- * a batch for the rows of one matrix, whatever lies between them. */
+/* A single row lies as one of several that follow each other: of bytes, oneDNN 3.14.1 takes those
+ * of a batch for the rows of one matrix, whatever lies between them. */
 static void follow_row(lk_strided *of) {
   const int row = of->rank - 2;
   if (of->dims[row] == 1 && of->strides[row + 1] == 1) of->strides[row] = of->dims[row + 1];
