@@ -62,10 +62,10 @@ bool lk_shape_equal(const lk_tensor_desc *a, const lk_tensor_desc *b) {
   return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) == 0;
 }
 
-/* Why a tensor has no size. Apart from what each bind of a new size calls. */
-static lk_status refuse_size(const lk_tensor_desc *desc, const char *what, lk_error *error) {
-  bool is_empty = false;
-  if (lk_dtype_size(desc->dtype) == 0) {
+lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *out_elements,
+                         int64_t *out_bytes, lk_error *error) {
+  size_t size = lk_dtype_size(desc->dtype);
+  if (size == 0) {
     char type[LK_DTYPE_TEXT_CAPACITY];
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to size %s: its element type is %s, which is not supported", what,
@@ -76,6 +76,8 @@ static lk_status refuse_size(const lk_tensor_desc *desc, const char *what, lk_er
                    "failed to size %s: it has rank %" PRIu32 ", at most %d is supported", what,
                    desc->rank, LK_MAX_RANK);
   }
+  int64_t bytes = (int64_t)size;
+  bool empty = false, overflows = false;
   for (uint32_t i = 0; i < desc->rank; i++) {
     if (desc->dims[i] < 0) {
       return lk_fail(error, LK_OUT_OF_RANGE,
@@ -83,26 +85,16 @@ static lk_status refuse_size(const lk_tensor_desc *desc, const char *what, lk_er
                      ", it must be at least 0",
                      what, i, desc->dims[i]);
     }
-    is_empty = is_empty || desc->dims[i] == 0;
+    const bool is_none = desc->dims[i] == 0;
+    empty = empty || is_none;
+    overflows = __builtin_mul_overflow(bytes, desc->dims[i] + is_none, &bytes) || overflows;
   }
-  char text[LK_TENSOR_TEXT_CAPACITY];
-  return lk_fail(error, LK_OUT_OF_RANGE, "failed to size %s: %s has more than 2^47 bytes%s", what,
-                 lk_tensor_text(desc, text), is_empty ? " but for its dimensions of 0" : "");
-}
-
-/* Dimensions of 0 count as 1 for the limit, so that strides fit. */
-lk_status lk_tensor_size(const lk_tensor_desc *desc, const char *what, int64_t *out_elements,
-                         int64_t *out_bytes, lk_error *error) {
-  const size_t size = lk_dtype_size(desc->dtype);
-  int64_t bytes = (int64_t)size;
-  bool is_empty = false, has_size = size != 0 && desc->rank <= LK_MAX_RANK;
-  for (uint32_t i = 0; has_size && i < desc->rank; i++) {
-    const int64_t dim = desc->dims[i];
-    is_empty = is_empty || dim == 0;
-    has_size = dim >= 0 && !__builtin_mul_overflow(bytes, dim + (dim == 0), &bytes);
+  if (overflows || bytes > LK_TENSOR_MAX_BYTES) {
+    char text[LK_TENSOR_TEXT_CAPACITY];
+    return lk_fail(error, LK_OUT_OF_RANGE, "failed to size %s: %s has more than 2^47 bytes%s", what,
+                   lk_tensor_text(desc, text), empty ? " but for its dimensions of 0" : "");
   }
-  if (!has_size || bytes > LK_TENSOR_MAX_BYTES) return refuse_size(desc, what, error);
-  if (is_empty) bytes = 0;
+  if (empty) bytes = 0;
   if (out_bytes != NULL) *out_bytes = bytes;
   if (out_elements != NULL) *out_elements = bytes >> __builtin_ctzll(size); /* a power of two */
   return LK_OK;
