@@ -178,8 +178,9 @@ lk_status lk_engines_choose(lk_engines *engines, const char *name, bool is_auto,
   }
   if (found != NULL) LK_RETURN_NOT_OK(make_notes(engines, error));
   if (engines->is_auto != is_auto) engines->is_auto = is_auto; /* others read it in open_now() */
+  /* behind what it has, and before nobody may open it: whoever asks meanwhile finds one of both */
+  atomic_store(&engines->chosen, found);
   atomic_store(&engines->may_open, false);
-  atomic_store(&engines->chosen, found); /* at last: other threads see what it has */
   return LK_OK;
 }
 
