@@ -2,7 +2,8 @@
 
 peer.py ENGINE MODEL THREADS, then one command on each line of stdin, one line of JSON for each on
 stdout. ENGINE: openvino; onnxruntime; onnxruntime_parallel, with branches in parallel on so many
-threads; provider, ONNX Runtime with this build's provider; latchkey, the installed Python package.
+threads; provider, ONNX Runtime with this build's provider; latchkey, the installed Python package;
+paddle, with oneDNN, whose cache has room for PADDLE_CAPACITY sizes.
   time N D0xD1x...   runs N times on one seeded input: {"ns": [...], "sum": ...}
   bound N D0xD1x...  the same, into memory that stays (onnxruntime alone)
   shapes N S,S,...   runs once for each shape, N in all, cyclically: {"ns": [...], "sum": ...}
@@ -107,6 +108,14 @@ def open_openvino(path, threads):
     return lambda values: request.infer([values], share_inputs=True, share_outputs=True)[0], None
 
 
+def open_paddle(path, threads):
+    import paddle_model
+
+    capacity = os.environ.get("PADDLE_CAPACITY")
+    predictor = paddle_model.predictor(path, threads, int(capacity) if capacity else None)
+    return lambda values: paddle_model.run(predictor, values), None
+
+
 def resident_bytes():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize()
@@ -147,7 +156,7 @@ def is_last_wrong(run, values, left, expected):
 
 ENGINES = {"latchkey": open_latchkey, "onnxruntime": open_onnxruntime,
            "onnxruntime_parallel": open_parallel, "openvino": open_openvino,
-           "provider": open_provider}
+           "paddle": open_paddle, "provider": open_provider}
 
 
 def main():
