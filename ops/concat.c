@@ -2,7 +2,6 @@
  * Inputs in another layout than the output's, and very many, take a strided copy each. Inputs
  * without elements are left out. */
 #include <inttypes.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -11,6 +10,7 @@
 #include "ops/kernel/strides.h"
 #include "ops/plan/moves.h"
 #include "ops/plan/quantized_steps.h"
+#include "ops/plan/work.h"
 
 enum { MAX_INPUTS = 4096 };
 
@@ -130,26 +130,18 @@ static lk_status plan_copies(lk_planner *planner, const lk_operand *to, uint32_t
   return LK_OK;
 }
 
-/* All inputs have the layout of `to`, so that what lies within the axis is a block in each. */
-static lk_status plan_blocks(lk_planner *planner, const lk_operand *to, uint32_t axis,
-                             lk_error *error) {
-  lk_concat concat = {.rows = 1};
-  lk_operand operands[LK_CONCAT_SOURCES + 1];
-  int64_t strides[LK_MAX_RANK];
-  lk_strides(&to->desc, (int64_t)lk_dtype_size(to->desc.dtype), strides);
+/* All inputs are brought into the layout of `to`. Of few of them it is a work. */
+static lk_status plan_whole(lk_planner *planner, const lk_operand *to, uint32_t axis,
+                            lk_error *error) {
+  lk_operand operands[LK_CONCAT_SOURCES];
+  uint32_t count = 0;
   for (uint32_t i = 0; i < planner->node->n_inputs; i++) {
-    const lk_tensor_desc *desc = &planner->inputs[i].desc;
-    if (lk_elements(desc) == 0) continue;
-    LK_RETURN_NOT_OK(lk_planner_input(planner, i, to->desc.layout, &operands[concat.count], error));
-    concat.blocks[concat.count++] = (size_t)(strides[axis] * desc->dims[axis]);
+    if (lk_elements(&planner->inputs[i].desc) == 0) continue;
+    LK_RETURN_NOT_OK(lk_planner_input(planner, i, to->desc.layout, &operands[count++], error));
   }
-  operands[concat.count] = *to;
-  const int64_t within = strides[axis] * to->desc.dims[axis];
-  concat.rows = lk_elements(&to->desc) * (int64_t)lk_dtype_size(to->desc.dtype) / within;
-  lk_concat_plan(&concat);
-  return lk_planner_kernel(planner, lk_concat_kernel, "concat", &concat,
-                           offsetof(lk_concat, blocks) + concat.count * sizeof concat.blocks[0],
-                           operands, concat.count + 1, error);
+  return count <= LK_WORK_OPERANDS + 1
+             ? lk_plan_concat(planner, operands, count, axis, to, error)
+             : lk_plan_concat_blocks(planner, operands, count, axis, to, error);
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
@@ -170,7 +162,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to, error));
   return is_mixed || count == 0 || count > LK_CONCAT_SOURCES
              ? plan_copies(planner, &to, axis, error)
-             : plan_blocks(planner, &to, axis, error);
+             : plan_whole(planner, &to, axis, error);
 }
 
 const lk_op_class lk_op_concat = {

@@ -97,7 +97,16 @@ typedef enum lk_work_kind {
    * or of bias less, and then nobody attends the keys behind it. A query that attends no key, or
    * whose scores are all minus infinity, has 0 in dst. No layout can be chosen */
   LK_WORK_ATTENTION = 15,
-  LK_WORK_KINDS = 16
+  /* dst = src with its dimensions in another order: dimension i of dst is dimension order[i] of src
+   * (ONNX Transpose), and its elements are moved to where dst's layout has them. Where only layouts
+   * differ, order is 0, 1, 2, ...: the library brings a tensor into the layout that another work
+   * wants. Both are of the same type, which may be any; no layout can be chosen; no post-ops */
+  LK_WORK_REORDER = 16,
+  /* dst = src and the operands, from the lowest on, one behind the other along the dimension of
+   * `axes`. All are of the same type, which may be any, and of the same layout, which cannot be
+   * chosen; no post-ops */
+  LK_WORK_CONCAT = 17,
+  LK_WORK_KINDS = 18
 } lk_work_kind;
 
 /* Operands that a work has at most. */
@@ -141,7 +150,8 @@ typedef enum lk_role {
   LK_ROLE_SINKS = 26, /* f32 [heads] */
   /* written besides dst, [batch][heads][queries][keys], f32, f16 or bf16: those of `stage` */
   LK_ROLE_SCORES = 27,
-  /* the first of LK_WORK_OPERANDS: of post-ops, and of attention its second mask */
+  /* the first of LK_WORK_OPERANDS: of post-ops; of attention its second mask; of a concatenation
+   * the tensors behind src */
   LK_ROLE_OPERAND = 28,
   LK_ROLES = LK_ROLE_OPERAND + LK_WORK_OPERANDS
 } lk_role;
@@ -427,7 +437,8 @@ typedef struct lk_work_post_op {
 /* Channels are dimension 1 of each tensor that has such; the layout says where they lie in memory.
  * What a kind of work does not have is 0. No padding.
  *
- * A work with tensors of f16 or bf16 is computed as in f32, and rounded once, at its end. Its
+ * A work with tensors of f16 or bf16 is computed as in f32, and rounded once, at its end, but for
+ * reorders and concatenations, which keep all bits. Its
  * tensors may be of several types. It is offered as it is. Convolutions, products of real numbers,
  * poolings, Softmax, norms and recurrent layers of these types that an engine leaves, or whose
  * post-ops it does not take to the last, are offered once more with f32 in the place of them, and
@@ -456,6 +467,7 @@ typedef struct lk_work {
   lk_matmul_order orders[2]; /* of products: of src and weights */
   float factor;              /* of products of bytes with scales: what these are multiplied by */
   uint32_t reserved;
+  uint8_t order[LK_MAX_RANK];  /* of reorders */
   lk_work_bits bits;           /* of products by few bits */
   lk_work_recurrent recurrent; /* of recurrent layers */
   lk_work_resize resize;
@@ -465,7 +477,7 @@ typedef struct lk_work {
 /* ---- engines ---- */
 
 /* Of this header. It changes with what lk_work, lk_offer or lk_engine_value have. */
-#define LK_ENGINE_VERSION 5u
+#define LK_ENGINE_VERSION 6u
 
 /* What an engine says before anything is built. */
 typedef struct lk_offer {

@@ -233,6 +233,10 @@ lk_tuning *lk_engines_tuning(const lk_engines *engines) {
   return engines->tuning;
 }
 
+bool lk_engines_is_auto(const lk_engines *engines) {
+  return engines->is_auto;
+}
+
 const lk_engine_entry *lk_engines_asked(const lk_engines *engines, lk_plan_asks asks) {
   return asks != LK_ASKS_NATIVE ? engines->chosen : NULL;
 }

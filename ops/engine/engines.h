@@ -78,6 +78,8 @@ bool lk_engines_left(const lk_engines *engines, uint32_t index, lk_engine_left_i
 
 /* ---- for planning.c ---- */
 
+/* Whether the engine is the one of `auto`. */
+bool lk_engines_is_auto(const lk_engines *engines);
 /* NULL: native. */
 const lk_engine_entry *lk_engines_asked(const lk_engines *engines, lk_plan_asks asks);
 /* Whether choices are noted: not where `auto` measures what it would not choose. */

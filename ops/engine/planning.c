@@ -12,11 +12,23 @@ static void expect(lk_planner *planner, const lk_engine_answer *answer) {
   lk_planner_expect(planner, answer->is_offered ? ns : 0, choice->is_measured);
 }
 
+/* What the planner puts in between two works. */
+static bool is_layout_change(const lk_work *work) {
+  if (work->kind != LK_WORK_REORDER) return false;
+  for (uint32_t i = 0; i < work->tensors[LK_ROLE_SRC].rank; i++) {
+    if (work->order[i] != i) return false;
+  }
+  return true;
+}
+
+/* `auto` weighs and measures the node's own works: a change of layout is a part of what one of
+ * these takes, and native's. */
 static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
   lk_engines *engines = planner->env->engines;
   const lk_plan_asks asks = (lk_plan_asks)planner->body->asks;
   const lk_engine_entry *asked = lk_engines_asked(engines, asks);
-  if (asked != NULL) {
+  const bool is_part = lk_engines_is_auto(engines) && is_layout_change(&task->work);
+  if (asked != NULL && !is_part) {
     lk_engine_answer answer;
     LK_RETURN_NOT_OK(lk_plan_value(planner, asked, task, &answer, error));
     lk_engines_note(engines, task->work.kind, planner->n_works++, asks, &answer,

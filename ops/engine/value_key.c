@@ -9,10 +9,11 @@
 
 /* What a work has besides kind, tensors and post-ops, which have records of their own.
  * I(member, name, type): a whole number; S(member, name): LK_SHORTS numbers of 16 bits;
+ * B(member, name): LK_MAX_RANK numbers of 8 bits;
  * D(member, name): LK_MAX_RANK doubles, by their bits; W(member, name): LK_WORDS numbers of 32
  * bits, by their bits; P(member, name): a place, LK_PLACES whole numbers; F(member, name): a float;
  * N(member): always 0. A member that is missing here does not compile. */
-#define LK_WORK_FIELD_LIST(I, S, D, W, P, F, N)                                                    \
+#define LK_WORK_FIELD_LIST(I, S, B, D, W, P, F, N)                                                 \
   I(constants, CONSTANTS, uint32_t)                                                                \
   N(window.reserved)                                                                               \
   I(groups, GROUPS, int64_t)                                                                       \
@@ -30,12 +31,13 @@
   S(orders, ORDERS)                                                                                \
   F(factor, FACTOR)                                                                                \
   N(reserved)                                                                                      \
+  B(order, ORDER)                                                                                  \
   I(bits.block, BLOCK, int64_t)                                                                    \
   I(bits.width, WIDTH, uint32_t)                                                                   \
   I(bits.takes_bytes, TAKES_BYTES, uint32_t)
 
 /* Of one kind of works each, which others are not asked for one by one. */
-#define LK_RECURRENT_FIELD_LIST(I, S, D, W, P, F, N)                                               \
+#define LK_RECURRENT_FIELD_LIST(I, S, B, D, W, P, F, N)                                            \
   I(recurrent.cell, CELL, uint32_t)                                                                \
   I(recurrent.direction, DIRECTION, uint32_t)                                                      \
   I(recurrent.batch_first, BATCH_FIRST, uint32_t)                                                  \
@@ -45,7 +47,7 @@
   W(recurrent.activations, ACTIVATIONS)                                                            \
   W(recurrent.alphas, ALPHAS)                                                                      \
   W(recurrent.betas, BETAS)
-#define LK_RESIZE_FIELD_LIST(I, S, D, W, P, F, N)                                                  \
+#define LK_RESIZE_FIELD_LIST(I, S, B, D, W, P, F, N)                                               \
   I(resize.interpolation, INTERPOLATION, uint32_t)                                                 \
   I(resize.coordinates, COORDINATES, uint32_t)                                                     \
   I(resize.nearest, NEAREST, uint32_t)                                                             \
@@ -58,7 +60,7 @@
   D(resize.down, DOWN)                                                                             \
   D(resize.start, START)                                                                           \
   D(resize.end, END)
-#define LK_ATTENTION_FIELD_LIST(I, S, D, W, P, F, N)                                               \
+#define LK_ATTENTION_FIELD_LIST(I, S, B, D, W, P, F, N)                                            \
   I(attention.batch, BATCH, int64_t)                                                               \
   I(attention.heads, HEADS, int64_t)                                                               \
   I(attention.kv_heads, KV_HEADS, int64_t)                                                         \
@@ -98,22 +100,26 @@ enum { LK_SHORTS = 4, LK_WORDS = LK_WORK_DIRECTIONS * LK_WORK_ACTIVATIONS, LK_PL
 #define SIZE_I(member, name, type) +sizeof(type)
 #define SIZE_V(member, name) +LK_MAX_SPATIAL * sizeof(int64_t)
 #define SIZE_S(member, name) +LK_SHORTS * sizeof(uint16_t)
+#define SIZE_B(member, name) +LK_MAX_RANK * sizeof(uint8_t)
 #define SIZE_D(member, name) +LK_MAX_RANK * sizeof(double)
 #define SIZE_W(member, name) +LK_WORDS * sizeof(uint32_t)
 #define SIZE_P(member, name) +LK_PLACES * sizeof(int64_t)
 #define SIZE_F(member, name) +sizeof(float)
 #define SIZE_N(member) +sizeof(uint32_t)
 #define SIZE_OF(member) sizeof(((lk_work *)0)->member)
-_Static_assert(
-    SIZE_OF(kind) + SIZE_OF(roles) + SIZE_OF(n_post_ops) + SIZE_OF(tensors) + SIZE_OF(post_ops) +
-            SIZE_OF(window.rank) LK_WINDOW_FIELD_LIST(SIZE_V)
-                LK_WORK_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_P, SIZE_F, SIZE_N)
-                    LK_RECURRENT_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_P, SIZE_F, SIZE_N)
-                        LK_RESIZE_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_P, SIZE_F, SIZE_N)
-                            LK_ATTENTION_FIELD_LIST(SIZE_I, SIZE_S, SIZE_D, SIZE_W, SIZE_P, SIZE_F,
-                                                    SIZE_N) ==
-        sizeof(lk_work),
-    "each member of a work is in its key");
+_Static_assert(SIZE_OF(kind) + SIZE_OF(roles) + SIZE_OF(n_post_ops) + SIZE_OF(tensors) +
+                       SIZE_OF(post_ops) +
+                       SIZE_OF(window.rank) LK_WINDOW_FIELD_LIST(SIZE_V)
+                           LK_WORK_FIELD_LIST(SIZE_I, SIZE_S, SIZE_B, SIZE_D, SIZE_W, SIZE_P,
+                                              SIZE_F, SIZE_N)
+                               LK_RECURRENT_FIELD_LIST(SIZE_I, SIZE_S, SIZE_B, SIZE_D, SIZE_W,
+                                                       SIZE_P, SIZE_F, SIZE_N)
+                                   LK_RESIZE_FIELD_LIST(SIZE_I, SIZE_S, SIZE_B, SIZE_D, SIZE_W,
+                                                        SIZE_P, SIZE_F, SIZE_N)
+                                       LK_ATTENTION_FIELD_LIST(SIZE_I, SIZE_S, SIZE_B, SIZE_D,
+                                                               SIZE_W, SIZE_P, SIZE_F, SIZE_N) ==
+                   sizeof(lk_work),
+               "each member of a work is in its key");
 
 typedef enum form { FORM_INTEGERS, FORM_SPATIAL, FORM_FLOAT } form;
 
@@ -130,6 +136,8 @@ typedef struct field {
   {LK_WORD_##name, offsetof(lk_work, window.member), LK_MAX_SPATIAL, sizeof(int64_t), FORM_SPATIAL},
 #define ROW_S(member, name)                                                                        \
   {LK_WORD_##name, offsetof(lk_work, member), LK_SHORTS, sizeof(uint16_t), FORM_INTEGERS},
+#define ROW_B(member, name)                                                                        \
+  {LK_WORD_##name, offsetof(lk_work, member), LK_MAX_RANK, sizeof(uint8_t), FORM_INTEGERS},
 #define ROW_D(member, name)                                                                        \
   {LK_WORD_##name, offsetof(lk_work, member), LK_MAX_RANK, sizeof(double), FORM_INTEGERS},
 #define ROW_W(member, name)                                                                        \
@@ -140,10 +148,10 @@ typedef struct field {
   {LK_WORD_##name, offsetof(lk_work, member), 1, sizeof(float), FORM_FLOAT},
 #define ROW_N(member)
 static const field fields[] = {
-    LK_WORK_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
-        LK_RECURRENT_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
-            LK_RESIZE_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
-                LK_ATTENTION_FIELD_LIST(ROW_I, ROW_S, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
+    LK_WORK_FIELD_LIST(ROW_I, ROW_S, ROW_B, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
+        LK_RECURRENT_FIELD_LIST(ROW_I, ROW_S, ROW_B, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
+            LK_RESIZE_FIELD_LIST(ROW_I, ROW_S, ROW_B, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
+                LK_ATTENTION_FIELD_LIST(ROW_I, ROW_S, ROW_B, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
                     LK_WINDOW_FIELD_LIST(ROW_V)};
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
@@ -166,6 +174,8 @@ static const uint32_t kinds[LK_WORK_KINDS] = {
     [LK_WORK_PRODUCT_BITS] = LK_WORD_PRODUCT_BITS,
     [LK_WORK_RECURRENT] = LK_WORD_RECURRENT,
     [LK_WORK_ATTENTION] = LK_WORD_ATTENTION,
+    [LK_WORK_REORDER] = LK_WORD_REORDER,
+    [LK_WORK_CONCAT] = LK_WORD_CONCAT,
 };
 
 static const uint32_t roles[LK_ROLE_OPERAND + 1] = {
@@ -225,6 +235,20 @@ static inline void add_shorts(lk_key_builder *builder, uint32_t name, const void
   _Static_assert(sizeof all == LK_SHORTS * sizeof(uint16_t), "looked at together");
   memcpy(&all, from, sizeof all);
   if (all != 0) add_some_shorts(builder, name, from);
+}
+
+__attribute__((noinline)) static void add_some_bytes(lk_key_builder *builder, uint32_t name,
+                                                     const uint8_t from[LK_MAX_RANK]) {
+  int64_t values[LK_MAX_RANK];
+  for (uint32_t i = 0; i < LK_MAX_RANK; i++) values[i] = from[i];
+  lk_key_add_attr(builder, name, values, LK_MAX_RANK);
+}
+
+static inline void add_bytes(lk_key_builder *builder, uint32_t name, const uint8_t *from) {
+  uint64_t all;
+  _Static_assert(sizeof all == LK_MAX_RANK * sizeof *from, "looked at together");
+  memcpy(&all, from, sizeof all);
+  if (all != 0) add_some_bytes(builder, name, from);
 }
 
 __attribute__((noinline)) static void add_some_doubles(lk_key_builder *builder, uint32_t name,
@@ -312,6 +336,7 @@ lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *e
 
 #define ADD_I(member, name, type) add_integer(builder, LK_WORD_##name, work->member);
 #define ADD_S(member, name) add_shorts(builder, LK_WORD_##name, &work->member);
+#define ADD_B(member, name) add_bytes(builder, LK_WORD_##name, work->member);
 #define ADD_D(member, name) add_doubles(builder, LK_WORD_##name, work->member);
 #define ADD_W(member, name) add_words(builder, LK_WORD_##name, work->member);
 #define ADD_P(member, name) add_place(builder, LK_WORD_##name, &work->member);
@@ -319,15 +344,15 @@ lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *e
 #define ADD_N(member)
 
 __attribute__((noinline)) static void add_recurrent(lk_key_builder *builder, const lk_work *work) {
-  LK_RECURRENT_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
+  LK_RECURRENT_FIELD_LIST(ADD_I, ADD_S, ADD_B, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
 }
 
 __attribute__((noinline)) static void add_resize(lk_key_builder *builder, const lk_work *work) {
-  LK_RESIZE_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
+  LK_RESIZE_FIELD_LIST(ADD_I, ADD_S, ADD_B, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
 }
 
 __attribute__((noinline)) static void add_attention(lk_key_builder *builder, const lk_work *work) {
-  LK_ATTENTION_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
+  LK_ATTENTION_FIELD_LIST(ADD_I, ADD_S, ADD_B, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
 }
 
 /* Whether all bytes are 0, of which there are a multiple of 8. */
@@ -354,7 +379,7 @@ void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
                       is_operand ? role - LK_ROLE_OPERAND : 0, &work->tensors[role]);
   }
   if (work->window.rank != 0) add_window(builder, work);
-  LK_WORK_FIELD_LIST(ADD_I, ADD_S, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
+  LK_WORK_FIELD_LIST(ADD_I, ADD_S, ADD_B, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
   if (!is_zero(&work->recurrent, sizeof work->recurrent)) add_recurrent(builder, work);
   if (!is_zero(&work->resize, sizeof work->resize)) add_resize(builder, work);
   if (!is_zero(&work->attention, sizeof work->attention)) add_attention(builder, work);

@@ -24,6 +24,17 @@ static bool is_node_output(const lk_task *task) {
   return dst.place == LK_PLACE_OUTPUT && dst.index == 0;
 }
 
+/* Works that only move elements: no post-op of their node is theirs, and all types stay as they
+ * are. */
+static bool is_move(const lk_task *task) {
+  return task->work.kind == LK_WORK_REORDER || task->work.kind == LK_WORK_CONCAT;
+}
+
+/* Whether the node's post-ops follow on what the work computes. */
+static bool has_post_ops(const lk_task *task) {
+  return is_node_output(task) && !is_move(task);
+}
+
 /* Weights that are constant, which an engine may pack. Other constants lie plain. */
 static void note_constants(const lk_planner *planner, lk_task *task) {
   static const lk_role roles[] = {LK_ROLE_WEIGHTS, LK_ROLE_RECURRENT_WEIGHTS};
@@ -53,7 +64,7 @@ static void add_post_ops(const lk_planner *planner, lk_task *task) {
   const lk_op_node *node = planner->node;
   lk_work *work = &task->work;
   uint32_t n_operands = (uint32_t)__builtin_popcount(work->roles >> LK_ROLE_OPERAND);
-  if (!is_node_output(task)) return;
+  if (!has_post_ops(task)) return;
   for (uint32_t i = 0; i < node->n_post_ops && work->n_post_ops < LK_WORK_POST_OPS; i++) {
     const lk_post_op *from = &node->post_ops[i];
     lk_work_post_op *to = &work->post_ops[work->n_post_ops];
@@ -279,11 +290,9 @@ static lk_status emit(lk_planner *planner, const lk_task *task, uint32_t n_own, 
     dst.desc = planner->outputs[0]; /* as the node has it, for its post-ops */
     dst.desc.layout = LK_LAYOUT_PLAIN;
   }
-  const double flops = planner->draft.flops;
-  if (flops > 0 && is_node_output(task)) lk_planner_flops(planner, flops);
-  return is_node_output(task)
-             ? lk_plan_post_ops(planner, task->work.n_post_ops - n_own, &dst, error)
-             : LK_OK;
+  if (!has_post_ops(task)) return LK_OK;
+  if (planner->draft.flops > 0) lk_planner_flops(planner, planner->draft.flops);
+  return lk_plan_post_ops(planner, task->work.n_post_ops - n_own, &dst, error);
 }
 
 /* An empty tensor is no work of an engine's. */
@@ -380,7 +389,7 @@ cleanup:
 lk_status lk_plan_value(lk_planner *planner, const lk_engine_entry *entry, const lk_task *task,
                         lk_engine_answer *out_answer, lk_error *error) {
   *out_answer = (lk_engine_answer){0};
-  if (!lk_planner_is_widened(planner)) {
+  if (!lk_planner_is_widened(planner) || is_move(task)) {
     return plan_by(planner, entry, task, false, out_answer, error);
   }
   LK_RETURN_NOT_OK(plan_by(planner, entry, task, true, out_answer, error));

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/move/concat.h"
 #include "ops/kernel/move/fill.h"
 #include "ops/kernel/strides.h"
 
@@ -25,6 +26,42 @@ lk_layout lk_strided_output_layout(lk_planner *planner, lk_layout natural) {
   lk_tensor_desc to = {.rank = planner->outputs[0].rank};
   to.layout = lk_planner_wish(planner, 0, natural);
   return lk_layout_fits(&to) ? to.layout : LK_LAYOUT_PLAIN;
+}
+
+lk_copy lk_copy_ordered(const lk_tensor_desc *from, const lk_tensor_desc *to,
+                        const uint8_t *order) {
+  lk_copy copy = lk_copy_between(from, to);
+  int64_t strides[LK_MAX_RANK];
+  memcpy(strides, copy.from, sizeof strides);
+  for (uint32_t i = 0; i < copy.rank; i++) copy.from[i] = strides[order[i]];
+  return copy;
+}
+
+bool lk_copy_moves_nothing(const lk_copy *copy) {
+  for (uint32_t i = 0; i < copy->rank; i++) {
+    if (copy->dims[i] != 1 && copy->from[i] != copy->to[i]) return false;
+  }
+  return true;
+}
+
+/* What lies within the axis is a block in each. */
+lk_status lk_plan_concat_blocks(lk_planner *planner, const lk_operand *from, uint32_t count,
+                                uint32_t axis, const lk_operand *to, lk_error *error) {
+  lk_concat concat = {.count = count};
+  lk_operand operands[LK_CONCAT_SOURCES + 1];
+  int64_t strides[LK_MAX_RANK];
+  lk_strides(&to->desc, (int64_t)lk_dtype_size(to->desc.dtype), strides);
+  for (uint32_t i = 0; i < count; i++) {
+    operands[i] = from[i];
+    concat.blocks[i] = (size_t)(strides[axis] * from[i].desc.dims[axis]);
+  }
+  operands[count] = *to;
+  const int64_t within = strides[axis] * to->desc.dims[axis];
+  concat.rows = lk_elements(&to->desc) * (int64_t)lk_dtype_size(to->desc.dtype) / within;
+  lk_concat_plan(&concat);
+  return lk_planner_kernel(planner, lk_concat_kernel, "concat", &concat,
+                           offsetof(lk_concat, blocks) + count * sizeof concat.blocks[0], operands,
+                           count + 1, error);
 }
 
 lk_status lk_plan_view(lk_planner *planner, uint32_t index, lk_layout from_layout,

@@ -13,6 +13,17 @@ lk_layout lk_rows_layout(lk_planner *planner, uint32_t index);
  * rank allows it, `natural` without a wish, else plain. */
 lk_layout lk_strided_output_layout(lk_planner *planner, lk_layout natural);
 
+/* All elements of `from`, to their places in `to`, whose dimension i is dimension order[i] of
+ * `from`. */
+lk_copy lk_copy_ordered(const lk_tensor_desc *from, const lk_tensor_desc *to, const uint8_t *order);
+/* Whether dimensions other than 1 have the same strides on both sides. */
+bool lk_copy_moves_nothing(const lk_copy *copy);
+
+/* A step that puts operands, LK_CONCAT_SOURCES at most, one behind the other along `axis`. All of
+ * them, and `to`, lie in one layout, and have elements. */
+lk_status lk_plan_concat_blocks(lk_planner *planner, const lk_operand *from, uint32_t count,
+                                uint32_t axis, const lk_operand *to, lk_error *error);
+
 /* Output 0 in `to_layout` has the bytes of input `index` in `from_layout`: emits a copy
  * that does nothing when the pointers are equal, and tells the executor. An input or output that
  * has to be reordered is no view. */

@@ -9,6 +9,7 @@
 #include "ops/kernel/element/cast.h"
 #include "ops/plan/blocks.h"
 #include "ops/plan/packing.h"
+#include "ops/plan/work.h"
 
 /* Makes room for one more in an array of the draft. A status. */
 #define GROW(planner, array, error)                                                                \
@@ -66,6 +67,17 @@ void lk_planner_end(lk_planner *planner) {
   lk_bump_end(&planner->memory);
 }
 
+/* From one layout to another. */
+static lk_status change_layout(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                               lk_error *error) {
+  static const uint8_t order[LK_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+  _Static_assert(LK_MAX_RANK == 8, "one for each dimension");
+  LK_RETURN_NOT_OK(lk_plan_reorder(planner, order, from, to, error));
+  planner->body->n_reorders++;
+  atomic_fetch_add_explicit(&planner->env->reorders, 1, memory_order_relaxed);
+  return LK_OK;
+}
+
 /* A plan that is compared with later binds has the descriptions of its inputs. */
 static lk_status keep_inputs(lk_planner *planner, lk_error *error) {
   const uint32_t count = planner->node->n_inputs;
@@ -81,7 +93,7 @@ lk_status lk_planner_finish(lk_planner *planner, lk_plan_use use, lk_plan_body *
   lk_plan_body *draft = &planner->draft;
   for (uint32_t i = 0; i < planner->n_pending; i++) {
     const lk_pending_reorder *pending = &planner->pending[i];
-    LK_RETURN_NOT_OK(lk_planner_reorder(planner, &pending->from, &pending->to, error));
+    LK_RETURN_NOT_OK(change_layout(planner, &pending->from, &pending->to, error));
   }
   draft->is_compared = use == LK_PLAN_COMPARED;
   if (draft->is_compared) LK_RETURN_NOT_OK(keep_inputs(planner, error));
@@ -282,7 +294,7 @@ lk_status lk_planner_value(lk_planner *planner, lk_ref *value, lk_operand *out_s
 static lk_status reorder_to(lk_planner *planner, const lk_operand *from, const lk_tensor_desc *to,
                             lk_operand *out_operand, lk_error *error) {
   LK_RETURN_NOT_OK(lk_planner_temp(planner, to, out_operand, error));
-  return lk_planner_reorder(planner, from, out_operand, error);
+  return change_layout(planner, from, out_operand, error);
 }
 
 lk_status lk_planner_input(lk_planner *planner, uint32_t index, lk_layout layout,
@@ -384,17 +396,6 @@ static lk_status add_step(lk_planner *planner, const lk_step *step, lk_error *er
   return LK_OK;
 }
 
-lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const lk_operand *to,
-                             lk_error *error) {
-  const lk_copy copy = lk_copy_between(&from->desc, &to->desc);
-  const uint32_t n_steps = planner->body->n_steps;
-  LK_RETURN_NOT_OK(lk_planner_copy(planner, &copy, from, to, error));
-  if (planner->body->n_steps > n_steps) planner->arrays.steps[n_steps].kind = "reorder";
-  planner->body->n_reorders++;
-  atomic_fetch_add_explicit(&planner->env->reorders, 1, memory_order_relaxed);
-  return LK_OK;
-}
-
 /* Of all operands, each once; one flop for each element of the largest. */
 static void count_work(const lk_operand *operands, uint32_t n_operands, lk_step *step) {
   double bytes = 0, flops = 0;
@@ -456,8 +457,8 @@ lk_status lk_planner_cast(lk_planner *planner, const lk_operand *from, const lk_
                            (lk_operand[]){*from, *to}, 2, error);
 }
 
-lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,
-                          const lk_operand *to, lk_error *error) {
+static lk_status copy_by(lk_planner *planner, const char *kind, const lk_copy *copy,
+                         const lk_operand *from, const lk_operand *to, lk_error *error) {
   double bytes = (double)copy->block;
   for (uint32_t i = 0; i < copy->rank; i++) {
     if (copy->dims[i] == 0) return LK_OK;
@@ -469,7 +470,17 @@ lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_ope
   const size_t size = simple.rank == 0 ? offsetof(lk_copy, dims) : sizeof simple;
   const lk_operand operands[] = {*from, *to};
   LK_RETURN_NOT_OK(
-      lk_planner_kernel(planner, lk_copy_kernel, "copy", &simple, size, operands, 2, error));
+      lk_planner_kernel(planner, lk_copy_kernel, kind, &simple, size, operands, 2, error));
   lk_planner_work(planner, 0, 2 * bytes); /* it may read a part of `from` only, or repeat it */
   return LK_OK;
+}
+
+lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,
+                          const lk_operand *to, lk_error *error) {
+  return copy_by(planner, "copy", copy, from, to, error);
+}
+
+lk_status lk_planner_reorder(lk_planner *planner, const lk_copy *copy, const lk_operand *from,
+                             const lk_operand *to, lk_error *error) {
+  return copy_by(planner, "reorder", copy, from, to, error);
 }

@@ -121,9 +121,6 @@ lk_status lk_planner_output_or_temp(lk_planner *planner, uint32_t index, const l
 /* The layout that output `index` should preferably have: the wish, or `natural` without one. */
 lk_layout lk_planner_wish(lk_planner *planner, uint32_t index, lk_layout natural);
 
-/* A step that copies `from` into `to`, of the same dimensions and type: layouts differ. */
-lk_status lk_planner_reorder(lk_planner *planner, const lk_operand *from, const lk_operand *to,
-                             lk_error *error);
 /* A step that converts `from` to the type of `to`, another one; they have the same shape and
  * layout. */
 lk_status lk_planner_cast(lk_planner *planner, const lk_operand *from, const lk_operand *to,
@@ -145,3 +142,6 @@ void lk_planner_work(lk_planner *planner, double flops, double bytes);
  * elements. */
 lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,
                           const lk_operand *to, lk_error *error);
+/* The same of all elements of a tensor: the step is called "reorder". */
+lk_status lk_planner_reorder(lk_planner *planner, const lk_copy *copy, const lk_operand *from,
+                             const lk_operand *to, lk_error *error);

@@ -27,6 +27,29 @@ lk_status lk_plan_binary(lk_planner *planner, uint32_t function, uint32_t a, uin
   return lk_plan_task(planner, &task, error);
 }
 
+lk_status lk_plan_reorder(lk_planner *planner, const uint8_t order[LK_MAX_RANK],
+                          const lk_operand *from, const lk_operand *to, lk_error *error) {
+  lk_task task;
+  lk_task_begin(&task, LK_WORK_REORDER);
+  lk_task_place(&task, LK_ROLE_SRC, from);
+  lk_task_place(&task, LK_ROLE_DST, to);
+  memcpy(task.work.order, order, from->desc.rank * sizeof *order);
+  return lk_plan_task(planner, &task, error);
+}
+
+lk_status lk_plan_concat(lk_planner *planner, const lk_operand *operands, uint32_t count,
+                         uint32_t axis, const lk_operand *to, lk_error *error) {
+  lk_task task;
+  lk_task_begin(&task, LK_WORK_CONCAT);
+  lk_task_place(&task, LK_ROLE_SRC, &operands[0]);
+  for (uint32_t i = 1; i < count; i++) {
+    lk_task_place(&task, (lk_role)(LK_ROLE_OPERAND + i - 1), &operands[i]);
+  }
+  lk_task_place(&task, LK_ROLE_DST, to);
+  task.work.axes = 1U << axis;
+  return lk_plan_task(planner, &task, error);
+}
+
 bool lk_resize_elements(const lk_resizing *self) {
   static const lk_task task = {.work = {.kind = LK_WORK_ELEMENT}};
   return lk_resize_task(self, &task);

@@ -114,6 +114,15 @@ lk_status lk_plan_binary(lk_planner *planner, uint32_t function, uint32_t a, uin
 /* lk_op_class.resize of operators whose plan is an element-wise work. */
 bool lk_resize_elements(const lk_resizing *self);
 
+/* A step that moves all elements of `from` to where `to` has them, of the same type: dimension i of
+ * `to` is dimension order[i] of `from`. */
+lk_status lk_plan_reorder(lk_planner *planner, const uint8_t order[LK_MAX_RANK],
+                          const lk_operand *from, const lk_operand *to, lk_error *error);
+/* A step that puts `count` operands, from 2 to LK_WORK_OPERANDS + 1, one behind the other along
+ * `axis`. All of them, and `to`, lie in one layout. */
+lk_status lk_plan_concat(lk_planner *planner, const lk_operand *operands, uint32_t count,
+                         uint32_t axis, const lk_operand *to, lk_error *error);
+
 /* The steps of a task. */
 lk_status lk_plan_task(lk_planner *planner, const lk_task *task, lk_error *error);
 bool lk_resize_task(const lk_resizing *self, const lk_task *task);

@@ -151,6 +151,7 @@ lk_work fuzz_any_work(fuzz_bytes *from) {
   }
   work.reducing = (uint32_t)fuzz_take(from, 4);
   work.factor = take_float(from);
+  for (uint32_t i = 0; i < LK_MAX_RANK; i++) work.order[i] = (uint8_t)fuzz_take(from, 1);
   work.bits.block = (int64_t)fuzz_take(from, 8);
   work.bits.width = (uint32_t)fuzz_take(from, 4);
   work.bits.takes_bytes = (uint32_t)fuzz_take(from, 4);
@@ -668,6 +669,40 @@ static void make_attention(fuzz_bytes *from, lk_work *work) {
   of->nan_is_zero = attends_all && take_bool(from);
 }
 
+static void make_reorder(fuzz_bytes *from, lk_work *work) {
+  int64_t dims[LK_MAX_RANK], ordered[LK_MAX_RANK];
+  const uint32_t rank = take_dims(from, 0, dims);
+  for (uint32_t i = 0; i < rank; i++) work->order[i] = (uint8_t)i;
+  for (uint32_t i = rank; i > 1; i--) {
+    const uint32_t other = fuzz_take_up_to(from, i - 1);
+    const uint8_t kept = work->order[i - 1];
+    work->order[i - 1] = work->order[other];
+    work->order[other] = kept;
+  }
+  for (uint32_t i = 0; i < rank; i++) ordered[i] = dims[work->order[i]];
+  add_dims(from, work, LK_ROLE_SRC, rank, dims);
+  add_dims(from, work, LK_ROLE_DST, rank, ordered);
+  work->tensors[LK_ROLE_DST].dtype = work->tensors[LK_ROLE_SRC].dtype;
+}
+
+static void make_concat(fuzz_bytes *from, lk_work *work) {
+  int64_t dims[LK_MAX_RANK];
+  const uint32_t rank = take_dims(from, 1, dims), axis = fuzz_take_up_to(from, rank - 1);
+  const uint32_t n_operands = 1 + fuzz_take_up_to(from, LK_WORK_OPERANDS - 1);
+  add_dims(from, work, LK_ROLE_SRC, rank, dims);
+  const lk_tensor_desc src = work->tensors[LK_ROLE_SRC];
+  for (uint32_t i = 0; i < n_operands; i++) {
+    lk_tensor_desc next = src;
+    next.dims[axis] = take_size(from);
+    dims[axis] += next.dims[axis];
+    add(work, LK_ROLE_OPERAND + i, &next);
+  }
+  lk_tensor_desc dst = src;
+  dst.dims[axis] = dims[axis];
+  add(work, LK_ROLE_DST, &dst);
+  work->axes = 1U << axis;
+}
+
 /* Of element-wise works, also functions that others do not have. */
 static uint32_t take_function(fuzz_bytes *from, const lk_work *work) {
   if (work->kind == LK_WORK_ELEMENT && take_bool(from)) {
@@ -716,6 +751,8 @@ lk_work fuzz_fitting_work(fuzz_bytes *from) {
       [LK_WORK_PRODUCT_BITS] = make_product_bits,
       [LK_WORK_RECURRENT] = make_recurrent,
       [LK_WORK_ATTENTION] = make_attention,
+      [LK_WORK_REORDER] = make_reorder,
+      [LK_WORK_CONCAT] = make_concat,
   };
   lk_work work;
   memset(&work, 0, sizeof work);
@@ -724,7 +761,8 @@ lk_work fuzz_fitting_work(fuzz_bytes *from) {
   if (take_bool(from) && (work.roles >> LK_ROLE_WEIGHTS & 1) != 0) {
     work.constants = work.roles & (1U << LK_ROLE_WEIGHTS | 1U << LK_ROLE_RECURRENT_WEIGHTS);
   }
-  if (take_bool(from)) add_post_ops(from, &work);
+  const bool is_move = work.kind == LK_WORK_REORDER || work.kind == LK_WORK_CONCAT;
+  if (take_bool(from) && !is_move) add_post_ops(from, &work);
   const uint32_t half = fuzz_take_up_to(from, 7);
   for (uint32_t role = 0; half < 2 && role < LK_ROLES; role++) {
     uint32_t *dtype = &work.tensors[role].dtype;

@@ -122,10 +122,10 @@ TEST_F(Steps, ThatAreReordersOnlyMove) {
 TEST_F(Steps, OfKernelsHaveNamesAndTheirWork) {
   TestNode transpose, gather, cast;
   transpose.op = "Transpose";
-  const lk_step_info copy = step(bind(transpose, {lk::random({6, 8}, 1).desc}), 0);
-  EXPECT_STREQ(copy.kind, "copy");
-  EXPECT_EQ(copy.flops, 0);
-  EXPECT_EQ(copy.bytes, 2.0 * 4 * 48);
+  const lk_step_info reorder = step(bind(transpose, {lk::random({6, 8}, 1).desc}), 0);
+  EXPECT_STREQ(reorder.kind, "reorder");
+  EXPECT_EQ(reorder.flops, 0);
+  EXPECT_EQ(reorder.bytes, 2.0 * 4 * 48);
 
   const lk_tensor_desc indices = lk::desc_of(LK_I64, {2});
   gather.op = "Gather";

@@ -18,4 +18,6 @@ const lk_planning *const lk_native_planning[LK_WORK_KINDS] = {
     [LK_WORK_PRODUCT_BITS] = &lk_native_product_bits,
     [LK_WORK_RECURRENT] = &lk_native_recurrent,
     [LK_WORK_ATTENTION] = &lk_native_attention,
+    [LK_WORK_REORDER] = &lk_native_reorder,
+    [LK_WORK_CONCAT] = &lk_native_concat,
 };

@@ -7,6 +7,7 @@
 #include "ops/engine/onednn/elements.h"
 #include "ops/engine/onednn/exceptions.h"
 #include "ops/engine/onednn/functions.h"
+#include "ops/engine/onednn/moves.h"
 #include "ops/engine/onednn/recurrent.h"
 #include "ops/engine/onednn/status.h"
 
@@ -47,6 +48,7 @@ static int element_arg(const lk_work *work, uint32_t role) {
 
 int lk_onednn_arg(const lk_work *work, uint32_t role) {
   if (work->kind == LK_WORK_ELEMENT) return element_arg(work, role);
+  if (work->kind == LK_WORK_CONCAT) return lk_concat_arg(role);
   switch (role) {
   case LK_ROLE_SRC:
     return DNNL_ARG_SRC;
@@ -391,6 +393,10 @@ static dnnl_status_t describe_recurrent(description *self, dnnl_primitive_desc_t
   return lk_onednn_recurrent_describe(self->work, self->engine, self->attr, self->of, out);
 }
 
+static dnnl_status_t describe_move(description *self, dnnl_primitive_desc_t *out) {
+  return lk_moves_describe(self->work, self->engine, self->attr, self->of, out);
+}
+
 typedef dnnl_status_t (*describe_fn)(description *self, dnnl_primitive_desc_t *out);
 static const struct {
   describe_fn describe;
@@ -409,6 +415,8 @@ static const struct {
     [LK_WORK_REDUCE] = {describe_reduce, "describe a reduction"},
     [LK_WORK_RESIZE] = {describe_resize, "describe a resampling"},
     [LK_WORK_RECURRENT] = {describe_recurrent, "describe a recurrent layer"},
+    [LK_WORK_REORDER] = {describe_move, "describe a reorder"},
+    [LK_WORK_CONCAT] = {describe_move, "describe a concatenation"},
 };
 
 typedef struct describe_call {

@@ -5,6 +5,7 @@
 #include "ops/engine/onednn/estimate.h"
 #include "ops/engine/onednn/functions.h"
 #include "ops/engine/onednn/module.h"
+#include "ops/engine/onednn/moves.h"
 #include "ops/engine/onednn/recurrent.h"
 #include "ops/engine/onednn/shapes.h"
 
@@ -498,6 +499,13 @@ static bool offer_element(const lk_work *work, uint32_t placed, lk_offer *offer)
   return taken.n_post_ops > 0;
 }
 
+/* All lie as they must. */
+static bool offer_move(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  (void)placed;
+  const char *why = lk_moves_left(work);
+  return why == NULL || leave(offer, why);
+}
+
 typedef bool (*offer_fn)(const lk_work *work, uint32_t placed, lk_offer *offer);
 static const offer_fn offers[LK_WORK_KINDS] = {
     [LK_WORK_CONV] = offer_conv,
@@ -513,13 +521,15 @@ static const offer_fn offers[LK_WORK_KINDS] = {
     [LK_WORK_REDUCE] = offer_reduce,
     [LK_WORK_RESIZE] = offer_resize,
     [LK_WORK_RECURRENT] = offer_recurrent,
+    [LK_WORK_REORDER] = offer_move,
+    [LK_WORK_CONCAT] = offer_move,
 };
 
 int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (work->kind >= LK_WORK_KINDS || offers[work->kind] == NULL) {
     return leave(offer, "works of this kind are left");
   }
-  if (!takes_types(self, work, offer)) return 0;
+  if (!lk_work_is_move(work) && !takes_types(self, work, offer)) return 0;
   if (!offers[work->kind](work, placed, offer)) return 0;
   if (work->kind != LK_WORK_ELEMENT) take_post_ops(work, placed, offer);
   lk_onednn_estimate(work, offer);

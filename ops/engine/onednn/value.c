@@ -201,13 +201,14 @@ static lk_status find_layout(const lk_onednn *engine, onednn_value *self, const 
   return LK_OK;
 }
 
-/* Of resampling, "simple" is a loop that computes each position anew, and of recurrent layers "ref"
- * is one of reference products. */
+/* Of resampling and reorders, "simple" is a loop that computes each position anew, and of recurrent
+ * layers "ref" is one of reference products. */
 static bool is_reference(const lk_work *work, const char *implementation) {
   if (implementation == NULL) return false;
   if (work->kind == LK_WORK_RECURRENT) return strcmp(implementation, "ref") == 0;
+  const bool is_simple = strstr(implementation, "simple:") != NULL;
   return strstr(implementation, "ref:") != NULL ||
-         (work->kind == LK_WORK_RESIZE && strstr(implementation, "simple:") != NULL);
+         (is_simple && (work->kind == LK_WORK_RESIZE || work->kind == LK_WORK_REORDER));
 }
 
 /* Where a primitive is described and created, any failure but one of memory is oneDNN's word on the

@@ -75,7 +75,7 @@ std::map<std::string, Lack> all_lacks() {
   ATTR(COORDINATES), ATTR(NEAREST), ATTR(ANTIALIAS), ATTR(EXCLUDE_OUTSIDE), ATTR(ROUNDED);
   ATTR(UP), ATTR(DOWN), ATTR(START), ATTR(END), ATTR(BLOCK), ATTR(WIDTH), ATTR(TAKES_BYTES);
   ATTR(CELL), ATTR(DIRECTION), ATTR(BATCH_FIRST), ATTR(COUPLES_FORGET), ATTR(ACTIVATIONS);
-  ATTR(ALPHAS), ATTR(BETAS);
+  ATTR(ALPHAS), ATTR(BETAS), ATTR(ORDER);
   ATTR(BATCH), ATTR(HEADS), ATTR(KV_HEADS), ATTR(QUERIES), ATTR(KEYS), ATTR(HEAD_SIZE);
   ATTR(V_SIZE), ATTR(Q_PLACE), ATTR(K_PLACE), ATTR(V_PLACE), ATTR(Y_PLACE), ATTR(PAST);
   ATTR(LEFT), ATTR(RIGHT), ATTR(HAS_PAST), ATTR(SINK), ATTR(STAGE), ATTR(MASK_REPLACES);
@@ -164,7 +164,7 @@ private:
 // An engine that takes everything, and whose values tell by their names what they were built for.
 class Mirror {
 public:
-  static std::string asked; // the work of the last offer, as it was taken
+  static std::vector<std::string> asked; // the works that were offered, as they were taken
 
   static lk_engine table() {
     lk_engine made = {};
@@ -204,7 +204,7 @@ private:
       if (is_constant) inout->layouts[role] = LK_LAYOUT_PLAIN;
       taken.tensors[role].layout = inout->layouts[role];
     }
-    asked = text_of(taken);
+    asked.push_back(text_of(taken));
     return 1;
   }
   static lk_status build(void *, const lk_work *work, lk_engine_value *out, lk_error *) {
@@ -215,7 +215,7 @@ private:
     return LK_OK;
   }
 };
-std::string Mirror::asked;
+std::vector<std::string> Mirror::asked;
 
 // Nodes of few sizes, so that many differ in one thing alone.
 class SmallNodes {
@@ -229,7 +229,7 @@ public:
 
   Node make() {
     Node made;
-    switch (below(23)) {
+    switch (below(25)) {
     case 0:
       made = conv();
       break;
@@ -293,6 +293,12 @@ public:
     case 20:
     case 21: // so often that some follow each other
       made = like_attention();
+      break;
+    case 22:
+      made = reorder();
+      break;
+    case 23:
+      made = concat();
       break;
     default:
       made = fused_product();
@@ -471,6 +477,25 @@ private:
       made.inputs = {f32(dims), f32(coin() ? dims : lk::Dims{2})};
     }
     lay(&made);
+    return made;
+  }
+  Node reorder() {
+    static const std::vector<int64_t> orders[] = {{2, 1, 0}, {0, 2, 1}, {1, 0, 2}};
+    Node made;
+    made.node.op = "Transpose";
+    made.node.ints = {{"perm", orders[below(3)]}};
+    made.inputs = {f32({2, 2, 2 + below(2)})};
+    lay(&made);
+    return made;
+  }
+  Node concat() {
+    Node made;
+    made.node.op = "Concat";
+    made.node.ints = {{"axis", {below(3)}}};
+    for (int64_t count = 2 + below(2); count > 0; count--) made.inputs.push_back(f32({2, 2, 2}));
+    if (coin()) {
+      for (lk_tensor_desc &input : made.inputs) input.layout = LK_LAYOUT_CHANNELS_LAST;
+    }
     return made;
   }
   Node reduce() {
@@ -770,7 +795,9 @@ public:
         refused.insert(LK_MESSAGE);
         continue;
       }
-      if (!has_step(plan, Mirror::asked)) return true;
+      for (const std::string &work : Mirror::asked) {
+        if (!has_step(plan, work)) return true;
+      }
       works.insert(made.node.op);
     }
     return false;

@@ -54,6 +54,7 @@ public:
       order = {uint16_t(below(2)), uint16_t(below(2))};
     }
     work.factor = number();
+    for (int64_t i = below(LK_MAX_RANK + 1); i-- > 0;) work.order[i] = uint8_t(below(8));
     work.bits = {below(3), uint32_t(below(9)), uint32_t(below(2))};
     if (below(2) != 0) work.attention = attention();
     lk_work_recurrent &layer = work.recurrent;
@@ -77,7 +78,7 @@ public:
     const uint32_t at = uint32_t(below(LK_MAX_SPATIAL));
     int64_t *const window[] = {work.window.kernel, work.window.strides, work.window.dilations,
                                work.window.begin,  work.window.out,     work.window.end};
-    switch (below(33)) {
+    switch (below(34)) {
     case 0:
       work.kind = (work.kind + 1) % LK_WORK_KINDS;
       break;
@@ -180,6 +181,9 @@ public:
       break;
     case 31:
       change_attention(&work.attention);
+      break;
+    case 32:
+      work.order[below(LK_MAX_RANK)] ^= 1;
       break;
     default: // a tensor that is gone
       work.roles &= ~(1u << role);

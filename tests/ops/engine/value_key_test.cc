@@ -166,6 +166,19 @@ TEST_F(ValueKey, TextSaysHowIsAttended) {
             "number.hidden=value:0xff800000");
 }
 
+TEST_F(ValueKey, TextSaysHowIsReordered) {
+  lk_work work;
+  memset(&work, 0, sizeof work);
+  work.kind = LK_WORK_REORDER;
+  work.roles = 1u << LK_ROLE_SRC;
+  const int64_t dims[] = {2, 3};
+  work.tensors[LK_ROLE_SRC] = lk_tensor_desc_make(LK_I64, 2, dims);
+  work.order[0] = 1;
+  EXPECT_EQ(lk::key_text(intern, key_of(work)),
+            "value:fixed=96;op=reorder;precision=f32;engine=name:test,state:1.0 isa%3D3;"
+            "tensor.src=2x3:i64;attr.order=[1,0,0,0,0,0,0,0]");
+}
+
 TEST_F(ValueKey, RefusesWhatIsNoWork) {
   const struct {
     const char *text, *sentence;
@@ -186,6 +199,7 @@ TEST_F(ValueKey, RefusesWhatIsNoWork) {
       {"value:op=conv;attr.kernel=[3,3];attr.strides=[1]", "a number of an unknown name or count"},
       {"value:op=conv;attr.axes=[-1]", "a number out of its range"},
       {"value:op=conv;attr.orders=[0,65536]", "a number out of its range"},
+      {"value:op=reorder;attr.order=[0,256]", "a number out of its range"},
       {"value:op=attention;attr.q_place=[1,2,3,4,5]", "a number of an unknown name or count"},
       {"value:op=attention;attr.sink=[-1]", "a number out of its range"},
       {"value:op=conv;attr.kernel=[1,1,1,1]", "a number of an unknown name or count"},

@@ -2,6 +2,9 @@
 // layouts and wishes.
 #pragma once
 
+#include <algorithm>
+#include <numeric>
+
 #include "tests/ops/engine/onednn/host.h"
 
 namespace lk {
@@ -177,8 +180,39 @@ public:
     made.node.constants.assign(made.inputs.begin() + 1, made.inputs.end());
     return made;
   }
+  Case transpose() {
+    Case made;
+    const Dims dims = some_dims(2, 5);
+    std::vector<int64_t> perm(dims.size());
+    std::iota(perm.begin(), perm.end(), 0);
+    std::shuffle(perm.begin(), perm.end(), random_);
+    made.node.op = "Transpose";
+    made.node.ints = {{"perm", perm}};
+    made.inputs = {value(dims)};
+    choose_layouts(&made);
+    return made;
+  }
+  Case concat() {
+    Case made;
+    const Dims dims = some_dims(1, 5);
+    const size_t axis = size_t(below(int64_t(dims.size())));
+    made.node.op = "Concat";
+    made.node.ints = {{"axis", {int64_t(axis)}}};
+    for (int64_t count = from(2, 6); count > 0; count--) {
+      Dims next = dims;
+      next[axis] = from(1, 9);
+      made.inputs.push_back(value(next));
+    }
+    choose_layouts(&made);
+    made.others.assign(made.inputs.size() - 1, made.layout);
+    return made;
+  }
   Case any() {
-    switch (below(15)) {
+    switch (below(17)) {
+    case 15:
+      return transpose();
+    case 16:
+      return concat();
     case 14:
       return recurrent();
     case 12:
