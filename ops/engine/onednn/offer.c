@@ -4,6 +4,7 @@
 #include "ops/engine/onednn/elements.h"
 #include "ops/engine/onednn/estimate.h"
 #include "ops/engine/onednn/functions.h"
+#include "ops/engine/onednn/limits.h"
 #include "ops/engine/onednn/module.h"
 #include "ops/engine/onednn/moves.h"
 #include "ops/engine/onednn/recurrent.h"
@@ -115,50 +116,8 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
 
 /* ---- kinds ---- */
 
-/* oneDNN keeps what a window has in 32 bits, and multiplies it. Some primitives look at each
- * position of it along a dimension while they are built. */
-enum { MOST_OF_WINDOW = 1 << 14, MOST_POSITIONS = 1 << 20 };
 #define LARGE_WINDOW "the window is too large"
-
-static bool has_small_window(const lk_work *work) {
-  const lk_window_shape *window = &work->window;
-  for (uint32_t i = 0; i < window->rank; i++) {
-    if (window->kernel[i] > MOST_OF_WINDOW || window->strides[i] > MOST_OF_WINDOW ||
-        window->dilations[i] > MOST_OF_WINDOW || window->begin[i] > MOST_OF_WINDOW ||
-        window->end[i] > MOST_OF_WINDOW || window->out[i] > MOST_POSITIONS) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/* oneDNN writes code for each element of the window of a transposed convolution: a thousand take
- * hundreds of megabytes. */
-enum { MOST_OF_TRANSPOSED = 256 };
-
-static bool has_small_kernel(const lk_work *work) {
-  int64_t elements = 1;
-  for (uint32_t i = 0; i < work->window.rank; i++) elements *= work->window.kernel[i];
-  return work->kind != LK_WORK_CONV_TRANSPOSED || elements <= MOST_OF_TRANSPOSED;
-}
-
-/* Elements of src from the first one that a window reads to the last one. */
-static int64_t reach_of(const lk_window_shape *window, uint32_t i) {
-  return (window->kernel[i] - 1) * window->dilations[i] + 1;
-}
-
-/* Whether windows leave as much of src behind them as there is padding before it, and that is more
- * than there are windows. Of bytes and of bf16, oneDNN 3.14.1 writes beyond dst then. */
-static bool has_shifted_windows(const lk_work *work) {
-  const lk_window_shape *window = &work->window;
-  for (uint32_t i = 0; i < window->rank; i++) {
-    const int64_t read = (window->out[i] - 1) * window->strides[i] + reach_of(window, i);
-    if (window->begin[i] > window->out[i] && read == work->tensors[LK_ROLE_SRC].dims[2 + i]) {
-      return true;
-    }
-  }
-  return false;
-}
+#define LONG_LINE "its lines are longer than a run that is cancelled may wait for"
 
 /* Of bytes: zero points and scales. */
 static bool want_numbers(const lk_work *work, lk_offer *offer, uint32_t placed) {
@@ -173,11 +132,12 @@ static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if ((work->constants >> LK_ROLE_WEIGHTS & 1) == 0) {
     return leave(offer, "weights come with a run, or have their channels last");
   }
-  if (!has_small_window(work) || !has_small_kernel(work)) return leave(offer, LARGE_WINDOW);
+  if (!lk_onednn_has_small_window(work) || !lk_onednn_has_small_kernel(work))
+    return leave(offer, LARGE_WINDOW);
   if (lk_bytes_has_window_outside(work)) {
     return leave(offer, "a window lies in the padding alone");
   }
-  if (work->kind == LK_WORK_CONV && has_shifted_windows(work)) {
+  if (work->kind == LK_WORK_CONV && lk_onednn_has_shifted_windows(work)) {
     return leave(offer, "windows leave as much behind them as there is padding before");
   }
   offer->layouts[LK_ROLE_WEIGHTS] = LK_LAYOUT_ANY;
@@ -198,39 +158,12 @@ static bool offer_product(const lk_work *work, uint32_t placed, lk_offer *offer)
          want_plain(work, offer, placed, LK_ROLE_DST);
 }
 
-/* oneDNN does a line in one piece, and a run that is to end would wait for it. */
-enum { MOST_OF_LINE = 1 << 20 };
-#define LONG_LINE "its lines are longer than a run that is cancelled may wait for"
-
-static int64_t line_of(const lk_work *work) {
-  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
-  int64_t length = 1;
-  if (work->kind == LK_WORK_GROUP_NORM) {
-    return lk_onednn_elements(src) / (src->dims[0] * work->groups);
-  }
-  for (uint32_t i = 0; i < src->rank; i++) {
-    if ((work->axes >> i & 1) != 0) length *= src->dims[i];
-  }
-  return length;
-}
-
 /* Along one dimension in any layout, or along several that lie side by side. */
 static bool offer_softmax(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const bool is_one = (work->axes & (work->axes - 1)) == 0;
   if (work->axes == 0) return leave(offer, "it goes along no dimension");
-  if (line_of(work) > MOST_OF_LINE) return leave(offer, LONG_LINE);
+  if (lk_onednn_line_of(work) > LK_MOST_OF_LINE) return leave(offer, LONG_LINE);
   return is_one ? keep_layout(offer, placed) : want_both(offer, placed, LK_LAYOUT_PLAIN);
-}
-
-/* Where windows reach beyond the declared padding, oneDNN divides by the whole window. */
-static bool has_excess(const lk_work *work) {
-  const lk_window_shape *window = &work->window;
-  for (uint32_t i = 0; i < window->rank; i++) {
-    const int64_t padded =
-        work->tensors[LK_ROLE_SRC].dims[2 + i] + window->begin[i] + window->end[i];
-    if ((window->out[i] - 1) * window->strides[i] + reach_of(window, i) > padded) return true;
-  }
-  return false;
 }
 
 /* oneDNN has only reference implementations of those. */
@@ -248,8 +181,8 @@ static bool offer_pool(const lk_work *work, uint32_t placed, lk_offer *offer) {
     return leave(offer, "no mean: the largest of nothing is no infinity to oneDNN");
   }
   if (is_dilated(work)) return leave(offer, "windows are dilated");
-  if (!has_small_window(work)) return leave(offer, LARGE_WINDOW);
-  if (has_excess(work)) return leave(offer, "windows reach beyond the declared padding");
+  if (!lk_onednn_has_small_window(work)) return leave(offer, LARGE_WINDOW);
+  if (lk_onednn_has_excess(work)) return leave(offer, "windows reach beyond the declared padding");
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST);
 }
 
@@ -278,7 +211,7 @@ static bool offer_layer_norm(const lk_work *work, uint32_t placed, lk_offer *off
   if (lk_onednn_has(work, LK_ROLE_MEAN) || lk_onednn_has(work, LK_ROLE_DEVIATION)) {
     return leave(offer, "mean or deviation are wanted");
   }
-  if (line_of(work) > MOST_OF_LINE) return leave(offer, LONG_LINE);
+  if (lk_onednn_line_of(work) > LK_MOST_OF_LINE) return leave(offer, LONG_LINE);
   if (!is_row(work, LK_ROLE_SCALE) || !is_row(work, LK_ROLE_SHIFT)) {
     return leave(offer, "scale or shift do not lie along rows");
   }
@@ -294,27 +227,19 @@ static bool has_channels(const lk_work *work, uint32_t role) {
                                         lk_onednn_elements(&work->tensors[role]) == channels);
 }
 
-/* oneDNN writes code for each channel of an instance norm: minutes and gigabytes, where there are
- * millions. */
-enum { MOST_CHANNELS = 1 << 14 };
-
 /* Beyond rank 5, oneDNN 3.14.1 reads and writes other memory. */
 static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const uint32_t rank = work->tensors[LK_ROLE_SRC].rank;
   if (work->is_centered == 0) return leave(offer, "the mean is not subtracted");
   if (rank < 3 || rank > 5) return leave(offer, "its rank is not 3 to 5");
-  if (work->tensors[LK_ROLE_SRC].dims[1] > MOST_CHANNELS) return leave(offer, "many channels");
-  if (line_of(work) > MOST_OF_LINE) return leave(offer, LONG_LINE);
+  if (work->tensors[LK_ROLE_SRC].dims[1] > LK_MOST_CHANNELS) return leave(offer, "many channels");
+  if (lk_onednn_line_of(work) > LK_MOST_OF_LINE) return leave(offer, LONG_LINE);
   if (!has_channels(work, LK_ROLE_SCALE) || !has_channels(work, LK_ROLE_SHIFT)) {
     return leave(offer, "scale or shift are not one for each channel");
   }
   return keep_layout(offer, placed) && want_plain(work, offer, placed, LK_ROLE_SCALE) &&
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }
-
-/* oneDNN adds one element after the other: of 4,096 equal ones, the sum is 2e-6 off, and of 2^20 of
- * them 6e-4. */
-enum { MOST_OF_SUM = 4096 };
 
 /* Maxima and minima lose NaN, and are no infinities. Of norms, and of dimensions that do not lie
  * last, there are only reference implementations. Nothing is reordered, since native takes tensors
@@ -337,8 +262,8 @@ static bool offer_reduce(const lk_work *work, uint32_t placed, lk_offer *offer) 
       (wish != LK_LAYOUT_PLAIN && wish != LK_LAYOUT_ANY)) {
     return leave(offer, "its tensors do not lie plain");
   }
-  if (line_of(work) == 1) return leave(offer, "there is nothing to reduce");
-  if (line_of(work) > MOST_OF_SUM) return leave(offer, "long sums lose digits");
+  if (lk_onednn_line_of(work) == 1) return leave(offer, "there is nothing to reduce");
+  if (lk_onednn_line_of(work) > LK_MOST_OF_SUM) return leave(offer, "long sums lose digits");
   return want(offer, placed, LK_ROLE_DST, LK_LAYOUT_PLAIN);
 }
 
@@ -347,7 +272,7 @@ static bool offer_reduce(const lk_work *work, uint32_t placed, lk_offer *offer) 
 static int64_t times_larger(const lk_work *work, uint32_t dim) {
   const int64_t in = work->tensors[LK_ROLE_SRC].dims[dim];
   const int64_t out = work->tensors[LK_ROLE_DST].dims[dim];
-  const bool is_small = out <= MOST_OF_WINDOW && out / in <= 16;
+  const bool is_small = out <= LK_MOST_OF_WINDOW && out / in <= 16;
   return is_small && out % in == 0 && (work->resize.rounded >> dim & 1) == 0 ? out / in : 0;
 }
 
@@ -390,7 +315,7 @@ static bool offer_resize(const lk_work *work, uint32_t placed, lk_offer *offer) 
     if (i >= 2) plane *= dst->dims[i];
   }
   if (pixels == 1) return leave(offer, "it is of one pixel");
-  if (plane > MOST_OF_LINE || row > MOST_OF_LINE) return leave(offer, LONG_LINE);
+  if (plane > LK_MOST_OF_LINE || row > LK_MOST_OF_LINE) return leave(offer, LONG_LINE);
   const bool is_there = of->interpolation == LK_INTERPOLATION_NEAREST  ? has_nearest(of)
                         : of->interpolation == LK_INTERPOLATION_LINEAR ? has_linear(work)
                                                                        : false;
@@ -469,7 +394,7 @@ static bool takes_elements(const lk_work *work) {
     if (work->post_ops[i].kind == LK_POST_GELU) return false;
     if (!takes_post_op(work, &of, &work->post_ops[i])) return false;
   }
-  return of.rank == 1 || element_line(&of) <= MOST_OF_LINE;
+  return of.rank == 1 || element_line(&of) <= LK_MOST_OF_LINE;
 }
 
 /* Without its last function. */

@@ -1,0 +1,69 @@
+/* Faults and limits of oneDNN 3.14.1. */
+#include "ops/engine/onednn/limits.h"
+
+/* ---- windows ---- */
+
+/* Some primitives look at each position of a window along a dimension while they are built. */
+enum { MOST_POSITIONS = 1 << 20 };
+
+bool lk_onednn_has_small_window(const lk_work *work) {
+  const lk_window_shape *window = &work->window;
+  for (uint32_t i = 0; i < window->rank; i++) {
+    if (window->kernel[i] > LK_MOST_OF_WINDOW || window->strides[i] > LK_MOST_OF_WINDOW ||
+        window->dilations[i] > LK_MOST_OF_WINDOW || window->begin[i] > LK_MOST_OF_WINDOW ||
+        window->end[i] > LK_MOST_OF_WINDOW || window->out[i] > MOST_POSITIONS) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* oneDNN writes code for each element of the window of a transposed convolution: a thousand take
+ * hundreds of megabytes. */
+enum { MOST_OF_TRANSPOSED = 256 };
+
+bool lk_onednn_has_small_kernel(const lk_work *work) {
+  int64_t elements = 1;
+  for (uint32_t i = 0; i < work->window.rank; i++) elements *= work->window.kernel[i];
+  return work->kind != LK_WORK_CONV_TRANSPOSED || elements <= MOST_OF_TRANSPOSED;
+}
+
+/* Elements of src from the first one that a window reads to the last one. */
+static int64_t reach_of(const lk_window_shape *window, uint32_t i) {
+  return (window->kernel[i] - 1) * window->dilations[i] + 1;
+}
+
+bool lk_onednn_has_shifted_windows(const lk_work *work) {
+  const lk_window_shape *window = &work->window;
+  for (uint32_t i = 0; i < window->rank; i++) {
+    const int64_t read = (window->out[i] - 1) * window->strides[i] + reach_of(window, i);
+    if (window->begin[i] > window->out[i] && read == work->tensors[LK_ROLE_SRC].dims[2 + i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool lk_onednn_has_excess(const lk_work *work) {
+  const lk_window_shape *window = &work->window;
+  for (uint32_t i = 0; i < window->rank; i++) {
+    const int64_t padded =
+        work->tensors[LK_ROLE_SRC].dims[2 + i] + window->begin[i] + window->end[i];
+    if ((window->out[i] - 1) * window->strides[i] + reach_of(window, i) > padded) return true;
+  }
+  return false;
+}
+
+/* ---- lines ---- */
+
+int64_t lk_onednn_line_of(const lk_work *work) {
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  int64_t length = 1;
+  if (work->kind == LK_WORK_GROUP_NORM) {
+    return lk_onednn_elements(src) / (src->dims[0] * work->groups);
+  }
+  for (uint32_t i = 0; i < src->rank; i++) {
+    if ((work->axes >> i & 1) != 0) length *= src->dims[i];
+  }
+  return length;
+}
