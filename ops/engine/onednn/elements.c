@@ -46,7 +46,7 @@ static void add_dim(lk_elements *made, const lk_work *work, uint32_t dim) {
 
 lk_elements lk_elements_of(const lk_work *work) {
   const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
-  lk_elements made = {.is_ordered = true};
+  lk_elements made = {.dtype = dst->dtype, .is_ordered = true};
   uint32_t order[LK_MAX_RANK];
   lk_onednn_order(dst, order);
   for (uint32_t i = 0; i < dst->rank; i++) {
@@ -66,7 +66,7 @@ lk_strided lk_elements_strided(const lk_elements *of, uint32_t role) {
   for (int i = 0; i < of->rank; i++) {
     dims[i] = (of->repeats[role] >> i & 1) != 0 ? 1 : of->dims[i];
   }
-  return lk_strided_plain(LK_F32, of->rank, dims);
+  return lk_strided_plain(of->dtype, of->rank, dims);
 }
 
 bool lk_elements_swaps(const lk_work *work, const lk_elements *of) {

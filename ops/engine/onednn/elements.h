@@ -6,7 +6,8 @@
 /* The dimensions of dst in the order of its memory, without those of size 1, and each run of them
  * along which the same tensors repeat as one. */
 typedef struct lk_elements {
-  int rank; /* from 1 */
+  uint32_t dtype; /* of all of them */
+  int rank;       /* from 1 */
   dnnl_dims_t dims;
   uint32_t
       repeats[LK_ROLES]; /* bit i: the tensor has one element along dimension i, dst has more */

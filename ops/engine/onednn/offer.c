@@ -47,13 +47,13 @@ static bool is_real(const lk_work *work, uint32_t role) {
   return dtype == LK_F32 || dtype == work->tensors[LK_ROLE_DST].dtype;
 }
 
-/* Kinds of works that are computed in f16 and bf16 too. Sums are of f32, and are rounded once. */
-static bool has_halves(uint32_t kind) {
-  return kind == LK_WORK_CONV || kind == LK_WORK_CONV_TRANSPOSED || kind == LK_WORK_PRODUCT ||
-         kind == LK_WORK_SOFTMAX || kind == LK_WORK_LOG_SOFTMAX || kind == LK_WORK_POOL;
+static bool is_half(const lk_work *work) {
+  const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
+  return dtype == LK_F16 || dtype == LK_BF16;
 }
 
-/* Src, weights and dst are of one type. */
+/* Src, weights and dst are of one type. What is of f16 or bf16 is computed in f32, and rounded
+ * once. */
 static bool takes_types(const lk_onednn *self, const lk_work *work, lk_offer *offer) {
   const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
   const uint32_t of_src = work->tensors[LK_ROLE_SRC].dtype;
@@ -67,8 +67,8 @@ static bool takes_types(const lk_onednn *self, const lk_work *work, lk_offer *of
     return leave(offer, "its tensors are of several types");
   }
   if (dtype == LK_F32) return true;
-  if (dtype != LK_BF16 && dtype != LK_F16) return leave(offer, "it is not of f32, f16 or bf16");
-  if (!has_halves(work->kind)) return leave(offer, "f16 and bf16 of this kind are left");
+  if (!is_half(work)) return leave(offer, "it is not of f32, f16 or bf16");
+  if (work->kind == LK_WORK_RECURRENT) return leave(offer, "f16 and bf16 of this kind are left");
   return (dtype == LK_BF16 ? self->has_bf16 : self->has_f16) ||
          leave(offer, "the processor has no instructions for the type");
 }
@@ -186,11 +186,21 @@ static bool offer_pool(const lk_work *work, uint32_t placed, lk_offer *offer) {
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST);
 }
 
+/* Of f16 and bf16, oneDNN has reference implementations but for these. */
+static bool has_half_lrn(const lk_work *work, const lk_offer *offer) {
+  const lk_work_lrn *lrn = &work->lrn;
+  return offer->layouts[LK_ROLE_SRC] == LK_LAYOUT_CHANNELS_LAST && lrn->size <= 16 &&
+         (lrn->beta == 0.75F || lrn->beta == 1);
+}
+
 /* The windows of an even size lie otherwise. Of other ranks there are only reference
  * implementations. */
 static bool offer_lrn(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (work->lrn.size % 2 != 1) return leave(offer, "windows have an even size");
   if (work->tensors[LK_ROLE_SRC].rank != 4) return leave(offer, "its rank is not 4");
+  if (is_half(work) && !has_half_lrn(work, offer)) {
+    return leave(offer, "of f16 and bf16, its channels do not lie last, or its numbers are rare");
+  }
   return keep_layout(offer, placed);
 }
 
@@ -198,7 +208,7 @@ static bool offer_lrn(const lk_work *work, uint32_t placed, lk_offer *offer) {
 static bool is_row(const lk_work *work, uint32_t role) {
   const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC], *scale = &work->tensors[role];
   if (!lk_onednn_has(work, role)) return true;
-  if (scale->dtype != LK_F32 || scale->rank > src->rank) return false;
+  if (!is_real(work, role) || scale->rank > src->rank) return false;
   for (uint32_t i = 0; i < src->rank; i++) {
     const uint32_t added = src->rank - scale->rank;
     const int64_t size = i < added ? 1 : scale->dims[i - added];
@@ -223,17 +233,21 @@ static bool offer_layer_norm(const lk_work *work, uint32_t placed, lk_offer *off
 /* One number for each channel, or none at all. */
 static bool has_channels(const lk_work *work, uint32_t role) {
   const int64_t channels = work->tensors[LK_ROLE_SRC].dims[1];
-  return !lk_onednn_has(work, role) || (work->tensors[role].dtype == LK_F32 &&
-                                        lk_onednn_elements(&work->tensors[role]) == channels);
+  return !lk_onednn_has(work, role) ||
+         (is_real(work, role) && lk_onednn_elements(&work->tensors[role]) == channels);
 }
 
-/* Beyond rank 5, oneDNN 3.14.1 reads and writes other memory. */
+/* Beyond rank 5, oneDNN 3.14.1 reads and writes other memory. Of f16 and bf16 that lie plain, it
+ * has a loop that converts number by number. */
 static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const uint32_t rank = work->tensors[LK_ROLE_SRC].rank;
   if (work->is_centered == 0) return leave(offer, "the mean is not subtracted");
   if (rank < 3 || rank > 5) return leave(offer, "its rank is not 3 to 5");
   if (work->tensors[LK_ROLE_SRC].dims[1] > LK_MOST_CHANNELS) return leave(offer, "many channels");
   if (lk_onednn_line_of(work) > LK_MOST_OF_LINE) return leave(offer, LONG_LINE);
+  if (is_half(work) && offer->layouts[LK_ROLE_SRC] != LK_LAYOUT_CHANNELS_LAST) {
+    return leave(offer, "of f16 and bf16, its channels do not lie last");
+  }
   if (!has_channels(work, LK_ROLE_SCALE) || !has_channels(work, LK_ROLE_SHIFT)) {
     return leave(offer, "scale or shift are not one for each channel");
   }
@@ -368,12 +382,24 @@ static int64_t element_line(const lk_elements *of) {
   return length;
 }
 
+/* NULL: the function is as exact as ONNX, as lk_onednn_inexact says. Of f16 and bf16 that is within
+ * a unit in the last place, where f32 has some that are within 1e-6 alone. But bf16 below 2^-120
+ * may be 0: the processor's instruction makes no denormal numbers. */
+static const char *inexact(const lk_work *work, const lk_work_post_op *function) {
+  if (is_half(work) && function->kind == LK_POST_GELU_TANH) {
+    return "oneDNN loses digits of small results";
+  }
+  if (is_half(work) && function->kind == LK_FUNCTION_ROUND) return "oneDNN rounds f32 alone";
+  return lk_onednn_inexact(function);
+}
+
+/* A function behind the first one. Those of f16 and bf16 are the operator itself, all of them. */
 static bool takes_post_op(const lk_work *work, const lk_elements *of,
                           const lk_work_post_op *post_op) {
   const uint32_t role = post_op->operand;
-  if (!takes_function(post_op)) return false;
+  if (!takes_function(post_op) || (is_half(work) && inexact(work, post_op) != NULL)) return false;
   if (role == 0) return true;
-  return work->tensors[role].dtype == LK_F32 &&
+  return work->tensors[role].dtype == of->dtype &&
          (of->repeats[role] == 0 || lk_elements_is_number(of, role) ||
           (of->rank <= 3 && lk_elements_has_channels(of, role)));
 }
@@ -385,7 +411,7 @@ static bool takes_elements(const lk_work *work) {
   if (!of.is_ordered) return false;
   if (second == 0) return work->n_post_ops == 1 && of.repeats[LK_ROLE_SRC] == 0;
   const bool swaps = lk_elements_swaps(work, &of);
-  if (work->tensors[second].dtype != LK_F32 || (of.repeats[LK_ROLE_SRC] != 0 && !swaps)) {
+  if (work->tensors[second].dtype != of.dtype || (of.repeats[LK_ROLE_SRC] != 0 && !swaps)) {
     return false;
   }
   if (!repeats_well(&of, swaps ? (uint32_t)LK_ROLE_SRC : second)) return false;
@@ -407,7 +433,7 @@ static void leave_last(lk_work *work) {
  * over memory, and a primitive would take one of its own. */
 static bool offer_element(const lk_work *work, uint32_t placed, lk_offer *offer) {
   (void)placed; /* nothing but dst is chosen, if that is open */
-  const char *why = work->n_post_ops == 0 ? "it is a copy" : lk_onednn_inexact(&work->post_ops[0]);
+  const char *why = work->n_post_ops == 0 ? "it is a copy" : inexact(work, &work->post_ops[0]);
   if (why != NULL) return leave(offer, why);
   if (work->post_ops[0].operand == 0 && work->n_post_ops > 1) {
     return leave(offer, "several functions are one pass over memory without it");
@@ -419,8 +445,9 @@ static bool offer_element(const lk_work *work, uint32_t placed, lk_offer *offer)
   taken.tensors[LK_ROLE_DST].layout = offer->layouts[LK_ROLE_DST];
   while (taken.n_post_ops > 0 && !takes_elements(&taken)) leave_last(&taken);
   offer->n_post_ops = taken.n_post_ops;
-  if (taken.n_post_ops < work->n_post_ops)
-    offer->reason = "a tensor is repeated in a way that is left";
+  if (taken.n_post_ops < work->n_post_ops) {
+    offer->reason = "a function is left, or a tensor that is repeated in some way";
+  }
   return taken.n_post_ops > 0;
 }
 

@@ -9,6 +9,7 @@
 #include "ops/engine/onednn/layout.h"
 #include "ops/engine/onednn/recurrent_value.h"
 #include "ops/engine/onednn/status.h"
+#include "ops/engine/onednn/widened.h"
 
 enum {
   MOST_ARGS = LK_ROLES + LK_BYTES_NUMBERS + 1,
@@ -33,6 +34,7 @@ typedef struct onednn_value {
   unsigned char *layout;                        /* of packed weights, see lk_onednn_write_layout */
   lk_recurrent_value *recurrent;                /* NULL: it is no recurrent layer */
   lk_bytes bytes;                               /* of other works, it has no numbers */
+  lk_widened widened;                           /* of other works, it has none */
   dnnl_memory_desc_t numbers[LK_BYTES_NUMBERS]; /* those that are attributes; or NULL */
   uint32_t n_args;
   argument args[MOST_ARGS];
@@ -114,12 +116,22 @@ static int shares_of(const lk_onednn *engine, const lk_work *work) {
   return shares < MOST_SHARES ? (int)shares : MOST_SHARES;
 }
 
-/* One that lies where a pointer of a run is. */
-static lk_status add_arg(onednn_value *self, int arg, uint32_t pointer, lk_error *error) {
+/* One that lies where a pointer of a run is, or so many bytes behind it. */
+static lk_status add_arg(onednn_value *self, int arg, uint32_t pointer, uint64_t offset,
+                         lk_error *error) {
   const_dnnl_memory_desc_t desc = NULL;
   LK_ONEDNN_RETURN(lk_onednn_query_arg(self->desc, arg, &desc, error));
-  self->args[self->n_args++] = (argument){arg, desc, pointer, 0};
+  self->args[self->n_args++] = (argument){arg, desc, pointer, offset};
   return LK_OK;
+}
+
+/* One of the work's. */
+static lk_status add_role(onednn_value *self, const lk_work *work, uint32_t role, lk_error *error) {
+  const int arg = lk_onednn_arg(work, role);
+  const bool is_widened = (self->widened.roles >> role & 1) != 0;
+  return is_widened ? add_arg(self, arg, self->bytes.n_roles,
+                              lk_widened_offset(&self->widened, role), error)
+                    : add_arg(self, arg, self->bytes.pointers[role], 0, error);
 }
 
 /* Those that a run makes. */
@@ -149,14 +161,15 @@ static lk_status find_args(onednn_value *self, const lk_work *work, lk_engine_va
   const lk_bytes *bytes = &self->bytes;
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     if (!lk_onednn_has(work, role) || lk_bytes_hides(work, role)) continue;
-    LK_ONEDNN_RETURN(add_arg(self, lk_onednn_arg(work, role), bytes->pointers[role], error));
+    LK_ONEDNN_RETURN(add_role(self, work, role, error));
   }
   LK_ONEDNN_RETURN(find_numbers(self, work, error));
   LK_ONEDNN_RETURN(lk_onednn_query(self->desc, dnnl_query_scratchpad_md, 0, &desc, error));
   const size_t scratchpad = dnnl_memory_desc_get_size(desc);
-  out->scratch_bytes = bytes->size + scratchpad;
+  const uint64_t made = bytes->size + self->widened.bytes; /* one of them is 0 */
+  out->scratch_bytes = made + scratchpad;
   if (scratchpad > 0) {
-    self->args[self->n_args++] = (argument){DNNL_ARG_SCRATCHPAD, desc, bytes->n_roles, bytes->size};
+    self->args[self->n_args++] = (argument){DNNL_ARG_SCRATCHPAD, desc, bytes->n_roles, made};
   }
   return LK_OK;
 }
@@ -168,7 +181,7 @@ static lk_status find_recurrent(const lk_onednn *engine, onednn_value *self, con
       lk_onednn_recurrent_create(engine, work, self->desc, out, &self->recurrent, error));
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     if (lk_onednn_has(work, role) || !lk_onednn_recurrent_wants(work, role)) continue;
-    LK_ONEDNN_RETURN(add_arg(self, lk_onednn_arg(work, role), self->n_args, error));
+    LK_ONEDNN_RETURN(add_arg(self, lk_onednn_arg(work, role), self->n_args, 0, error));
   }
   return LK_OK;
 }
@@ -243,6 +256,7 @@ static lk_status build(void *arg) {
                            work->tensors[LK_ROLE_WEIGHTS].layout == LK_LAYOUT_ANY;
   const int shares = shares_of(engine, work);
   self->bytes = lk_bytes_of(call->work);
+  self->widened = lk_widened_of(call->work);
   self->pool = lk_onednn_pool_create(engine->team, shares);
   if (self->pool == NULL) {
     return lk_onednn_fail(error, LK_OUT_OF_MEMORY, "failed to make a pool: no memory for it");
@@ -410,7 +424,11 @@ static lk_status run(void *arg) {
     lk_onednn_recurrent_prepare(call->value->recurrent, pointers, own);
     pointers = own;
   } else {
-    lk_bytes_make(&call->value->bytes, pointers);
+    const onednn_value *value = call->value;
+    lk_bytes_make(&value->bytes, pointers);
+    if (value->widened.n_tensors > 0) {
+      lk_widened_make(&value->widened, pointers, pointers[value->bytes.n_roles]);
+    }
   }
   for (int i = 0; i < slot->n_args; i++) {
     const argument *from = &call->value->args[i];

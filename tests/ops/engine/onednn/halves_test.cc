@@ -1,28 +1,18 @@
 // Nodes of f16 and bf16 by the engine of oneDNN: computed as they are where the processor has
 // instructions for that, rounded once, as `native` rounds what it has computed in f32.
 #include <deque>
-#include <fstream>
 
+#include "tests/ops/engine/onednn/halves.h"
 #include "tests/ops/engine/onednn/random_nodes.h"
 
 namespace {
 
 using lk::api;
 using lk::Case;
+using lk::cast;
 using lk::Host;
 using lk::RandomNodes;
 using lk::Value;
-
-Value cast(Host *host, const Value &from, uint32_t dtype) {
-  Case made;
-  made.node.op = "Cast";
-  made.node.opset = 13;
-  made.node.ints = {{"to", {dtype == LK_F16 ? 10 : dtype == LK_BF16 ? 16 : 1}}}; // as ONNX has them
-  made.inputs = {from};
-  Value out;
-  host->run(made, &out);
-  return out;
-}
 
 // The same node, of numbers that are rounded.
 Case halved(Host *host, Case of, uint32_t dtype) {
@@ -70,16 +60,7 @@ protected:
     LK_EXPECT_OK(lk::bind(op, host_bind(tensors.data(), node.n_inputs), &plans_.back(), LK_ERR));
     return host_plan_info(plans_.back());
   }
-  // By instructions of the processor. Those of f16 came after those of bf16; of the limits that
-  // tests set, "avx512" has both.
-  static bool is_computed() {
-    if (GetParam() == LK_BF16) return lk_isa_has_bf16();
-    std::string flags, line;
-    for (std::ifstream file("/proc/cpuinfo"); std::getline(file, line);) {
-      if (line.rfind("flags", 0) == 0) flags = line + " ";
-    }
-    return lk_isa_has_bf16() && flags.find(" avx512_fp16 ") != std::string::npos;
-  }
+  static bool is_computed() { return lk::computes(GetParam()); }
   Case product(const lk::Dims &a, const lk::Dims &b) {
     Case made;
     made.node.op = "MatMul";
@@ -168,8 +149,6 @@ TEST_P(Halves, AreFoundByKeysOfTheirOwn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Halves, ::testing::Values(uint32_t(LK_F16), uint32_t(LK_BF16)),
-                         [](const auto &of) {
-                           return of.param == LK_F16 ? std::string("F16") : std::string("BF16");
-                         });
+                         [](const auto &of) { return lk::name_of_half(of.param); });
 
 } // namespace
