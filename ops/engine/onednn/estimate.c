@@ -4,6 +4,7 @@
 
 #include "ops/engine/onednn/bytes.h"
 #include "ops/engine/onednn/functions.h"
+#include "ops/engine/onednn/limits.h"
 
 /* Rounded medians of what `latchkey tune` measured: works of f32 of 70 models and `benchmarks/run
  * halves`, on one thread of an AMD EPYC with AVX-512 and bf16. Where oneDNN needs more time, how
@@ -47,10 +48,107 @@ static double of_f32(const lk_work *work) {
   }
 }
 
-/* An estimate gives oneDNN what has native's special numbers there, too: no Relu of NaN, and no NaN
- * that stays where it is in a line of Softmax. */
+/* ---- bf16 but for convolutions and products ---- */
+
+/* Native goes through f32, a piece at a time, which costs more than what is computed. Nothing was
+ * measured of f16, which wants a processor with AVX-512 FP16. Of what is not here, oneDNN takes
+ * 0.8 to 17 of native's time: what is small, Sigmoid, Tanh, HardSwish, nearest pixels. */
+#define OF_NORM 0.65     /* 0.51 to 0.7 */
+#define OF_RMS 0.58      /* 0.37 to 0.61 */
+#define OF_CHANNELS 0.68 /* of instance and group norms, 0.34 to 0.7; of LRN, 0.51 to 0.74 */
+#define OF_TWO 0.55      /* of sums, products and quotients, 0.39 to 0.69 */
+#define OF_ONE 0.65      /* of cheap functions, 0.39 to 0.69 */
+#define OF_LINES 0.62    /* 0.36 to 0.67 */
+#define OF_IMAGES 0.55   /* 0.43 to 0.56 */
+
+enum { KI = 1 << 10 };
+
+static double of_layer_norm(const lk_work *work) {
+  const int64_t count = lk_onednn_elements(&work->tensors[LK_ROLE_SRC]);
+  if (count / lk_onednn_line_of(work) < 8) return OF_OTHERS; /* scale and shift count, too */
+  if (work->is_centered == 0) return count >= 24 * KI ? OF_RMS : OF_OTHERS;
+  return count >= 96 * KI ? OF_NORM : OF_OTHERS;
+}
+
+/* Of channels that lie last, as offers have them. */
+static double of_group_norm(const lk_work *work) {
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  const int64_t channels = src->dims[1], count = lk_onednn_elements(src);
+  const bool is_large = work->groups == channels
+                            ? channels >= 128 && count >= 16 * KI
+                            : channels / work->groups >= 16 && count >= 384 * KI;
+  return is_large ? OF_CHANNELS : OF_OTHERS;
+}
+
+static double of_lrn(const lk_work *work) {
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  return src->dims[1] >= 64 && lk_onednn_elements(src) >= 32 * KI ? OF_CHANNELS : OF_OTHERS;
+}
+
+static double of_element(const lk_work *work) {
+  const int64_t count = lk_onednn_elements(&work->tensors[LK_ROLE_DST]);
+  if (work->n_post_ops > 1) return OF_OTHERS; /* chains were not measured */
+  if (work->post_ops[0].operand != 0) return count >= 32 * KI ? OF_TWO : OF_OTHERS;
+  switch (work->post_ops[0].kind) {
+  case LK_FUNCTION_SQRT:
+  case LK_FUNCTION_SQUARE:
+  case LK_FUNCTION_RECIPROCAL:
+  case LK_FUNCTION_LEAKY_RELU:
+    return count >= 64 * KI ? OF_ONE : OF_OTHERS;
+  default:
+    return OF_OTHERS;
+  }
+}
+
+static double of_reduce(const lk_work *work) {
+  const int64_t line = lk_onednn_line_of(work);
+  const int64_t least = work->reducing == LK_REDUCING_PRODUCT ? 1024 : 512;
+  const bool is_large = lk_onednn_elements(&work->tensors[LK_ROLE_SRC]) >= 64 * KI;
+  return line >= least && is_large ? OF_LINES : OF_OTHERS;
+}
+
+/* Of channels that lie last, twice as large. */
+static double of_resize(const lk_work *work, const lk_offer *offer) {
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC], *dst = &work->tensors[LK_ROLE_DST];
+  if (work->resize.interpolation != LK_INTERPOLATION_LINEAR || src->dims[1] < 16 ||
+      offer->layouts[LK_ROLE_SRC] != LK_LAYOUT_CHANNELS_LAST || lk_onednn_elements(dst) < 16 * KI) {
+    return OF_OTHERS;
+  }
+  for (uint32_t i = 2; i < src->rank; i++) {
+    if (dst->dims[i] > 2 * src->dims[i]) return OF_OTHERS;
+  }
+  return OF_IMAGES;
+}
+
+static double of_bf16(const lk_work *work, const lk_offer *offer) {
+  switch (work->kind) {
+  case LK_WORK_LAYER_NORM:
+    return of_layer_norm(work);
+  case LK_WORK_GROUP_NORM:
+    return of_group_norm(work);
+  case LK_WORK_LRN:
+    return of_lrn(work);
+  case LK_WORK_ELEMENT:
+    return of_element(work);
+  case LK_WORK_REDUCE:
+    return of_reduce(work);
+  case LK_WORK_RESIZE:
+    return of_resize(work, offer);
+  default:
+    return OF_OTHERS;
+  }
+}
+
+/* Softmax is left: a NaN in a line stays where it is in oneDNN. */
+static double of_halves(const lk_work *work, const lk_offer *offer) {
+  if (work->kind == LK_WORK_CONV || work->kind == LK_WORK_PRODUCT) return OF_HALVES;
+  return work->tensors[LK_ROLE_DST].dtype == LK_BF16 ? of_bf16(work, offer) : OF_OTHERS;
+}
+
+/* ---- all ---- */
+
+/* An estimate gives oneDNN what has native's special numbers there, too: no Relu of NaN. */
 static bool is_exact(const lk_work *work, const lk_offer *offer) {
-  if (work->kind != LK_WORK_CONV && work->kind != LK_WORK_PRODUCT) return false;
   for (uint32_t i = 0; i < offer->n_post_ops; i++) {
     if (lk_onednn_inexact(&work->post_ops[i]) != NULL) return false;
   }
@@ -62,7 +160,7 @@ void lk_onednn_estimate(const lk_work *work, lk_offer *offer) {
   const bool may_win = is_of_halves || lk_work_is_of_bytes(work);
   offer->run_ratio = may_win && !is_exact(work, offer) ? OF_OTHERS
                      : lk_work_is_of_bytes(work)       ? lk_bytes_estimate(work)
-                     : is_of_halves                    ? OF_HALVES
+                     : is_of_halves                    ? of_halves(work, offer)
                                                        : of_f32(work);
   offer->build_ns = BUILD_NS;
 }
