@@ -158,8 +158,10 @@ TEST_P(HalfNorms, OfChannelsAreTakenAsTheyAreWhereTheseLieLast) {
     const bool is_whole = layout == LK_LAYOUT_CHANNELS_LAST && is_computed();
     EXPECT_EQ(lk::steps_of(&onednn, each) == 1, is_whole);
   }
-  EXPECT_THAT(reason(),
-              ::testing::HasSubstr(is_computed() ? "do not lie last" : "no instructions"));
+  if (lk::kHasPrimitives) {
+    EXPECT_THAT(reason(),
+                ::testing::HasSubstr(is_computed() ? "do not lie last" : "no instructions"));
+  }
 }
 
 Value lrn(const Value &x, int64_t size, double alpha, double beta) {
