@@ -1,4 +1,5 @@
-// A layer as a node of the engine `onednn`, which runs as executors run it. For layers.cc.
+// A node of an engine, by default of `onednn`, which runs as executors run it. For layers.cc and
+// half_nodes.cc.
 #pragma once
 
 #include <latchkey/latchkey.h>
@@ -14,13 +15,13 @@ namespace beside {
 
 class EngineContext {
 public:
-  explicit EngineContext(int threads) {
+  explicit EngineContext(int threads, const char *engine = "onednn") {
     lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
-    options.engine = "onednn";
+    options.engine = engine;
     options.threads = threads;
     lk_error error;
     must(api()->context_create(&options, &context_, &error), error);
-    must(api()->executor_create(context_, "layers", &executor_, &error), error);
+    must(api()->executor_create(context_, "nodes", &executor_, &error), error);
     must(api()->frame_create(executor_, &frame_, &error), error);
   }
   EngineContext(const EngineContext &) = delete;
@@ -55,7 +56,7 @@ class EngineNode {
 public:
   EngineNode(const EngineContext &of, const char *op, const std::vector<NodeInput> &inputs,
              const std::vector<lk_attr> &attrs, const std::vector<lk_post_op> &post_ops,
-             lk_layout wish, void *output)
+             lk_layout wish, void *output, int32_t opset = 13)
       : of_(of), output_(output) {
     std::vector<lk_tensor> tensors;
     for (const NodeInput &input : inputs) {
@@ -69,7 +70,7 @@ public:
     lk_node_desc node = {};
     node.struct_size = sizeof node;
     node.op_type = op;
-    node.opset = 13;
+    node.opset = opset;
     node.output_name = "y";
     node.n_inputs = uint32_t(inputs.size());
     node.inputs = of_node.data();

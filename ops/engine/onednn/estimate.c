@@ -50,16 +50,18 @@ static double of_f32(const lk_work *work) {
 
 /* ---- bf16 but for convolutions and products ---- */
 
-/* Native goes through f32, a piece at a time, which costs more than what is computed. Nothing was
- * measured of f16, which wants a processor with AVX-512 FP16. Of what is not here, oneDNN takes
- * 0.8 to 17 of native's time: what is small, Sigmoid, Tanh, HardSwish, nearest pixels. */
-#define OF_NORM 0.65     /* 0.51 to 0.7 */
-#define OF_RMS 0.58      /* 0.37 to 0.61 */
-#define OF_CHANNELS 0.68 /* of instance and group norms, 0.34 to 0.7; of LRN, 0.51 to 0.74 */
-#define OF_TWO 0.55      /* of sums, products and quotients, 0.39 to 0.69 */
-#define OF_ONE 0.65      /* of cheap functions, 0.39 to 0.69 */
-#define OF_LINES 0.62    /* 0.36 to 0.67 */
-#define OF_IMAGES 0.55   /* 0.43 to 0.56 */
+/* Rounded medians of `benchmarks/run half_nodes` on the same machine. Native goes through f32, a
+ * piece at a time, which costs more than what is computed. Nothing was measured of f16, which wants
+ * a processor with AVX-512 FP16. Of what is not here, oneDNN takes 0.65 to 13 of native's time:
+ * what is small, Sigmoid, Tanh, HardSwish, nearest pixels. */
+#define OF_NORM 0.63     /* 0.55 to 0.64 */
+#define OF_RMS 0.55      /* 0.39 to 0.57 */
+#define OF_CHANNELS 0.55 /* of instance and group norms, 0.33 to 0.64 */
+#define OF_LRN 0.72      /* 0.52 to 0.75 */
+#define OF_TWO 0.55      /* of sums, products and quotients, 0.41 to 0.57 */
+#define OF_ONE 0.65      /* of cheap functions, 0.5 to 0.69 */
+#define OF_LINES 0.62    /* 0.31 to 0.62 */
+#define OF_IMAGES 0.55   /* 0.27 to 0.54 */
 
 enum { KI = 1 << 10 };
 
@@ -74,15 +76,13 @@ static double of_layer_norm(const lk_work *work) {
 static double of_group_norm(const lk_work *work) {
   const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
   const int64_t channels = src->dims[1], count = lk_onednn_elements(src);
-  const bool is_large = work->groups == channels
-                            ? channels >= 128 && count >= 16 * KI
-                            : channels / work->groups >= 16 && count >= 384 * KI;
-  return is_large ? OF_CHANNELS : OF_OTHERS;
+  const int64_t least = work->groups == channels ? 128 : 32 * work->groups;
+  return channels >= least && count >= 768 * KI ? OF_CHANNELS : OF_OTHERS;
 }
 
 static double of_lrn(const lk_work *work) {
   const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
-  return src->dims[1] >= 64 && lk_onednn_elements(src) >= 32 * KI ? OF_CHANNELS : OF_OTHERS;
+  return src->dims[1] >= 64 && lk_onednn_elements(src) >= 32 * KI ? OF_LRN : OF_OTHERS;
 }
 
 static double of_element(const lk_work *work) {
