@@ -80,8 +80,10 @@ public:
   std::string name() const {
     const lk_tensor_desc &x = inputs_[0].desc;
     const char *last = layout_ == LK_LAYOUT_CHANNELS_LAST ? " last" : "";
+    const bool has_row =
+        inputs_.size() == 2 && !inputs_[1].is_constant && inputs_[1].desc.rank == 1;
     const std::string mode = mode_ != nullptr ? std::string(" ") + mode_ : "";
-    return op_ + mode + " " + text_of(Dims(x.dims, x.dims + x.rank)) + last;
+    return op_ + mode + " " + text_of(Dims(x.dims, x.dims + x.rank)) + (has_row ? ", a row" : last);
   }
   // Into as many elements as `to` has room for.
   std::unique_ptr<EngineNode> in(const EngineContext &context, uint16_t *to) const {
