@@ -623,15 +623,20 @@ static void add_mask(fuzz_bytes *from, lk_work *work, uint32_t role, const int64
   if (take_bool(from)) work->tensors[role].dtype = LK_BOOL;
 }
 
+/* Of which the product of four is a number. */
+static int64_t take_head_size(fuzz_bytes *from) {
+  return take_size(from) % (1 << 14) + 1;
+}
+
 static void make_attention(fuzz_bytes *from, lk_work *work) {
   lk_work_attention *of = &work->attention;
-  of->batch = take_size(from);
-  of->kv_heads = take_size(from);
-  of->heads = of->kv_heads * (take_bool(from) ? 1 : take_size(from));
-  of->queries = take_size(from);
-  of->keys = take_size(from);
-  of->size = take_size(from);
-  of->v_size = take_bool(from) ? of->size : take_size(from);
+  of->batch = take_head_size(from);
+  of->kv_heads = take_head_size(from);
+  of->heads = of->kv_heads * (take_bool(from) ? 1 : take_head_size(from));
+  of->queries = take_head_size(from);
+  of->keys = take_head_size(from);
+  of->size = take_head_size(from);
+  of->v_size = take_bool(from) ? of->size : take_head_size(from);
   of->past = fuzz_take_up_to(from, 7);
   of->left = (int64_t)fuzz_take_up_to(from, 7) - 1;
   of->right = (int64_t)fuzz_take_up_to(from, 7) - 1;
