@@ -170,16 +170,17 @@ static lk_status report_as_text(const bench_run *run, lk_error *error) {
   const input_args *inputs = &args->common.inputs;
   char text[BENCH_SETTING_CAPACITY];
   if (run->n_settings > 1) {
-    report_line("%s: %" PRIu64 " requests, seed %" PRIu64 ", cache %s, %u settings",
-                args->common.path, inputs->requests, inputs->seed, first->cache_mode,
-                run->n_settings);
+    report_line("%s: %" PRIu64 " request%s, seed %" PRIu64 ", cache %s, %u settings",
+                args->common.path, inputs->requests, report_s(inputs->requests), inputs->seed,
+                first->cache_mode, run->n_settings);
     LK_RETURN_NOT_OK(bench_sweep_print(args, run->results, run->n_measured, error));
     if (run->n_engines > 1) print_outputs(run);
   } else {
-    report_line("%s: %" PRIu64 " requests, %" PRIu64 " shapes, seed %" PRIu64
+    report_line("%s: %" PRIu64 " request%s, %" PRIu64 " shape%s, seed %" PRIu64
                 ", %s, cache %s, opened in %.1f ms",
-                args->common.path, inputs->requests, first->distinct, inputs->seed,
-                bench_setting_text(&first->setting, text), first->cache_mode, run->load_ms);
+                args->common.path, inputs->requests, report_s(inputs->requests), first->distinct,
+                report_s(first->distinct), inputs->seed, bench_setting_text(&first->setting, text),
+                first->cache_mode, run->load_ms);
     LK_RETURN_NOT_OK(bench_passes_print(first, error));
     if (run->profile.entries != NULL) {
       LK_RETURN_NOT_OK(profile_report_print(&run->profile, error));
@@ -211,7 +212,7 @@ static lk_status check_outputs(const bench_run *run, lk_error *error) {
   return lk_fail(error, LK_INTERNAL,
                  "failed to compare engines: the outputs of %u setting%s differ from those of %s, "
                  "the first: %s: %s; --rtol and --atol say how close they must be",
-                 n_differing, n_differing == 1 ? "" : "s", run->args->engines.names[0],
+                 n_differing, report_s(n_differing), run->args->engines.names[0],
                  bench_setting_text(&first->setting, text), first->difference.message);
 }
 

@@ -166,9 +166,10 @@ static lk_status report_as_text(const collection *all, const lk_stats *stats, co
   if (stats->capacity_entries != LK_UNLIMITED) {
     (void)snprintf(entries, sizeof entries, "%" PRIu64, stats->capacity_entries);
   }
-  (void)printf("\ncache %s: %" PRIu64 " entries of %s, %s of %s; %" PRIu64 " packed weights, %s\n",
-               mode, stats->entries, entries, report_bytes(stats->bytes, bytes), capacity,
-               stats->weights_entries, report_bytes(stats->weights_bytes, weights));
+  (void)printf("\ncache %s: %" PRIu64 " entr%s of %s, %s of %s; %" PRIu64 " packed weight%s, %s\n",
+               mode, stats->entries, stats->entries == 1 ? "y" : "ies", entries,
+               report_bytes(stats->bytes, bytes), capacity, stats->weights_entries,
+               report_s(stats->weights_entries), report_bytes(stats->weights_bytes, weights));
   return LK_OK;
 }
 

@@ -363,9 +363,10 @@ static lk_status report_as_text(const inspect_args *args, const cli_model *model
                                 const model_facts *facts, lk_error *error) {
   const lk_session_stats *stats = &facts->stats;
   char bytes[REPORT_TEXT_CAPACITY];
-  report_line("%s: %" PRIu64 " nodes in the file, %" PRIu64 " to run; %" PRIu64
-              " constants, %s; opened in %.1f ms",
-              args->common.path, stats->nodes_in_file, stats->nodes, stats->constants,
+  report_line("%s: %" PRIu64 " node%s in the file, %" PRIu64 " to run; %" PRIu64
+              " constant%s, %s; opened in %.1f ms",
+              args->common.path, stats->nodes_in_file, report_s(stats->nodes_in_file), stats->nodes,
+              stats->constants, report_s(stats->constants),
               report_bytes(stats->weights_bytes, bytes), (double)stats->load_ns / 1e6);
   print_model_info(&facts->info);
   print_values(model, INPUTS);

@@ -141,13 +141,14 @@ static void print_head(const load_result *result) {
   int op_threads = root->api->context_threads(root->context);
   (void)printf("%" PRIu32 " model%s%s, %" PRIu32
                " thread%s, %d thread%s per operator, cache %s, seed %" PRIu64 "\n",
-               models->count, models->count == 1 ? "" : "s",
+               models->count, report_s(models->count),
                args->clones ? " cloned for each thread" : "", models->n_threads,
-               models->n_threads == 1 ? "" : "s", op_threads, op_threads == 1 ? "" : "s",
+               report_s(models->n_threads), op_threads, report_s((uint64_t)op_threads),
                cli_cache_mode_text(root), args->common.inputs.seed);
-  (void)printf("%" PRIu64 " requests in %.3f s after %.1f s of warm-up%s",
-               result->totals[models->count].latency.count, result->seconds,
-               (double)args->warmup_ns / 1e9, result->interrupted ? " (interrupted)" : "");
+  const uint64_t requests = result->totals[models->count].latency.count;
+  (void)printf("%" PRIu64 " request%s in %.3f s after %.1f s of warm-up%s", requests,
+               report_s(requests), result->seconds, (double)args->warmup_ns / 1e9,
+               result->interrupted ? " (interrupted)" : "");
   if (args->rate > 0.0) (void)printf(", asked for %g requests/s", args->rate);
   (void)printf("\n\n");
 }
@@ -209,7 +210,7 @@ static lk_status print_cache(const load_result *result, lk_error *error) {
 
 static void print_failures(const load_failures *failures, const char *what) {
   if (failures->count == 0) return;
-  (void)printf("\n%" PRIu64 " %s:\n", failures->count, what);
+  (void)printf("\n%" PRIu64 " request%s %s:\n", failures->count, report_s(failures->count), what);
   uint64_t rest = failures->count;
   for (uint32_t i = 0; i < failures->n_kept; i++) {
     (void)printf("  %" PRIu64 " x %s\n", failures->counts[i], failures->messages[i]);
@@ -227,19 +228,19 @@ static lk_status report_as_text(const load_result *result, lk_error *error) {
   LK_RETURN_NOT_OK(print_models(result, error));
   (void)putchar('\n');
   LK_RETURN_NOT_OK(print_cache(result, error));
-  (void)printf("\nrun plans: %" PRIu64 " hits, %" PRIu64 " builds\n", sum->run_plan_hits,
-               sum->run_plan_builds);
+  (void)printf("\nrun plans: %" PRIu64 " hit%s, %" PRIu64 " build%s\n", sum->run_plan_hits,
+               report_s(sum->run_plan_hits), sum->run_plan_builds, report_s(sum->run_plan_builds));
   (void)printf("RSS: %s before, %s after, %s at most\n", report_bytes(result->rss_before, before),
                report_bytes(result->rss_after, after), report_bytes(result->rss_peak, peak));
   (void)printf("processors busy: %.2f (%.3f s of processor time)\n", processors(result),
                result->cpu_seconds);
   if (result->unserved > 0) {
-    (void)printf("%" PRIu64
-                 " requests were due and never begun: the rate is more than these threads serve\n",
-                 result->unserved);
+    (void)printf("%" PRIu64 " request%s due and never begun: the rate is more than these threads "
+                 "serve\n",
+                 result->unserved, result->unserved == 1 ? " was" : "s were");
   }
-  print_failures(&result->failures, "requests failed");
-  print_failures(&result->mismatches, "requests had another output than alone");
+  print_failures(&result->failures, "failed");
+  print_failures(&result->mismatches, "had another output than alone");
   return LK_OK;
 }
 
@@ -250,13 +251,13 @@ static lk_status check_failures(const load_result *result, lk_error *error) {
   const load_failures *failures = &result->failures;
   const load_failures *mismatches = &result->mismatches;
   if (failures->count > 0) {
-    return lk_fail(error, LK_INTERNAL, "failed to serve %" PRIu64 " requests, the first: %s",
-                   failures->count, failures->messages[0]);
+    return lk_fail(error, LK_INTERNAL, "failed to serve %" PRIu64 " request%s, the first: %s",
+                   failures->count, report_s(failures->count), failures->messages[0]);
   }
   if (mismatches->count > 0) {
     return lk_fail(error, LK_INTERNAL,
-                   "failed to repeat the outputs of %" PRIu64 " requests, the first: %s",
-                   mismatches->count, mismatches->messages[0]);
+                   "failed to repeat the outputs of %" PRIu64 " request%s, the first: %s",
+                   mismatches->count, report_s(mismatches->count), mismatches->messages[0]);
   }
   return LK_OK;
 }

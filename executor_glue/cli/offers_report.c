@@ -142,14 +142,14 @@ static void print_head(const offers_report *report) {
     taken += report->works[i].is_engine != 0;
   }
   (void)printf("offers, engine %s, %" PRId32 " thread%s, %s: ", report->engine, report->threads,
-               report->threads == 1 ? "" : "s", report->sizes);
+               report_s((uint64_t)report->threads), report->sizes);
   if (report->n_works == 0) {
     (void)printf("native computes everything, and nothing was offered to another engine\n");
     return;
   }
   const char *asked = report->works[0].engine;
   (void)printf("%zu work%s, %s has offers for %zu and computes %zu\n", report->n_works,
-               report->n_works == 1 ? "" : "s", asked, offers, taken);
+               report_s(report->n_works), asked, offers, taken);
   if (is_asked_late(report)) {
     (void)printf("  %s: native computes a size at first sight, and what follows is from its run %d "
                  "on%s\n",

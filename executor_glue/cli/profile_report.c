@@ -284,9 +284,9 @@ static void print_runs(const profile_report *report, uint64_t all_ns) {
   const lk_machine_peak *peak = &report->peak;
   const double runs = (double)info->runs;
   (void)printf("profile of %" PRIu64
-               " runs: %.3f ms each, %.3f in operators; threads waited %.0f %% "
+               " run%s: %.3f ms each, %.3f in operators; threads waited %.0f %% "
                "of their time\n",
-               info->runs, ratio((double)info->execute_ns / 1e6, runs),
+               info->runs, report_s(info->runs), ratio((double)info->execute_ns / 1e6, runs),
                ratio((double)all_ns / 1e6, runs), 100 * waiting(info->wait_ns, info->thread_ns));
   if (info->binds > 0) {
     (void)printf("%" PRIu64 " of them built a run plan, in %.3f ms, which is not counted\n",
@@ -294,7 +294,7 @@ static void print_runs(const profile_report *report, uint64_t all_ns) {
   }
   (void)printf("this machine with %" PRId32
                " thread%s: %.1f GFLOP/s of f32, %.1f GB/s from memory\n",
-               peak->threads, peak->threads == 1 ? "" : "s", peak->gflops, peak->gbytes);
+               peak->threads, report_s((uint64_t)peak->threads), peak->gflops, peak->gbytes);
 }
 
 lk_status profile_report_print(const profile_report *report, lk_error *error) {

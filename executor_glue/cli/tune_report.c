@@ -142,13 +142,13 @@ lk_status tune_report_print(tune_report *report, const char *model, const char *
                 model);
     return LK_OK;
   }
-  report_line("%s: %" PRIu32 " works measured at %zu size%s, %s is chosen for %" PRIu32, model,
-              sums.measured, report->n_sizes, report->n_sizes == 1 ? "" : "s", sums.engine,
-              sums.taken);
+  report_line("%s: %" PRIu32 " work%s measured at %zu size%s, %s is chosen for %" PRIu32, model,
+              sums.measured, report_s(sums.measured), report->n_sizes, report_s(report->n_sizes),
+              sums.engine, sums.taken);
   report_line("all of them: native %.3f ms, %s %.3f ms, as chosen %.3f ms", sums.native_ns / 1e6,
               sums.engine, sums.engine_ns / 1e6, sums.chosen_ns / 1e6);
   LK_RETURN_NOT_OK(print_rows(report, error));
   report_line("%s: %" PRIu64 " line%s more, equal works share one", file, report->works,
-              report->works == 1 ? "" : "s");
+              report_s(report->works));
   return LK_OK;
 }

@@ -215,7 +215,7 @@ class Profile:
 
     def _head(self) -> list[str]:
         info, peak = self.info(), self.peak
-        return [f"profile of {info['runs']} runs: "
+        return [f"profile of {info['runs']} run{'s' if info['runs'] != 1 else ''}: "
                 f"{_ratio(info['execute_ms'], info['runs']):.3f} "
                 f"ms each; threads waited {100 * info['waiting']:.0f} % of their time",
                 f"this machine with {peak.threads} thread{'s' if peak.threads != 1 else ''}: "

@@ -52,7 +52,7 @@ def test_a_profile_as_table_and_json(convnet, peak):
     profile.peak = peak
     session.run({"x": random(1, 3, 16, 16)}, profile=profile)
     lines = str(profile).splitlines()
-    assert lines[0].startswith("profile of 1 runs: ")
+    assert lines[0].startswith("profile of 1 run: ")
     assert f"{peak.gflops:.1f} GFLOP/s" in lines[1]
     assert lines[2].split()[:4] == ["node", "operator", "step", "tiles"]
     assert len(lines) == 3 + len(profile)

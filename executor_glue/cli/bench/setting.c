@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
+#include "executor_glue/cli/common/report.h"
 
 bench_setting bench_setting_at(const bench_args *args, uint32_t index) {
   const uint32_t engine = index % args->engines.count;
@@ -24,11 +25,11 @@ const char *bench_setting_text(const bench_setting *setting, char buffer[BENCH_S
   if (setting->engine != NULL) (void)snprintf(engine, sizeof engine, "%.64s, ", setting->engine);
   if (setting->threads > 0) {
     (void)snprintf(threads, sizeof threads, "%" PRId32 " thread%s, ", setting->threads,
-                   setting->threads == 1 ? "" : "s");
+                   report_s((uint64_t)setting->threads));
   }
   if (setting->batch > 0) (void)snprintf(batch, sizeof batch, ", batch %" PRId64, setting->batch);
   (void)snprintf(buffer, BENCH_SETTING_CAPACITY, "%s%s%" PRIu32 " caller%s%s", engine, threads,
-                 setting->callers, setting->callers == 1 ? "" : "s", batch);
+                 setting->callers, report_s(setting->callers), batch);
   return buffer;
 }
 

@@ -34,6 +34,11 @@ lk_status report_json(json_t *root, lk_error *error);
 /* Adds a member whose key need not be valid UTF-8 either; takes over `value`. */
 void report_json_set(json_t *object, const char *key, json_t *value);
 
+/* Behind a noun that so many are counted of: "1 run", "2 runs". */
+static inline const char *report_s(uint64_t count) {
+  return count == 1 ? "" : "s";
+}
+
 /* "12.3 MiB" */
 #define REPORT_TEXT_CAPACITY 32
 const char *report_bytes(uint64_t bytes, char buffer[REPORT_TEXT_CAPACITY]);

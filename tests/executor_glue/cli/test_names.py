@@ -63,7 +63,7 @@ def test_tables_and_lines(odd):
                  f"o{shown} 1", f"  k{shown} = value"):
         assert part in text
     shape = b"x" + name + b"=2x4"
-    assert f"{model}: 1 requests" in output_of("bench", model, "--shape", shape, "--requests", "1")
+    assert f"{model}: 1 request, " in output_of("bench", model, "--shape", shape, "--requests", "1")
     assert "bytes  hits" in output_of("cache", model, "--shape", shape)
     assert "total" in output_of("load", b"m" + name + b"=" + bytes(model), "--shape", shape,
                                 "--requests", "2", "--warmup", "0")

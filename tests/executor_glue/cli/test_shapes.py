@@ -82,7 +82,7 @@ def test_bench_for_people(classifier):
     assert rows["requests of known shapes"] == ["34", "40"]
     assert result.err == ""
     static = latchkey("bench", classifier, "--shape", "x=2x4", "-n", "5").ok()
-    assert "5 requests, 1 shapes" in static.out
+    assert "5 requests, 1 shape, " in static.out
 
 
 def test_a_free_dimension_needs_a_shape(classifier):
