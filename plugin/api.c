@@ -281,6 +281,7 @@ const lk_api *lk_get_api(uint32_t version) {
       .op_register = lk_op_register,
       .op_find_in = lk_op_find_in,
       .dims_set_context = lk_dims_set_context,
+      .plan_note_work = lk_plan_note_work,
   };
   return version == LK_API_VERSION ? &api : NULL;
 }

@@ -24,6 +24,8 @@ lk_status lk_engine_choice(lk_context *context, uint32_t index, lk_engine_choice
                            lk_error *error);
 lk_status lk_plan_note_times(const lk_plan *plan, double native_ns, double engine_ns,
                              lk_error *error);
+lk_status lk_plan_note_work(const lk_plan *plan, uint32_t work, double native_ns, double engine_ns,
+                            lk_error *error);
 lk_status lk_tuning_save(lk_context *context, const char *path, uint64_t *out_works,
                          lk_error *error);
 lk_status lk_engine_left(lk_context *context, uint32_t index, lk_engine_left_info *out_info,

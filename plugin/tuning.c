@@ -5,21 +5,55 @@
 #include "plugin/table.h"
 #include "plugin/tuning_file.h"
 
+/* The key of the value that computes a work of a plan. NULL: native does; or there are
+ * several, since the largest number is that of all further works. */
+static const lk_key *key_of(const lk_plan_body *body, uint32_t work) {
+  const lk_step_arg *args = lk_plan_args(body);
+  const lk_key *key = NULL;
+  for (uint32_t i = 0; i < body->n_steps; i++) {
+    const lk_step *step = &lk_plan_steps(body)[i];
+    for (uint32_t k = 0; k < (step->work == work ? step->n_args : 0U); k++) {
+      const lk_step_arg arg = args[step->first_arg + k];
+      if (arg.place != LK_PLACE_SLOT) continue;
+      if (key != NULL) return NULL;
+      key = lk_ref_key(lk_plan_values(body)[arg.index]);
+    }
+  }
+  return key;
+}
+
+/* `key` NULL: there is nothing to note. */
+static lk_status note(const lk_plan_body *body, const lk_key *key, double native_ns,
+                      double engine_ns, lk_error *error) {
+  const lk_tuned times = {native_ns, engine_ns, 1};
+  if (key == NULL) return lk_tuning_check(&times, error);
+  return lk_tuning_note(lk_engines_tuning(body->env->engines), key, &times, error);
+}
+
+static bool has_other_steps(const lk_plan_body *body, uint32_t work) {
+  for (uint32_t i = 0; i < body->n_steps; i++) {
+    if (lk_plan_steps(body)[i].work != work) return true;
+  }
+  return false;
+}
+
 lk_status lk_plan_note_times(const lk_plan *plan, double native_ns, double engine_ns,
                              lk_error *error) {
   LK_REQUIRE("plan_note_times", error, plan);
   const lk_plan_body *body = lk_plan_get_body(plan);
-  lk_ref *const *values = lk_plan_values(body);
-  for (uint32_t i = 1; i < body->n_values; i++) {
-    /* nobody knows what each of them has taken */
-    if (!lk_key_equal(lk_ref_key(values[0]), lk_ref_key(values[i]))) {
-      return lk_tuning_check(&(lk_tuned){native_ns, engine_ns, 1}, error);
-    }
+  const lk_key *key = has_other_steps(body, 1) ? NULL : key_of(body, 1);
+  return note(body, key, native_ns, engine_ns, error);
+}
+
+lk_status lk_plan_note_work(const lk_plan *plan, uint32_t work, double native_ns, double engine_ns,
+                            lk_error *error) {
+  LK_REQUIRE("plan_note_work", error, plan);
+  if (work == 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to note the times of work 0: works of a node are numbered from 1");
   }
-  const lk_tuned times = {native_ns, engine_ns, body->n_values > 0 ? body->n_values : 1};
-  if (body->n_values == 0) return lk_tuning_check(&times, error);
-  return lk_tuning_note(lk_engines_tuning(body->env->engines), lk_ref_key(values[0]), &times,
-                        error);
+  const lk_plan_body *body = lk_plan_get_body(plan);
+  return note(body, key_of(body, work), native_ns, engine_ns, error);
 }
 
 lk_status lk_tuning_save(lk_context *context, const char *path, uint64_t *out_works,

@@ -135,18 +135,23 @@ static double expected_ms(const lk_profile_entry *entry) {
   return ratio(entry->expected_ns / 1e6, (double)entry->executions);
 }
 
+static double works_ms(const lk_profile_entry *entry) {
+  return ratio((double)entry->works_ns / 1e6, (double)entry->executions);
+}
+
 static json_t *entry_json(const profile_report *report, const lk_profile_entry *entry,
                           uint64_t all_ns) {
   const profile_sum sum = sum_of(entry);
   json_t *one = sum_json(report, &sum, all_ns);
   json_t *more =
-      json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:f, s:f, s:o, s:b}", "node",
+      json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:f, s:f, s:o, s:o, s:b}", "node",
                 lk_json_text(entry->node_name), "output", lk_json_text(entry->output_name), "fused",
                 lk_json_text(entry->fused), "step", (int)entry->step, "kind",
                 lk_json_text(entry->kind), "tiles", lk_json_text(entry->tiles), "threads",
                 (int)entry->threads, "executions", lk_json_number(entry->executions), "ms",
                 ratio((double)entry->total_ns / 1e6, (double)entry->executions), "min_ms",
-                (double)entry->min_ns / 1e6, "expected_ms",
+                (double)entry->min_ns / 1e6, "works_ms",
+                is_expected(entry) ? json_real(works_ms(entry)) : json_null(), "expected_ms",
                 is_expected(entry) ? json_real(expected_ms(entry)) : json_null(),
                 "expected_is_measured", (int)entry->is_expected_measured);
   (void)json_object_update(one, more);
@@ -219,11 +224,14 @@ static void sum_cells(report_table *table, const profile_report *report, const p
   report_cell(table, "%.0f", 100 * waiting(sum->wait_ns, sum->thread_ns));
 }
 
-/* What the whole operator was expected to take; '~': by estimates, of no machine in particular. */
-static void expected_cell(report_table *table, const lk_profile_entry *entry) {
+/* What all steps of the operator's works took, and what they were expected to take; '~': by
+ * estimates, of no machine in particular. */
+static void expected_cells(report_table *table, const lk_profile_entry *entry) {
   if (!is_expected(entry)) {
     report_cell(table, "-");
+    report_cell(table, "-");
   } else {
+    report_cell(table, "%.4f", works_ms(entry));
     report_cell(table, "%s%.4f", entry->is_expected_measured != 0 ? "" : "~", expected_ms(entry));
   }
 }
@@ -240,7 +248,7 @@ static bool has_expected(const profile_report *report) {
 static lk_status print_steps(const profile_report *report, uint64_t all_ns, lk_error *error) {
   const bool expects = has_expected(report);
   report_table *table =
-      report_table_create(expects ? "node|operator|step|tiles" SUM_TITLES "|>expected ms"
+      report_table_create(expects ? "node|operator|step|tiles" SUM_TITLES "|>works ms|>expected ms"
                                   : "node|operator|step|tiles" SUM_TITLES);
   for (uint32_t i = 0; i < report->info.n_entries && i < MOST_ROWS; i++) {
     const lk_profile_entry *entry = &report->entries[i];
@@ -250,7 +258,7 @@ static lk_status print_steps(const profile_report *report, uint64_t all_ns, lk_e
     report_cell(table, "%s", entry->kind);
     report_cell(table, "%s", entry->tiles);
     sum_cells(table, report, &sum, entry->executions, all_ns);
-    if (expects) expected_cell(table, entry);
+    if (expects) expected_cells(table, entry);
   }
   return report_table_print(table, 2, error);
 }

@@ -139,15 +139,15 @@ static lk_status count_steps(const lk_run_plan *plan, uint32_t *out, lk_error *e
   return LK_OK;
 }
 
-/* What is expected of the whole plan goes to the step with the most work. */
+/* What is expected of all works of a plan goes to the step of one that computes most. */
 static void expect(lk_step_label *steps, const lk_plan_info *plan) {
-  uint32_t most = 0;
-  if (plan->n_steps == 0) return;
-  for (uint32_t i = 1; i < plan->n_steps; i++) {
-    if (steps[i].flops > steps[most].flops) most = i;
+  lk_step_label *most = NULL;
+  for (uint32_t i = 0; i < plan->n_steps; i++) {
+    if (steps[i].work != 0 && (most == NULL || steps[i].flops > most->flops)) most = &steps[i];
   }
-  steps[most].expected_ns = plan->expected_ns;
-  steps[most].is_expected_measured = plan->is_expected_measured != 0;
+  if (most == NULL) return;
+  most->expected_ns = plan->expected_ns;
+  most->is_expected_measured = plan->is_expected_measured != 0;
 }
 
 static lk_status fill_steps(lk_labels *labels, const lk_run_plan *plan, lk_error *error) {
@@ -165,7 +165,8 @@ static lk_status fill_steps(lk_labels *labels, const lk_run_plan *plan, lk_error
                               .tiles = copy(labels, info.tiles),
                               .flops = info.flops,
                               .bytes = info.bytes,
-                              .index = k};
+                              .index = k,
+                              .work = info.work};
       if (step->kind == NULL || step->tiles == NULL) return fail_memory(error);
       step++;
     }

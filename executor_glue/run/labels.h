@@ -23,6 +23,7 @@ typedef struct lk_step_label {
   double expected_ns;
   bool is_expected_measured;
   uint32_t index; /* among the steps of the node */
+  uint32_t work;  /* as lk_step_info has it */
 } lk_step_label;
 
 typedef struct lk_labels lk_labels;

@@ -207,6 +207,21 @@ static uint64_t left_of(uint64_t thread_ns, uint64_t compute_ns) {
   return thread_ns > compute_ns ? thread_ns - compute_ns : 0;
 }
 
+/* Beside what was expected of the works of a plan, what they took. */
+static void add_expected(lk_profile *profile, const lk_run_times *times, uint32_t plan) {
+  const lk_labels *labels = times->labels;
+  lk_profile_entry *entry = NULL;
+  uint64_t works_ns = 0;
+  for (uint32_t i = labels->first[plan]; i < labels->first[plan + 1]; i++) {
+    const lk_step_label *step = &labels->steps[i];
+    if (step->work != 0) works_ns += times->times[i].ns;
+    if (step->expected_ns <= 0) continue;
+    entry = &profile->entries[profile->run.entries[i]];
+    entry->expected_ns += step->expected_ns;
+  }
+  if (entry != NULL) entry->works_ns += works_ns;
+}
+
 static void add_run(lk_profile *profile, const lk_run_times *times) {
   const profile_run *run = &profile->run;
   const uint64_t execute_ns = times->end_ns - times->begin_ns;
@@ -223,9 +238,9 @@ static void add_run(lk_profile *profile, const lk_run_times *times) {
     entry->wait_ns += left_of(time->ns * times->step_threads, time->compute_ns);
     entry->flops += step->flops;
     entry->bytes += step->bytes;
-    entry->expected_ns += step->expected_ns;
     compute_ns += time->compute_ns;
   }
+  for (uint32_t plan = 0; plan < times->labels->n_plans; plan++) add_expected(profile, times, plan);
   total->runs++;
   total->binds += run->was_built;
   total->bind_ns += run->bind_ns;

@@ -12,6 +12,10 @@
 /* The first one fills caches and packs weights, and does not count. */
 enum { LEAST_ROUNDS = 4 };
 
+/* Of a node. It has hardly ever more than one; further ones are not told apart, and stay estimated.
+ */
+enum { MOST_WORKS = 4 };
+
 typedef enum side_index { NATIVE, ENGINE, N_SIDES } side_index;
 
 /* A run plan by one of the two, and what it takes. */
@@ -19,7 +23,9 @@ typedef struct side {
   lk_plan_entry *entry;
   lk_lease lease;
   lk_run_times times;
-  uint64_t *least_ns; /* [n_nodes]: of all rounds but the first; 0: the node has no step */
+  /* [n_nodes]: of all rounds but the first, what the steps of a work took together; 0: it has none
+   */
+  uint64_t (*least_ns)[MOST_WORKS];
 } side;
 
 /* ---- what is run ---- */
@@ -75,14 +81,25 @@ static lk_status begin_times(lk_invocation *invocation, side *self, lk_error *er
   return lk_run_times_begin(&self->times, executor->allocator, labels, error);
 }
 
+/* Of the works of a step of the run plan. What the operator does besides, whoever computes its
+ * works, does not count. */
+static void sum_works(const side *self, uint32_t step, uint64_t out_ns[MOST_WORKS]) {
+  const lk_labels *labels = self->times.labels;
+  memset(out_ns, 0, MOST_WORKS * sizeof *out_ns);
+  for (uint32_t i = labels->first[step]; i < labels->first[step + 1]; i++) {
+    const uint32_t work = labels->steps[i].work;
+    if (work >= 1 && work <= MOST_WORKS) out_ns[work - 1] += self->times.times[i].ns;
+  }
+}
+
 static void keep_least(side *self) {
   const lk_run_plan *plan = lk_plan_entry_plan(self->entry);
-  const uint32_t *first = self->times.labels->first;
   for (uint32_t step = 0; step < plan->n_steps; step++) {
-    uint64_t ns = 0;
-    for (uint32_t i = first[step]; i < first[step + 1]; i++) ns += self->times.times[i].ns;
-    uint64_t *least = &self->least_ns[plan->steps[step].node];
-    if (ns > 0 && (*least == 0 || ns < *least)) *least = ns;
+    uint64_t ns[MOST_WORKS], *least = self->least_ns[plan->steps[step].node];
+    sum_works(self, step, ns);
+    for (uint32_t i = 0; i < MOST_WORKS; i++) {
+      if (ns[i] > 0 && (least[i] == 0 || ns[i] < least[i])) least[i] = ns[i];
+    }
   }
 }
 
@@ -117,10 +134,13 @@ static lk_status note(const lk_invocation *invocation, const side sides[N_SIDES]
   const lk_api *api = invocation->executor->program->api;
   for (uint32_t i = 0; i < plan->n_steps; i++) {
     const lk_run_step *step = &plan->steps[i];
-    const uint64_t native = sides[NATIVE].least_ns[step->node];
-    const uint64_t engine = sides[ENGINE].least_ns[step->node];
-    if (native == 0 || engine == 0) continue;
-    LK_RETURN_NOT_OK(api->plan_note_times(step->plan, (double)native, (double)engine, error));
+    for (uint32_t k = 0; k < MOST_WORKS; k++) {
+      const uint64_t native = sides[NATIVE].least_ns[step->node][k];
+      const uint64_t engine = sides[ENGINE].least_ns[step->node][k];
+      if (native == 0 || engine == 0) continue;
+      LK_RETURN_NOT_OK(
+          api->plan_note_work(step->plan, k + 1, (double)native, (double)engine, error));
+    }
   }
   return LK_OK;
 }

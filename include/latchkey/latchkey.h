@@ -38,7 +38,7 @@
 extern "C" {
 #endif
 
-#define LK_API_VERSION 7u
+#define LK_API_VERSION 8u
 
 typedef struct lk_api {
   size_t struct_size;
@@ -463,9 +463,11 @@ typedef struct lk_api {
                              lk_error *error);
   /* Notes for `auto` what the node of a plan took by native, and by this plan, which is one of
    * LK_BIND_ENGINE for the same sizes, as measured on all threads of the context: nanoseconds above
-   * 0. They decide wherever a plan of LK_BIND_RECURS is made for an equal work from now on; plans
-   * that exist stay. Of equal works the mean counts. Nothing is noted of a plan that is native's
-   * alone, or that has several different works, and no more than 65,536 works are kept. Any thread.
+   * 0. They decide wherever a plan of LK_BIND_RECURS is made for an equal work from now on, and
+   * where nothing else is known, for one of the same size class; plans that exist stay. Of equal
+   * works the mean counts. Nothing is noted of a plan that is native's alone, or of which a part of
+   * the time is not the work's: it has several works, or steps that are of none (plan_step).
+   * plan_note_work takes the times of these apart. No more than 65,536 works are kept. Any thread.
    * LK_OUT_OF_RANGE: a time that is not a finite number above 0; LK_OUT_OF_MEMORY;
    * LK_INVALID_ARGUMENT: a NULL. */
   lk_status (*plan_note_times)(const lk_plan *plan, double native_ns, double engine_ns,
@@ -493,6 +495,12 @@ typedef struct lk_api {
   /* From now on, op_infer with this table also knows the operators that are registered with the
    * context, which must live longer than the table. NULL: the library's alone. */
   void (*dims_set_context)(lk_dims *dims, const lk_context *context);
+
+  /* plan_note_times for one work of the node, by its number in lk_step_info, from 1: what its steps
+   * took together, in a plan of native's and in this one. Nothing is noted where the plan's engine
+   * computes no such work, or several values for it. LK_INVALID_ARGUMENT: number 0. */
+  lk_status (*plan_note_work)(const lk_plan *plan, uint32_t work, double native_ns,
+                              double engine_ns, lk_error *error);
 } lk_api;
 
 /* The table for this version, or NULL when the library does not speak it. Thread-safe. */

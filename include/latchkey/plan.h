@@ -50,9 +50,9 @@ typedef struct lk_plan_info {
   uint32_t n_blocks;  /* the plan only moves so many blocks of bytes, see lk_block; 0: it does more,
                         or there is nothing to move */
   uint32_t is_cached; /* 1: the cache has it, and charges its bytes; 0: it is the caller's own */
-  /* What a run takes as far as it is known from a choice between engines, all steps together:
-   * nanoseconds, as measured, or else an estimate of no machine in particular. 0: there was no such
-   * choice, or not for all works of the node. */
+  /* What a run takes as far as it is known from a choice between engines, all steps of works
+   * together (lk_step_info): nanoseconds, as measured, or else an estimate of no machine in
+   * particular. 0: there was no such choice, or not for all works of the node. */
   double expected_ns;
   uint32_t is_expected_measured; /* 1: as measured */
   uint32_t n_values;             /* steps by what an engine besides native has built */
@@ -78,6 +78,10 @@ typedef struct lk_step_info {
    * other arithmetic one for each element of the largest operand; 0: elements only move. */
   double flops;
   double bytes; /* of all operands, each counted once */
+  /* Of which work of the node (engine.h) it is a step, from 1: it computes the work, or brings
+   * tensors to it and from it. 0: of none; it is the operator's own, whoever computes the works. */
+  uint32_t work;
+  uint32_t reserved;
 } lk_step_info;
 
 /* What a step took. */

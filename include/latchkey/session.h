@@ -168,12 +168,12 @@ typedef struct lk_profile_entry {
   uint64_t thread_ns;        /* total_ns, counted once for each thread that the run had for it */
   uint64_t wait_ns;          /* of that */
   double flops, bytes;       /* of all executions */
-  /* As lk_plan_info has it, of all executions: what all steps of the operator were expected to
-   * take. It is with that step of the operator that has the most work; 0: it is not, or nothing is
-   * known. */
+  /* As lk_plan_info has it, of all executions: what all steps of the operator's works were expected
+   * to take. It is with that one of them that computes most; 0: it is not, or nothing is known. */
   double expected_ns;
   uint32_t is_expected_measured; /* 1: as measured, and not an estimate */
   uint32_t reserved;
+  uint64_t works_ns; /* with expected_ns: what these steps took, which is to be compared; else 0 */
 } lk_profile_entry;
 
 /* The runs of a profile. */

@@ -256,9 +256,8 @@ static lk_choice_rule rule_of(const lk_engine_answer *answer, lk_plan_asks asks)
   return choice->is_measured ? LK_CHOICE_MEASURED : LK_CHOICE_ESTIMATES;
 }
 
-/* What was chosen, or that there was nothing to choose from. */
-static void note_choice(lk_engines *engines, const char *work, uint32_t index, lk_plan_asks asks,
-                        const lk_engine_answer *answer, const char *node) {
+void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan_asks asks,
+                     const lk_engine_answer *answer, const char *node) {
   const lk_choice *choice = &answer->choice;
   const lk_engine_choice_info numbers = {.native_ns = choice->native_ns,
                                          .engine_ns = choice->engine_ns,
@@ -278,15 +277,12 @@ static void note_choice(lk_engines *engines, const char *work, uint32_t index, l
     count(choice->is_measured ? &engines->measured : &engines->estimated, 1);
   }
   const lk_engine_entry *chosen = engines->chosen;
-  lk_choices_note(engines->choices, node, work, chosen->engine.name,
+  lk_choices_note(engines->choices, node, lk_work_kind_name(kind), chosen->engine.name,
                   answer->is_planned ? NULL : answer->reason, &numbers);
 }
 
-void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan_asks asks,
-                     const lk_engine_answer *answer, const char *node) {
-  if (lk_engines_notes(engines, asks)) {
-    note_choice(engines, lk_work_kind_name(kind), index, asks, answer, node);
-  }
+void lk_engines_count(lk_engines *engines, uint32_t kind, const lk_engine_answer *answer,
+                      const char *node) {
   count(answer->is_planned ? &engines->works : &engines->works_left, 1);
   count(&engines->references, answer->references);
   if (answer->is_planned && !answer->leaves_part) return;

@@ -84,6 +84,10 @@ bool lk_engines_is_auto(const lk_engines *engines);
 const lk_engine_entry *lk_engines_asked(const lk_engines *engines, lk_plan_asks asks);
 /* Whether choices are noted: not where `auto` measures what it would not choose. */
 bool lk_engines_notes(const lk_engines *engines, lk_plan_asks asks);
-/* Counts what was answered for work `index` of the node, of this kind, and notes it. */
+/* Counts what was answered for a work of this kind. */
+void lk_engines_count(lk_engines *engines, uint32_t kind, const lk_engine_answer *answer,
+                      const char *node);
+/* Notes what was chosen for work `index` of the node, or that there was nothing to choose from;
+ * where lk_engines_notes. */
 void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan_asks asks,
                      const lk_engine_answer *answer, const char *node);

@@ -12,7 +12,22 @@ static void expect(lk_planner *planner, const lk_engine_answer *answer) {
   lk_planner_expect(planner, answer->is_offered ? ns : 0, choice->is_measured);
 }
 
-/* What the planner puts in between two works. */
+/* The steps by the engine that is asked, if any: none where it leaves the task. */
+static lk_status ask(lk_planner *planner, const lk_engine_entry *asked, const lk_task *task,
+                     lk_engine_answer *out_answer, lk_error *error) {
+  *out_answer = (lk_engine_answer){0};
+  if (asked == NULL) return LK_OK;
+  LK_RETURN_NOT_OK(lk_plan_value(planner, asked, task, out_answer, error));
+  lk_engines_count(planner->env->engines, task->work.kind, out_answer, planner->node->output_name);
+  return LK_OK;
+}
+
+static lk_status plan_native(lk_planner *planner, const lk_task *task, lk_error *error) {
+  return lk_native_planning[task->work.kind]->plan(planner, task, error);
+}
+
+/* ---- changes of layout, which belong to the work that wants them ---- */
+
 static bool is_layout_change(const lk_work *work) {
   if (work->kind != LK_WORK_REORDER) return false;
   for (uint32_t i = 0; i < work->tensors[LK_ROLE_SRC].rank; i++) {
@@ -21,22 +36,43 @@ static bool is_layout_change(const lk_work *work) {
   return true;
 }
 
-/* `auto` weighs and measures the node's own works: a change of layout is a part of what one of
- * these takes, and native's. */
-static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
+/* `auto` weighs and measures the work as a whole. */
+static lk_status plan_layout_change(lk_planner *planner, const lk_task *task, lk_error *error) {
+  const lk_engines *engines = planner->env->engines;
+  const lk_plan_asks asks = (lk_plan_asks)planner->body->asks;
+  const lk_engine_entry *asked =
+      lk_engines_is_auto(engines) ? NULL : lk_engines_asked(engines, asks);
+  lk_engine_answer answer;
+  LK_RETURN_NOT_OK(ask(planner, asked, task, &answer, error));
+  return answer.is_planned ? LK_OK : plan_native(planner, task, error);
+}
+
+/* ---- works of the node ---- */
+
+static lk_status plan_work(lk_planner *planner, const lk_task *task, uint32_t index,
+                           lk_error *error) {
   lk_engines *engines = planner->env->engines;
   const lk_plan_asks asks = (lk_plan_asks)planner->body->asks;
   const lk_engine_entry *asked = lk_engines_asked(engines, asks);
-  const bool is_part = lk_engines_is_auto(engines) && is_layout_change(&task->work);
-  if (asked != NULL && !is_part) {
-    lk_engine_answer answer;
-    LK_RETURN_NOT_OK(lk_plan_value(planner, asked, task, &answer, error));
-    lk_engines_note(engines, task->work.kind, planner->n_works++, asks, &answer,
-                    planner->node->output_name);
-    if (lk_engines_notes(engines, asks)) expect(planner, &answer);
-    if (answer.is_planned) return LK_OK;
+  lk_engine_answer answer;
+  LK_RETURN_NOT_OK(ask(planner, asked, task, &answer, error));
+  if (lk_engines_notes(engines, asks)) {
+    lk_engines_note(engines, task->work.kind, index, asks, &answer, planner->node->output_name);
+    expect(planner, &answer);
   }
-  return lk_native_planning[task->work.kind]->plan(planner, task, error);
+  return answer.is_planned ? LK_OK : plan_native(planner, task, error);
+}
+
+/* Works have their numbers in the order in which the operator has them, whoever computes them, so
+ * that what they take can be compared. */
+static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
+  if (is_layout_change(&task->work)) return plan_layout_change(planner, task, error);
+  const uint32_t index = planner->n_works;
+  planner->n_works += index < LK_STEP_MOST_WORK ? 1 : 0;
+  planner->work = planner->n_works;
+  const lk_status status = plan_work(planner, task, index, error);
+  planner->work = 0;
+  return status;
 }
 
 /* Plans with values have no pattern, so what is to be resized is native's. */

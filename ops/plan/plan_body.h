@@ -30,13 +30,17 @@ typedef struct lk_step {
   lk_kernel_fn kernel;
   const void *params;
   uint16_t first_arg, n_args;
-  uint32_t params_size;
+  uint32_t params_size : 24;
   /* As lk_step_info has them; runs do not read them. */
+  uint32_t work : 8;
   const char *kind;
   float flops, bytes;
 } lk_step;
 
 _Static_assert(sizeof(lk_step) == 40, "kept for each node and size: small");
+
+/* As many as a step has room for. */
+enum { LK_STEP_MOST_PARAMS = (1 << 24) - 1, LK_STEP_MOST_WORK = UINT8_MAX };
 
 /* A plan. Its arrays lie behind this struct, and behind them the params of its steps. */
 typedef struct lk_plan_body {

@@ -128,6 +128,7 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   if (!is_empty) {
     if (node->class_->by_f32) LK_RETURN_NOT_OK(lk_planner_widen(planner, error));
     LK_RETURN_NOT_OK(node->class_->plan(planner, error));
+    planner->work = planner->n_works; /* what comes behind brings outputs from the last one */
     LK_RETURN_NOT_OK(lk_planner_narrow(planner, error));
   }
   return check_in_place(planner, error);

@@ -392,6 +392,7 @@ static lk_status add_step(lk_planner *planner, const lk_step *step, lk_error *er
   LK_RETURN_NOT_OK(GROW(planner, steps, error));
   planner->arrays.steps[body->n_steps] = *step;
   planner->arrays.steps[body->n_steps].first_arg = (uint16_t)body->n_args;
+  planner->arrays.steps[body->n_steps].work = planner->work & LK_STEP_MOST_WORK;
   body->n_steps++;
   return LK_OK;
 }
@@ -436,10 +437,16 @@ void lk_planner_work(lk_planner *planner, double flops, double bytes) {
 lk_status lk_planner_kernel(lk_planner *planner, lk_kernel_fn kernel, const char *kind,
                             const void *params, size_t size, const lk_operand *operands,
                             uint32_t n_operands, lk_error *error) {
+  if (size > LK_STEP_MOST_PARAMS) {
+    return lk_fail(error, LK_UNSUPPORTED, "a step with %zu bytes of parameters", size);
+  }
   void *copy = lk_bump_alloc(&planner->memory, size);
   if (copy == NULL) return lk_fail_memory(error, "a kernel's parameters", size);
   memcpy(copy, params, size);
-  lk_step step = {.kernel = kernel, .params = copy, .params_size = (uint32_t)size, .kind = kind};
+  lk_step step = {.kernel = kernel,
+                  .params = copy,
+                  .params_size = (uint32_t)size & LK_STEP_MOST_PARAMS,
+                  .kind = kind};
   count_work(operands, n_operands, &step);
   LK_RETURN_NOT_OK(add_step(planner, &step, error));
   for (uint32_t i = 0; i < n_operands; i++) {

@@ -40,7 +40,8 @@ struct lk_planner {
   lk_tensor *inputs;       /* as bound; a constant as the node has it; zero where it is absent */
   lk_tensor_desc *outputs; /* those of `arrays` */
   const void *found;       /* what `infer` has left for `plan` */
-  uint32_t n_works;        /* that an engine was asked for; the engines' */
+  uint32_t n_works;        /* of the node so far; the engines' */
+  uint32_t work;           /* of the steps that are emitted, as lk_step has it; the engines' */
   /* planner.c's */
   lk_wide_tensor *wide; /* of inputs, then of outputs; NULL: there are none */
   lk_plan_body draft;

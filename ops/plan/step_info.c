@@ -11,7 +11,8 @@ lk_step_info lk_step_describe(const lk_plan_body *body, uint32_t index) {
                         .kind = step->kind,
                         .tiles = tiles,
                         .flops = step->flops,
-                        .bytes = step->bytes};
+                        .bytes = step->bytes,
+                        .work = step->work};
 }
 
 const char *lk_plan_main_kernel(const lk_plan_body *body) {

@@ -63,11 +63,12 @@ def _operator(entry: dict[str, Any]) -> str:
     return "+".join(part for part in (entry["operator"], entry["fused"]) if part)
 
 
-def _expected(entry: dict[str, Any]) -> str:
-    """``~``: by estimates."""
+def _expected(entry: dict[str, Any]) -> list[str]:
+    """What the works took, and what was expected. ``~``: by estimates."""
     if entry["expected_ms"] is None:
-        return "-"
-    return f"{'' if entry['expected_is_measured'] else '~'}{entry['expected_ms']:.4f}"
+        return ["-", "-"]
+    return [f"{entry['works_ms']:.4f}",
+            f"{'' if entry['expected_is_measured'] else '~'}{entry['expected_ms']:.4f}"]
 
 
 def _cut(name: str) -> str:
@@ -150,10 +151,11 @@ class Profile:
         took ``total_ms``, each ``ms`` in the mean and ``min_ms`` at least; ``share`` is the part of
         all steps' time. ``gflops`` and ``gbytes`` are 10**9 operations and bytes of operands in a
         second. ``waiting`` is the part of the run's threads' time that they did not compute in.
-        ``expected_ms`` is what all steps of the operator were expected to take where an engine was
-        chosen for it, with the step that has the most work; ``None``: with the others, and where
-        nothing is known. Unless ``expected_is_measured`` (:meth:`Session.tune`), it is an estimate
-        of no machine in particular: only ratios to others count.
+        Where an engine was chosen for the operator, ``works_ms`` is what steps of its works took
+        together, and ``expected_ms`` what they were expected to take, both with the one of them
+        that computes most; ``None``: with the others, and where nothing is known. Unless
+        ``expected_is_measured`` (:meth:`Session.tune`), it is an estimate of no machine in
+        particular: only ratios to others count.
         """
         entry, error = ffi.new("lk_profile_entry *"), ffi.new("lk_error *")
         entry.struct_size = ffi.sizeof("lk_profile_entry")
@@ -171,6 +173,8 @@ class Profile:
                     "gflops": _ratio(entry.flops, entry.total_ns),
                     "gbytes": _ratio(entry.bytes, entry.total_ns),
                     "waiting": _ratio(entry.wait_ns, entry.thread_ns),
+                    "works_ms": (entry.works_ns / entry.executions / 1e6
+                                 if entry.expected_ns > 0 else None),
                     "expected_ms": (entry.expected_ns / entry.executions / 1e6
                                     if entry.expected_ns > 0 else None),
                     "expected_is_measured": bool(entry.is_expected_measured)})
@@ -225,13 +229,13 @@ class Profile:
         peak, entries = self.peak, self.entries()
         expects = any(one["expected_ms"] is not None for one in entries)
         rows = [["node", "operator", "step", "tiles", "ms", "%", "GFLOP/s (of peak)",
-                 "GB/s (of peak)", "% waiting", *["expected ms"] * expects]]
+                 "GB/s (of peak)", "% waiting", *["works ms", "expected ms"] * expects]]
         for one in entries:
             rows.append([_cut(one["node"] or one["output"]), _cut(_operator(one)), one["kind"],
                          one['tiles'], f"{one['ms']:.4f}",
                          f"{100 * one['share']:.1f}", _of_peak(one["gflops"], peak.gflops),
                          _of_peak(one["gbytes"], peak.gbytes), f"{100 * one['waiting']:.0f}",
-                         *[_expected(one)] * expects])
+                         *_expected(one) * expects])
         return rows
 
     def __repr__(self) -> str:

@@ -232,7 +232,9 @@ def test_a_profile_has_what_was_expected(convnet):
             assert one["expected_ms"] == pytest.approx(wanted / 1e6)
             assert not one["expected_is_measured"]
             assert f"~{wanted / 1e6:.4f}" in str(profile)
-        assert "expected ms" in str(profile).splitlines()[2]
+            assert one["works_ms"] == pytest.approx(sum(
+                other["ms"] for other in profile if other["output"] == name))
+        assert "works ms  expected ms" in str(profile).splitlines()[2]
         profile.clear()
         session.tune(PICTURE, seconds=0.02)
         session.run(PICTURE, profile=profile)

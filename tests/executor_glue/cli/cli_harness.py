@@ -57,12 +57,13 @@ def read_terminal(primary):
         seen += chunk
 
 
-def save_model(path, nodes, inputs, outputs, constants=(), opset=17):
-    """inputs and outputs: (name, ONNX type, shape)."""
+def save_model(path, nodes, inputs, outputs, constants=(), opset=17, domains=()):
+    """inputs and outputs: (name, ONNX type, shape). domains: beside that of ONNX."""
     graph = helper.make_graph(
         nodes, "graph", [helper.make_tensor_value_info(*value) for value in inputs],
         [helper.make_tensor_value_info(*value) for value in outputs], list(constants))
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(one, 1) for one in domains)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     helper.set_model_props(model, {"author's note": "first line\nsecond line", "empty": ""})
     onnx.save(model, str(path))
     return path

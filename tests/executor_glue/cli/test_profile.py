@@ -64,9 +64,12 @@ def test_what_was_expected_is_beside_what_was_measured(classifier):
     assert not any(step["expected_is_measured"] for step in profile["steps"])
     lines = latchkey(*words).ok().out.splitlines()
     steps = lines[lines.index("steps, ms of an execution:") + 1:]
-    assert steps[0].endswith("  expected ms")
+    assert steps[0].endswith("  works ms  expected ms")
     [softmax] = [line for line in steps if line.split()[0] == "softmax"]
     assert softmax.split()[-1] == f"~{wanted['y']:.4f}"
+    for step in profile["steps"]:
+        assert (step["works_ms"] is None) == (step["expected_ms"] is None)
+        assert step["works_ms"] in (None, pytest.approx(step["ms"]))  # each is the only one
 
 
 def test_without_a_choice_nothing_is_expected(classifier):

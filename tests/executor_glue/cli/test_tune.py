@@ -60,6 +60,52 @@ def test_the_table_begins_with_what_is_saved(classifier, tmp_path):
 
 
 @needs_module
+def test_one_is_counted_as_one(tmp_path):
+    model = save_model(tmp_path / "m.onnx", [helper.make_node("Softmax", ["x"], ["y"])],
+                       [("x", TensorProto.FLOAT, [3, 4])], [("y", TensorProto.FLOAT, [3, 4])])
+    file = tmp_path / "tuning"
+    lines = tune(model, "-o", file).ok().out.splitlines()
+    assert lines[0].startswith(f"{model}: 1 work measured at 1 size, onednn is chosen for ")
+    assert lines[-1] == f"{file}: 1 line more, equal works share one"
+    lines = latchkey("bench", model, "-n", 1, "--profile").ok().out.splitlines()
+    assert lines[0].startswith(f"{model}: 1 request, 1 shape, seed ")
+    assert any(line.startswith("profile of 1 run: ") for line in lines)
+    assert latchkey("inspect", model).ok().out.startswith(
+        f"{model}: 1 node in the file, 1 to run; 0 constants, ")
+
+
+@needs_module
+def test_only_the_work_of_a_node_is_measured(tmp_path):
+    """A pooling between steps that make numbers of bytes, and bytes of these: it is an equal work
+    in a node that is nothing else."""
+    scalars = [helper.make_node("Constant", [], [name], value=helper.make_tensor(
+        name, dtype, [], [value])) for name, dtype, value in (
+            ("scale", TensorProto.FLOAT, 0.5), ("zero", TensorProto.UINT8, 3))]
+    nodes = [*scalars,
+             helper.make_node("QLinearAveragePool", ["q", "scale", "zero", "scale", "zero"], ["p"],
+                              domain="com.microsoft", kernel_shape=[2, 2], channels_last=1),
+             helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[2, 2])]
+    model = save_model(
+        tmp_path / "m.onnx", nodes,
+        [("q", TensorProto.UINT8, [1, 16, 16, 8]), ("x", TensorProto.FLOAT, [1, 8, 16, 16])],
+        [("p", TensorProto.UINT8, None), ("y", TensorProto.FLOAT, None)],
+        domains=["com.microsoft"])
+    file = tmp_path / "tuning"
+    report = tune(model, "-o", file, "--json").json()
+    found = {choice["node"]: choice for choice in measured(report)}
+    assert found.keys() == {"p", "y"}
+    assert report["works_written"] == 1 and file.read_text().splitlines()[1].split(" ")[3] == "2"
+    steps = latchkey("bench", model, "-n", 3, "--threads", 1, "--profile", "--json", "--tuning",
+                     file, "--engine", "auto").json()["profile"]["steps"]
+    of_node = [step for step in steps if step["output"] == "p"]
+    assert len(of_node) > 1
+    [pool] = [step for step in of_node if step["expected_ms"] is not None]
+    assert pool["works_ms"] == pytest.approx(pool["ms"]) and pool["expected_is_measured"]
+    chosen = "engine_ns" if found["p"]["is_engine"] else "native_ns"
+    assert pool["expected_ms"] == pytest.approx(found["p"][chosen] / 1e6)
+
+
+@needs_module
 def test_each_size_has_rows(classifier, tmp_path):
     words = [classifier, "--shape", "x={2,3,5}x4", "-n", 30, "-o", tmp_path / "tuning"]
     report = tune(*words, "--json").json()

@@ -232,6 +232,76 @@ TEST_F(Auto, WhatIsMeasuredDecides) {
   EXPECT_EQ(lk::stats(context).tuning_works, 1u);
 }
 
+// ---- a node of which a work is a part: powers, their sums, which the engine takes, and roots ----
+
+class AutoPart : public Auto {
+protected:
+  AutoPart() {
+    engine.pools = true;
+    lk::TestNode node;
+    node.op = "LpPool";
+    node.opset = 22;
+    node.ints = {{"kernel_shape", {1, 1}}, {"p", {3}}};
+    LK_EXPECT_OK(node.create(executor, &op, LK_ERR));
+  }
+  Plan bind_pool(uint32_t flags) {
+    const lk_tensor tensors[] = {{lk::desc_of(LK_F32, {1, 2, 3, 5}), nullptr}};
+    lk_bind_desc desc = host_bind(tensors, 1);
+    desc.flags = flags;
+    Plan plan;
+    LK_EXPECT_OK(api()->op_bind(op, &desc, plan.out(), LK_ERR));
+    return plan;
+  }
+  static std::vector<uint32_t> works(lk_plan *plan) {
+    std::vector<uint32_t> found;
+    for (uint32_t i = 0; i < host_plan_info(plan).n_steps; i++) {
+      lk_step_info info = {};
+      info.struct_size = sizeof info;
+      LK_EXPECT_OK(api()->plan_step(plan, i, &info, LK_ERR));
+      found.push_back(info.work);
+    }
+    return found;
+  }
+};
+
+TEST_F(AutoPart, StepsHaveTheNumberOfTheirWork) {
+  const std::vector<uint32_t> wanted = {0, 1, 0};
+  for (const uint32_t flags : {0u, uint32_t(LK_BIND_RECURS), uint32_t(LK_BIND_ENGINE)}) {
+    const Plan plan = bind_pool(flags);
+    EXPECT_EQ(works(plan), wanted) << flags;
+    EXPECT_EQ(host_plan_info(plan).n_values, flags == LK_BIND_ENGINE ? 1u : 0u);
+  }
+}
+
+TEST_F(AutoPart, OnlyWhatTheWorkTakesIsNoted) {
+  const Plan plan = bind_pool(LK_BIND_ENGINE);
+  LK_ASSERT_OK(api()->plan_note_times(plan, 100, 50, LK_ERR)); // of the whole node
+  LK_ASSERT_OK(api()->plan_note_work(plan, 2, 100, 50, LK_ERR));
+  EXPECT_EQ(lk::stats(context).tuning_works, 0u);
+  LK_ASSERT_OK(api()->plan_note_work(plan, 1, 30, 10, LK_ERR));
+  EXPECT_EQ(lk::stats(context).tuning_works, 1u);
+  const Plan chosen = bind_pool(LK_BIND_RECURS);
+  EXPECT_EQ(host_plan_info(chosen).n_values, 1u);
+  EXPECT_EQ(choice().native_ns, 30);
+  EXPECT_EQ(choice().engine_ns, 10);
+  EXPECT_EQ(host_plan_info(chosen).expected_ns, 10) << "of the steps of the work";
+}
+
+TEST_F(AutoPart, TimesOfAWorkAreChecked) {
+  const Plan plan = bind_pool(LK_BIND_ENGINE), native = bind_pool(0);
+  for (const double bad : {std::nan(""), HUGE_VAL, -1.0, 0.0}) {
+    for (const uint32_t work : {1u, 2u}) {
+      LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->plan_note_work(plan, work, bad, 1, LK_ERR));
+      LK_EXPECT_STATUS(LK_OUT_OF_RANGE, api()->plan_note_work(plan, work, 1, bad, LK_ERR));
+    }
+  }
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->plan_note_work(plan, 0, 1, 1, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("works of a node are numbered from 1"));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->plan_note_work(nullptr, 1, 1, 1, LK_ERR));
+  LK_ASSERT_OK(api()->plan_note_work(native, 1, 1, 1, LK_ERR));
+  EXPECT_EQ(lk::stats(context).tuning_works, 0u);
+}
+
 TEST_F(Auto, PlansOfOneChoiceAreNotFoundByAnother) {
   engine.run_ratio = 2;
   for (int round = 0; round < 2; round++) {

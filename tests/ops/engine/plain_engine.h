@@ -1,7 +1,7 @@
 // An engine in plain loops that counts what it is asked for, and fails where a test says so. It
 // takes products of two matrices, whose right one it packs transposed, with an addition and a Relu
-// behind it, Softmax along channels that lie last, and as many functions of a tensor as a test
-// says.
+// behind it, Softmax along channels that lie last, and where a test says so, functions of a tensor,
+// and sums over windows of one element.
 #pragma once
 
 #include <latchkey/engine.h>
@@ -33,8 +33,9 @@ struct PlainEngine {
   bool gives_nothing = false, gives_no_name = false, is_reference = false, has_slots = true,
        is_silent = false;
   uint32_t functions = 0; // that it takes at most
-  bool turns = false;     // and wants dst channels-last, while src lies plain
-  int bad_offer = 0; // 1: too many post-ops, 2: a layout that src cannot have, 3: one for a placed
+  bool pools = false;
+  bool turns = false; // and wants dst channels-last, while src lies plain
+  int bad_offer = 0;  // 1: too many post-ops, 2: a layout that src cannot have, 3: one for a placed
   std::function<void()> within_build = [] {}, within_offer = [] {};
   uint64_t bytes = 1000, scratch_bytes = 0;
   double run_ratio = 0, build_ns = 0; // of its offers
@@ -95,6 +96,10 @@ private:
       inout->layouts[LK_ROLE_SRC] = LK_LAYOUT_PLAIN;
       inout->layouts[LK_ROLE_DST] = of(self).turns ? LK_LAYOUT_CHANNELS_LAST : LK_LAYOUT_PLAIN;
       if (inout->n_post_ops > of(self).functions) inout->n_post_ops = of(self).functions;
+      return 1;
+    }
+    if (work->kind == LK_WORK_POOL && of(self).pools && work->pooling == LK_POOLING_TOTAL) {
+      inout->layouts[LK_ROLE_SRC] = inout->layouts[LK_ROLE_DST] = LK_LAYOUT_PLAIN;
       return 1;
     }
     if (work->kind != LK_WORK_PRODUCT || src.rank != 2 ||
@@ -179,6 +184,8 @@ private:
         multiply(value->work, pointers);
       } else if (value->work.kind == LK_WORK_ELEMENT) {
         apply(value->work, pointers);
+      } else if (value->work.kind == LK_WORK_POOL) {
+        copy(value->work, pointers);
       } else {
         softmax(value->work, pointers);
       }
@@ -193,6 +200,15 @@ private:
   }
   static void close(void *self) { of(self).engines_closed++; }
 
+  static void copy(const lk_work &work, void *const *pointers) {
+    const lk_tensor_desc &src = work.tensors[LK_ROLE_SRC];
+    for (uint32_t i = 0; i < work.window.rank; i++) {
+      if (work.window.kernel[i] != 1 || work.window.strides[i] != 1) std::abort();
+    }
+    size_t bytes = sizeof(float);
+    for (uint32_t i = 0; i < src.rank; i++) bytes *= size_t(src.dims[i]);
+    std::memcpy(pointers[1], pointers[0], bytes);
+  }
   static float apply(const lk_work_post_op &function, float x) {
     switch (function.kind) {
     case LK_FUNCTION_ELU:
