@@ -136,6 +136,8 @@ static lk_status cache_stats(lk_context *context, lk_executor *executor, lk_stat
   stats.engine_references = engines.references;
   stats.choices_measured = engines.measured;
   stats.choices_estimated = engines.estimated;
+  stats.choices_of_class = engines.of_class;
+  stats.tuning_fitting = engines.fitting;
   stats.tuning_works = lk_tuning_works(lk_engines_tuning(context->env.engines));
   stats.tuning_skipped = lk_tuning_skipped(lk_engines_tuning(context->env.engines));
   const bool is_apart = context->weights_allocator.user != context->allocator.user;

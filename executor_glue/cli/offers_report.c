@@ -38,9 +38,13 @@ lk_status offers_report_read(offers_report *report, const cli_model *model,
                              const lk_named_tensor *inputs, lk_error *error) {
   const lk_api *api = model->api;
   lk_engine_choice_info info = {.struct_size = sizeof info};
+  lk_stats stats = {.struct_size = sizeof stats};
   report->engine = api->engine_chosen(model->context);
   report->threads = api->context_threads(model->context);
   report->is_open = has_open_dim(model);
+  LK_RETURN_NOT_OK(api->cache_stats(model->context, NULL, &stats, error));
+  report->tuning_works = stats.tuning_works;
+  report->tuning_fitting = stats.tuning_fitting;
   LK_RETURN_NOT_OK(model->sessions->sizes_visit(model->session, note_data, report, NULL, error));
   LK_RETURN_NOT_OK(shape_text_create(inputs, cli_value_count(model, false), &report->sizes, error));
   for (uint32_t i = 0; api->engine_choice(model->context, i, &info, NULL) == LK_OK; i++) {
@@ -75,9 +79,11 @@ json_t *offers_report_json(const offers_report *report) {
   for (size_t i = 0; i < report->n_works; i++) {
     (void)json_array_append_new(works, lk_report_choice(&report->works[i]));
   }
-  return json_pack("{s:s, s:i, s:o, s:i, s:o}", "engine", report->engine, "threads",
+  return json_pack("{s:s, s:i, s:o, s:i, s:o, s:o, s:o}", "engine", report->engine, "threads",
                    (int)report->threads, "shape", lk_json_text(report->sizes), "from_run",
-                   is_asked_late(report) ? FIRST_CHOSEN_RUN : 1, "works", works);
+                   is_asked_late(report) ? FIRST_CHOSEN_RUN : 1, "tuning_works",
+                   lk_json_number(report->tuning_works), "tuning_fitting",
+                   lk_json_number(report->tuning_fitting), "works", works);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -150,6 +156,12 @@ static void print_head(const offers_report *report) {
   const char *asked = report->works[0].engine;
   (void)printf("%zu work%s, %s has offers for %zu and computes %zu\n", report->n_works,
                report_s(report->n_works), asked, offers, taken);
+  if (report->tuning_works > 0) {
+    (void)printf("  times of %" PRIu64 " work%s were read, %" PRIu64
+                 " of them by this %s with %" PRId32 " thread%s\n",
+                 report->tuning_works, report_s(report->tuning_works), report->tuning_fitting,
+                 asked, report->threads, report_s((uint64_t)report->threads));
+  }
   if (is_asked_late(report)) {
     (void)printf("  %s: native computes a size at first sight, and what follows is from its run %d "
                  "on%s\n",

@@ -11,7 +11,8 @@ typedef struct offers_report {
   char *sizes;        /* as text, from malloc */
   const char *engine; /* of the context */
   int32_t threads;
-  bool is_open;    /* a dimension of the model is not fixed */
+  uint64_t tuning_works, tuning_fitting; /* as lk_stats has them */
+  bool is_open;                          /* a dimension of the model is not fixed */
   bool is_by_data; /* sizes depend on values, of an input or of what is computed */
 } offers_report;
 

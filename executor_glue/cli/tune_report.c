@@ -124,7 +124,10 @@ static lk_status print_rows(tune_report *report, lk_error *error) {
       report_cell(table, "%.1f", choice->engine_ns / 1e3);
       report_cell(table, "%.3f", choice->engine_ns / choice->native_ns);
     } else {
-      for (int column = 0; column < 3; column++) report_cell(table, "-");
+      report_cell(table, "-");
+      report_cell(table, "-");
+      report_cell(table, choice->is_of_class != 0 ? "~%.3f" : "-",
+                  choice->engine_ns / choice->native_ns);
     }
     report_cell(table, "%s", choice->is_engine != 0 ? choice->engine : "native");
     if (has_sizes) report_cell(table, "%s", report->sizes[report->rows[i].size]);

@@ -6,7 +6,8 @@ const char *lk_report_rule(uint32_t rule) {
   static const char *const names[] = {[LK_CHOICE_NONE] = "none",
                                       [LK_CHOICE_OPTION] = "option",
                                       [LK_CHOICE_ESTIMATES] = "estimates",
-                                      [LK_CHOICE_MEASURED] = "measured"};
+                                      [LK_CHOICE_MEASURED] = "measured",
+                                      [LK_CHOICE_OF_CLASS] = "size_class"};
   return rule < sizeof names / sizeof *names ? names[rule] : "unknown";
 }
 
@@ -20,6 +21,7 @@ json_t *lk_report_choice(const lk_engine_choice_info *choice) {
   lk_json_set(&json, "build_ns", json_real(choice->build_ns));
   lk_json_set(&json, "is_engine", json_boolean(choice->is_engine != 0));
   lk_json_set(&json, "is_measured", json_boolean(choice->is_measured != 0));
+  lk_json_set(&json, "is_of_class", json_boolean(choice->is_of_class != 0));
   lk_json_set(&json, "rule", json_string(lk_report_rule(choice->rule)));
   lk_json_set(&json, "index", lk_json_number(choice->index));
   lk_json_set(&json, "estimated_native_ns", json_real(choice->estimated_native_ns));

@@ -138,8 +138,10 @@ static json_t *engine_json(const lk_api *api, lk_context *context, const lk_stat
   lk_json_set(&json, "references", lk_json_number(stats->engine_references));
   lk_json_set(&json, "reasons", reasons_json(api, context));
   lk_json_set(&json, "choices_measured", lk_json_number(stats->choices_measured));
+  lk_json_set(&json, "choices_of_class", lk_json_number(stats->choices_of_class));
   lk_json_set(&json, "choices_estimated", lk_json_number(stats->choices_estimated));
   lk_json_set(&json, "tuning_works", lk_json_number(stats->tuning_works));
+  lk_json_set(&json, "tuning_fitting", lk_json_number(stats->tuning_fitting));
   lk_json_set(&json, "tuning_skipped", lk_json_number(stats->tuning_skipped));
   lk_json_set(&json, "choices", choices_json(api, context));
   return lk_json_end(&json);

@@ -166,6 +166,11 @@ typedef struct lk_stats {
   /* Choices of engine `auto`: by measured times, and by estimates. Works whose measured times the
    * context has; lines of the tuning file that were skipped, and works beyond 65,536. */
   uint64_t choices_measured, choices_estimated, tuning_works, tuning_skipped;
+  /* Choices by times of other works of the size class, which are in neither of the former. And
+   * works of `tuning_works` whose times are of the engine that is asked, in the state in which it
+   * is: of its version, its instruction set and its number of threads. The times of the others are
+   * not used. 0 until the engine is open. */
+  uint64_t choices_of_class, tuning_fitting;
   lk_kind_stats kind[LK_KIND_COUNT]; /* last: a further kind moves nothing */
 } lk_stats;
 
@@ -188,7 +193,8 @@ typedef enum lk_choice_rule {
   LK_CHOICE_NONE = 0,      /* nothing: the engine left the work to native, as `reason` says */
   LK_CHOICE_OPTION = 1,    /* the engine of the context, which computes all that it takes */
   LK_CHOICE_ESTIMATES = 2, /* engine `auto`: estimates */
-  LK_CHOICE_MEASURED = 3   /* engine `auto`: times of a tuning file, or of a run that measured */
+  LK_CHOICE_MEASURED = 3,  /* engine `auto`: times of a tuning file, or of a run that measured */
+  LK_CHOICE_OF_CLASS = 4   /* engine `auto`: such times of other works of the size class */
 } lk_choice_rule;
 
 /* What an engine has offered for a work of a node, and what was chosen, when the node was bound
@@ -200,7 +206,7 @@ typedef struct lk_engine_choice_info {
   char engine[32]; /* that was asked besides native */
   char reason[96]; /* why native computes it; "": the engine gave none, or computes it */
   /* What a run takes: measured, or else estimated. 0: the engine has no offer. Estimates are of no
-   * machine in particular: only their ratio counts. */
+   * machine in particular: only their ratio counts, which with `is_of_class` was measured. */
   double native_ns, engine_ns;
   double build_ns; /* estimated */
   uint32_t is_engine, is_measured;
@@ -216,6 +222,10 @@ typedef struct lk_engine_choice_info {
   /* Of the node, which the work may end with; and the first of these that the engine would take.
    * Native takes all. */
   uint32_t n_post_ops, taken_post_ops;
+  /* 1: `engine_ns` is the estimate `native_ns` times what was measured: the ratio of all times of
+   * works that differ from this one in sizes of the same class only. Then is_measured is 0. */
+  uint32_t is_of_class;
+  uint32_t reserved;
 } lk_engine_choice_info;
 
 #ifdef __cplusplus

@@ -12,10 +12,13 @@ typedef struct lk_choosing {
   double reorder_ns;
   double build_ns;
   double measured_native_ns, measured_engine_ns; /* 0: not measured */
+  /* Of others of the size class, in the mean; 0: none was measured. */
+  double class_native_ns, class_engine_ns;
 } lk_choosing;
 
 typedef struct lk_choice {
   bool is_engine, is_measured;
+  bool is_of_class;            /* not measured: `engine_ns` is by the ratio of its size class */
   double native_ns, engine_ns; /* that were compared */
   double build_ns;
   /* estimated, also where it was measured; the first two as they would have been compared */
@@ -23,7 +26,8 @@ typedef struct lk_choice {
   const char *reason; /* for people, why native computes it; NULL: it does not */
 } lk_choice;
 
-/* A pure function, and no clock is read: equal processes choose equally. The engine is chosen where
- * it takes a twentieth less time at least, its build shared among a thousand runs: a size that is
- * fixed or recurs. */
+/* A pure function, and no clock is read: equal processes choose equally. What was measured of the
+ * work decides; else what was measured of its size class; else an estimate. The engine is chosen
+ * where it takes a twentieth less time at least, by its class a tenth, by an estimate a quarter,
+ * its build shared among a thousand runs: a size that is fixed or recurs. */
 lk_choice lk_choose(const lk_choosing *of);

@@ -32,7 +32,7 @@ struct lk_engines {
   lk_engine_entry entries[LK_MAX_ENGINES];
   char names[LK_MAX_ENGINES][MOST_NAME], states[LK_MAX_ENGINES][MOST_STATE];
   /* as lk_engines_stats has them */
-  _Atomic uint64_t works, works_left, references, measured, estimated;
+  _Atomic uint64_t works, works_left, references, measured, of_class, estimated;
 };
 
 /* ---- which there are ---- */
@@ -253,7 +253,13 @@ static lk_choice_rule rule_of(const lk_engine_answer *answer, lk_plan_asks asks)
   const lk_choice *choice = &answer->choice;
   if (asks == LK_ASKS_ENGINE) return answer->is_planned ? LK_CHOICE_OPTION : LK_CHOICE_NONE;
   if (!answer->is_offered || choice->is_engine != answer->is_planned) return LK_CHOICE_NONE;
-  return choice->is_measured ? LK_CHOICE_MEASURED : LK_CHOICE_ESTIMATES;
+  if (choice->is_measured) return LK_CHOICE_MEASURED;
+  return choice->is_of_class ? LK_CHOICE_OF_CLASS : LK_CHOICE_ESTIMATES;
+}
+
+static _Atomic uint64_t *counter_of(lk_engines *engines, const lk_choice *choice) {
+  if (choice->is_measured) return &engines->measured;
+  return choice->is_of_class ? &engines->of_class : &engines->estimated;
 }
 
 void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan_asks asks,
@@ -264,6 +270,7 @@ void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan
                                          .build_ns = choice->build_ns,
                                          .is_engine = answer->is_planned,
                                          .is_measured = choice->is_measured,
+                                         .is_of_class = choice->is_of_class,
                                          .estimated_native_ns = choice->estimated_native_ns,
                                          .estimated_engine_ns = choice->estimated_engine_ns,
                                          .reorder_ns = choice->reorder_ns,
@@ -273,9 +280,7 @@ void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan
                                          .rule = rule_of(answer, asks),
                                          .n_post_ops = answer->n_post_ops,
                                          .taken_post_ops = answer->taken_post_ops};
-  if (answer->is_offered && asks == LK_ASKS_CHEAPER) {
-    count(choice->is_measured ? &engines->measured : &engines->estimated, 1);
-  }
+  if (answer->is_offered && asks == LK_ASKS_CHEAPER) count(counter_of(engines, choice), 1);
   const lk_engine_entry *chosen = engines->chosen;
   lk_choices_note(engines->choices, node, lk_work_kind_name(kind), chosen->engine.name,
                   answer->is_planned ? NULL : answer->reason, &numbers);
@@ -298,10 +303,13 @@ bool lk_engines_left(const lk_engines *engines, uint32_t index, lk_engine_left_i
 }
 
 lk_engines_stats lk_engines_stats_get(const lk_engines *engines) {
+  const lk_engine_entry *chosen = engines->chosen;
   return (lk_engines_stats){
       .works = atomic_load_explicit(&engines->works, memory_order_relaxed),
       .left = atomic_load_explicit(&engines->works_left, memory_order_relaxed),
       .references = atomic_load_explicit(&engines->references, memory_order_relaxed),
       .measured = atomic_load_explicit(&engines->measured, memory_order_relaxed),
-      .estimated = atomic_load_explicit(&engines->estimated, memory_order_relaxed)};
+      .of_class = atomic_load_explicit(&engines->of_class, memory_order_relaxed),
+      .estimated = atomic_load_explicit(&engines->estimated, memory_order_relaxed),
+      .fitting = chosen != NULL ? lk_tuning_fitting(engines->tuning, &chosen->key) : 0};
 }

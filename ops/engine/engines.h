@@ -37,7 +37,10 @@ typedef struct lk_engines_stats {
   uint64_t works;      /* that the chosen engine took */
   uint64_t left;       /* and that it left to `native` */
   uint64_t references; /* of these, such that it has only slow reference implementations of */
-  uint64_t measured, estimated; /* choices, where it is asked for what it takes less time for */
+  /* choices, where it is asked for what it takes less time for: by times of the work, by those of
+   * its size class, by estimates alone */
+  uint64_t measured, of_class, estimated;
+  uint64_t fitting; /* works with measured times that are of the chosen engine in its state */
 } lk_engines_stats;
 
 lk_status lk_engines_create(const lk_allocator *allocator, lk_intern *intern,

@@ -1,5 +1,5 @@
-/* Measured times by value key. An entry stays until the end, so that what is being saved names
- * it. */
+/* Measured times by value key, and their sums by size class. Both stay until the end, so that what
+ * is being saved names an entry, and an entry its class. */
 #include "ops/engine/tuning.h"
 
 #include <pthread.h>
@@ -10,14 +10,24 @@
 #include "base/status.h"
 #include "keys/cache/table.h"
 #include "ops/engine/guard.h"
+#include "ops/engine/size_class.h"
+#include "ops/engine/value_key.h"
 
 enum { MOST_WORKS = 65536 };
+
+/* Of the works of one size class. There are no more of them than works. */
+typedef struct size_class {
+  lk_table_node node; /* first */
+  lk_key *key;        /* with names that its works' keys use */
+  lk_tuned times;
+} size_class;
 
 typedef struct entry {
   lk_table_node node; /* first */
   lk_key *key;
-  lk_tuned times;   /* all */
-  lk_tuned unsaved; /* of these */
+  size_class *of_class; /* NULL: a key that is not made as keys are here has none */
+  lk_tuned times;       /* all */
+  lk_tuned unsaved;     /* of these */
 } entry;
 
 struct lk_tuning_taken {
@@ -30,8 +40,8 @@ struct lk_tuning {
   lk_intern *intern;
   locale_t c;
   _Atomic uint64_t works, skipped;
-  pthread_mutex_t mutex; /* guards the table, and the times in it */
-  lk_table table;
+  pthread_mutex_t mutex; /* guards the tables, and the times in them */
+  lk_table table, classes;
 };
 
 lk_status lk_tuning_create(const lk_allocator *allocator, lk_intern *intern, lk_tuning **out_tuning,
@@ -48,6 +58,7 @@ lk_status lk_tuning_create(const lk_allocator *allocator, lk_intern *intern, lk_
   }
   (void)pthread_mutex_init(&made->mutex, NULL);
   lk_table_init(&made->table, allocator);
+  lk_table_init(&made->classes, allocator);
   *out_tuning = made;
   return LK_OK;
 }
@@ -57,6 +68,12 @@ void lk_tuning_destroy(lk_tuning *tuning) {
   for (lk_table_node *node; (node = lk_table_first(&tuning->table)) != NULL;) {
     entry *each = (entry *)node;
     lk_table_remove(&tuning->table, node);
+    lk_key_destroy(tuning->allocator, each->key);
+    lk_free(tuning->allocator, each);
+  }
+  for (lk_table_node *node; (node = lk_table_first(&tuning->classes)) != NULL;) {
+    size_class *each = (size_class *)node;
+    lk_table_remove(&tuning->classes, node);
     lk_key_destroy(tuning->allocator, each->key);
     lk_free(tuning->allocator, each);
   }
@@ -91,17 +108,69 @@ static bool is_full(const lk_tuning *tuning) {
   return lk_tuning_works(tuning) >= MOST_WORKS;
 }
 
-/* Takes the key over. NULL: no memory. */
-static entry *add(lk_tuning *tuning, lk_key *key) {
+/* Whether a key is of a work, and begins as that of its class does. One that has been edited may
+ * have more in its head, which the class would lose. */
+static bool has_class(const lk_key *key, lk_work *out_work, lk_key_engine *out_engine) {
+  return lk_value_key_engine(key, out_engine) && lk_value_key_read(key, out_work, NULL) == LK_OK;
+}
+static bool begins_alike(const lk_key *a, const lk_key *b) {
+  const uint32_t fixed = lk_key_get_head(b)->fixed;
+  return a->size >= fixed && memcmp(a->bytes, b->bytes, fixed) == 0;
+}
+
+static lk_status add_class(lk_tuning *tuning, const lk_key *key, size_class **out_class,
+                           lk_error *error) {
+  size_class *made = lk_calloc(tuning->allocator, 1, sizeof *made);
+  if (made == NULL) return lk_fail_memory(error, "measured times", sizeof *made);
+  lk_status status = lk_key_copy(tuning->allocator, key, &made->key, error);
+  if (status == LK_OK && !lk_table_insert(&tuning->classes, made->key, &made->node)) {
+    status = lk_fail_memory(error, "measured times", sizeof *made);
+  }
+  if (status == LK_OK) {
+    *out_class = made;
+    return LK_OK;
+  }
+  lk_key_destroy(tuning->allocator, made->key);
+  lk_free(tuning->allocator, made);
+  return status;
+}
+
+/* NULL where the key has none. */
+static lk_status find_or_add_class(lk_tuning *tuning, const lk_key *key, size_class **out_class,
+                                   lk_error *error) {
+  lk_status status = LK_OK;
+  lk_work work, rounded;
+  lk_key_engine engine;
+  lk_key_builder builder;
+  lk_key of_class;
+  *out_class = NULL;
+  if (!has_class(key, &work, &engine)) return LK_OK;
+  lk_size_class(&work, &rounded);
+  lk_value_key_begin_anew(&builder, tuning->allocator, &engine, &rounded);
+  LK_TRY(lk_key_finish(&builder, &of_class, error));
+  if (!begins_alike(key, &of_class)) goto cleanup;
+  *out_class = (size_class *)lk_table_find(&tuning->classes, &of_class);
+  if (*out_class == NULL) LK_TRY(add_class(tuning, &of_class, out_class, error));
+cleanup:
+  lk_key_builder_destroy(&builder);
+  return status;
+}
+
+/* Takes the key over where it does not fail. */
+static lk_status add(lk_tuning *tuning, lk_key *key, entry **out_entry, lk_error *error) {
+  size_class *of_class;
+  LK_RETURN_NOT_OK(find_or_add_class(tuning, key, &of_class, error));
   entry *made = lk_calloc(tuning->allocator, 1, sizeof *made);
-  if (made == NULL) return NULL;
+  if (made == NULL) return lk_fail_memory(error, "measured times", sizeof *made);
   made->key = key;
+  made->of_class = of_class;
   if (!lk_table_insert(&tuning->table, key, &made->node)) {
     lk_free(tuning->allocator, made);
-    return NULL;
+    return lk_fail_memory(error, "measured times", sizeof *made);
   }
   (void)atomic_fetch_add_explicit(&tuning->works, 1, memory_order_relaxed);
-  return made;
+  *out_entry = made;
+  return LK_OK;
 }
 
 static void sum(lk_tuned *to, const lk_tuned *times) {
@@ -111,11 +180,18 @@ static void sum(lk_tuned *to, const lk_tuned *times) {
 }
 
 /* False, and nothing has changed: there would be too much of it. */
-static bool add_times(entry *of, const lk_tuned *times) {
-  lk_tuned all = of->times;
+static bool add_to(lk_tuned *to, const lk_tuned *times) {
+  lk_tuned all = *to;
   sum(&all, times);
   if (!lk_tuned_is_good(&all)) return false;
-  of->times = all;
+  *to = all;
+  return true;
+}
+
+/* A class keeps what it has where there would be too much. */
+static bool add_times(entry *of, const lk_tuned *times) {
+  if (!add_to(&of->times, times)) return false;
+  if (of->of_class != NULL) (void)add_to(&of->of_class->times, times);
   return true;
 }
 
@@ -127,6 +203,30 @@ bool lk_tuning_find(lk_tuning *tuning, const lk_key *key, lk_tuned *out_times) {
   if (found != NULL) *out_times = found->times;
   lk_guard_unlock(&tuning->mutex);
   return found != NULL;
+}
+
+bool lk_tuning_find_class(lk_tuning *tuning, const lk_key *key, lk_tuned *out_times) {
+  lk_guard_lock(&tuning->mutex);
+  const size_class *found = (size_class *)lk_table_find(&tuning->classes, key);
+  /* it has no times where there was no memory for its first work, or none of that were taken */
+  const bool is_known = found != NULL && found->times.count > 0;
+  if (is_known) *out_times = found->times;
+  lk_guard_unlock(&tuning->mutex);
+  return is_known;
+}
+
+uint64_t lk_tuning_fitting(lk_tuning *tuning, const lk_key_engine *engine) {
+  uint64_t count = 0;
+  lk_guard_lock(&tuning->mutex);
+  for (lk_table_node *node = lk_table_first(&tuning->table); node != NULL;
+       node = lk_table_next(node)) {
+    lk_key_engine of;
+    if (lk_value_key_engine(((const entry *)node)->key, &of)) {
+      count += memcmp(&of, engine, sizeof of) == 0 ? 1 : 0;
+    }
+  }
+  lk_guard_unlock(&tuning->mutex);
+  return count;
 }
 
 lk_status lk_tuning_check(const lk_tuned *times, lk_error *error) {
@@ -146,8 +246,7 @@ lk_status lk_tuning_note(lk_tuning *tuning, const lk_key *key, const lk_tuned *t
   entry *of = find(tuning, key);
   if (of == NULL && !is_full(tuning)) {
     LK_TRY(lk_key_keep(tuning->allocator, tuning->intern, key, &kept, error));
-    of = add(tuning, kept);
-    if (of == NULL) LK_TRY(lk_fail_memory(error, "measured times", sizeof *of));
+    LK_TRY(add(tuning, kept, &of, error));
     kept = NULL;
   }
   if (of == NULL) {
@@ -182,8 +281,7 @@ static lk_status read_line(lk_tuning *tuning, const char *line, size_t bytes, lk
   lk_guard_lock(&tuning->mutex);
   entry *of = find(tuning, key);
   if (of == NULL && !is_full(tuning)) {
-    of = add(tuning, key);
-    if (of == NULL) LK_TRY(lk_fail_memory(error, "measured times", sizeof *of));
+    LK_TRY(add(tuning, key, &of, error));
     key = NULL;
   }
   if (of == NULL || !add_times(of, &times)) count_skipped(tuning);

@@ -1,5 +1,5 @@
-/* What works took by native and by an engine, as it was measured: found by value key, noted, and
- * kept as text for other processes (tuning_line.h has the lines). Any thread. */
+/* What works took by native and by an engine, as it was measured: found by value key or by size
+ * class, noted, and kept as text for other processes (tuning_line.h has the lines). Any thread. */
 #pragma once
 
 #include "ops/engine/tuning_line.h"
@@ -17,9 +17,15 @@ uint64_t lk_tuning_works(const lk_tuning *tuning); /* of which times are known *
 /* Lines that lk_tuning_read has skipped, and times of works that there was no place for: at most
  * 65,536 works are kept. */
 uint64_t lk_tuning_skipped(const lk_tuning *tuning);
+/* Of lk_tuning_works, those by this engine in this state. Looks at each. */
+uint64_t lk_tuning_fitting(lk_tuning *tuning, const lk_key_engine *engine);
 
 /* False: nothing is known of the work. `key`: a complete value key (lk_key_complete). */
 bool lk_tuning_find(lk_tuning *tuning, const lk_key *key, lk_tuned *out_times);
+/* The sums of the times of all works of a size class. They are of however many works: only the
+ * ratio of both says something of another one. `key`: that of the class as a work (size_class.h),
+ * of the same engine. False: nothing is known of any work of the class. */
+bool lk_tuning_find_class(lk_tuning *tuning, const lk_key *key, lk_tuned *out_times);
 /* LK_OUT_OF_RANGE: a time is not a finite number above 0. */
 lk_status lk_tuning_check(const lk_tuned *times, lk_error *error);
 /* Adds to what is known of the work, whose names the caller has uses of. LK_OUT_OF_RANGE: a time is

@@ -320,14 +320,20 @@ static void add_post_ops(lk_key_builder *builder, const lk_work *work) {
   }
 }
 
+/* What keys of one kind of works begin with. */
+static void begin_fixed(lk_key_builder *builder, const lk_allocator *allocator,
+                        const lk_key_engine *engine, uint32_t kind) {
+  const lk_key_head head = {.kind = LK_KIND_VALUE, .op = kinds[kind], .precision = LK_F32};
+  lk_key_begin(builder, allocator, &head);
+  lk_key_add_engine(builder, engine);
+}
+
 lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *engine,
                            uint32_t kind, lk_key **out_fixed, lk_error *error) {
-  const lk_key_head head = {.kind = LK_KIND_VALUE, .op = kinds[kind], .precision = LK_F32};
   lk_key_builder builder;
   lk_key key;
   *out_fixed = NULL;
-  lk_key_begin(&builder, allocator, &head);
-  lk_key_add_engine(&builder, engine);
+  begin_fixed(&builder, allocator, engine, kind);
   lk_status status = lk_key_finish(&builder, &key, error);
   if (status == LK_OK) status = lk_key_copy(allocator, &key, out_fixed, error);
   lk_key_builder_destroy(&builder);
@@ -369,9 +375,8 @@ _Static_assert(SIZE_OF(recurrent) % 8 == 0 && SIZE_OF(resize) % 8 == 0 &&
                    SIZE_OF(attention) % 8 == 0,
                "is_zero takes them");
 
-void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
-                        lk_key *const fixed[LK_WORK_KINDS], const lk_work *work) {
-  lk_key_begin_from(builder, allocator, fixed[work->kind]);
+__attribute__((always_inline)) static inline void add_work(lk_key_builder *builder,
+                                                           const lk_work *work) {
   for (uint32_t left = work->roles; left != 0; left &= left - 1) {
     const uint32_t role = (uint32_t)__builtin_ctz(left);
     const bool is_operand = role >= LK_ROLE_OPERAND;
@@ -386,7 +391,27 @@ void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
   add_post_ops(builder, work);
 }
 
+void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
+                        lk_key *const fixed[LK_WORK_KINDS], const lk_work *work) {
+  lk_key_begin_from(builder, allocator, fixed[work->kind]);
+  add_work(builder, work);
+}
+
+void lk_value_key_begin_anew(lk_key_builder *builder, const lk_allocator *allocator,
+                             const lk_key_engine *engine, const lk_work *work) {
+  begin_fixed(builder, allocator, engine, work->kind);
+  lk_key_seal(builder);
+  add_work(builder, work);
+}
+
 /* ---- reading it ---- */
+
+bool lk_value_key_engine(const lk_key *key, lk_key_engine *out_engine) {
+  lk_key_reader reader = lk_key_read(key);
+  if (!lk_key_next(&reader) || reader.type != LK_RECORD_ENGINE) return false;
+  *out_engine = *(const lk_key_engine *)reader.record;
+  return true;
+}
 
 static lk_status fail_malformed(const char *what, lk_error *error) {
   return lk_fail(error, LK_MALFORMED, "failed to read a value key: it has %s, which no work is",

@@ -17,5 +17,10 @@ lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *e
  * while the key does. The window's rank is at most LK_MAX_SPATIAL. */
 void lk_value_key_begin(lk_key_builder *builder, const lk_allocator *allocator,
                         lk_key *const fixed[LK_WORK_KINDS], const lk_work *work);
+/* The same without what was fixed before: dearer. */
+void lk_value_key_begin_anew(lk_key_builder *builder, const lk_allocator *allocator,
+                             const lk_key_engine *engine, const lk_work *work);
+/* The engine of a key that this has made. False: another key may have none. */
+bool lk_value_key_engine(const lk_key *key, lk_key_engine *out_engine);
 /* The work of a key that this has made, or that was parsed. LK_MALFORMED: it is no such key. */
 lk_status lk_value_key_read(const lk_key *key, lk_work *out_work, lk_error *error);

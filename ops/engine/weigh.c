@@ -1,4 +1,5 @@
-/* What an offer takes, and what native takes: measured, or else estimated. */
+/* What an offer takes, and what native takes: measured, or else estimated, maybe by what was
+ * measured of the size class. */
 #include "ops/engine/weigh.h"
 
 #include <math.h>
@@ -6,6 +7,7 @@
 #include "base/status.h"
 #include "base/step_cost.h"
 #include "base/tensor.h"
+#include "ops/engine/size_class.h"
 #include "ops/engine/value_key.h"
 #include "ops/plan/layout.h"
 
@@ -66,24 +68,43 @@ static double reorder_cost(const lk_planner *planner, const lk_work *work, const
   return sum;
 }
 
-/* The work is the offer's, as it would be in the key of its value. */
-static lk_status find_measured(const lk_planner *planner, const lk_engine_entry *entry,
-                               const lk_work *work, lk_choosing *of, lk_error *error) {
+typedef bool find_times_fn(lk_tuning *tuning, const lk_key *key, lk_tuned *out_times);
+
+/* `*out_times` has a count of 0 where nothing is known. */
+static lk_status find_times(const lk_planner *planner, const lk_engine_entry *entry,
+                            const lk_work *work, find_times_fn *find, lk_tuned *out_times,
+                            lk_error *error) {
   lk_status status = LK_OK;
-  lk_tuning *tuning = lk_engines_tuning(planner->env->engines);
   lk_key_builder builder;
   lk_key key;
-  lk_tuned times = {0};
-  if (lk_tuning_is_empty(tuning)) return LK_OK;
+  *out_times = (lk_tuned){0};
   lk_value_key_begin(&builder, planner->env->allocator, entry->value_keys, work);
   LK_TRY(lk_key_finish(&builder, &key, error));
-  if (lk_tuning_find(tuning, &key, &times)) {
-    of->measured_native_ns = times.native_ns / times.count;
-    of->measured_engine_ns = times.engine_ns / times.count;
-  }
+  (void)find(lk_engines_tuning(planner->env->engines), &key, out_times);
 cleanup:
   lk_key_builder_destroy(&builder);
   return status;
+}
+
+/* The work is the offer's, as it would be in the key of its value. */
+static lk_status find_measured(const lk_planner *planner, const lk_engine_entry *entry,
+                               const lk_work *work, lk_choosing *of, lk_error *error) {
+  lk_tuned times;
+  lk_work of_class;
+  if (lk_tuning_is_empty(lk_engines_tuning(planner->env->engines))) return LK_OK;
+  LK_RETURN_NOT_OK(find_times(planner, entry, work, lk_tuning_find, &times, error));
+  if (times.count > 0) {
+    of->measured_native_ns = times.native_ns / times.count;
+    of->measured_engine_ns = times.engine_ns / times.count;
+    return LK_OK;
+  }
+  lk_size_class(work, &of_class);
+  LK_RETURN_NOT_OK(find_times(planner, entry, &of_class, lk_tuning_find_class, &times, error));
+  if (times.count > 0) {
+    of->class_native_ns = times.native_ns / times.count;
+    of->class_engine_ns = times.engine_ns / times.count;
+  }
+  return LK_OK;
 }
 
 lk_status lk_weigh(const lk_planner *planner, const lk_engine_entry *entry, const lk_work *work,

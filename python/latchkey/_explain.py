@@ -496,12 +496,13 @@ def _left_works(context: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _choice_rank(choice: Mapping[str, Any]) -> tuple[int, float]:
-    """What was measured first, by what the engine saves; then estimates, then what has no offer."""
+    """What was measured first, by what the engine saves; then what was of its size class, then
+    estimates, then what has no offer."""
     if not choice["engine_ns"]:
-        return 2, 0.0
+        return 3, 0.0
     if choice["is_measured"]:
         return 0, choice["engine_ns"] - choice["native_ns"]
-    return 1, choice["engine_ns"] / choice["native_ns"]
+    return 1 if choice["is_of_class"] else 2, choice["engine_ns"] / choice["native_ns"]
 
 
 def _choice_detail(choice: Mapping[str, Any]) -> str:
@@ -510,7 +511,8 @@ def _choice_detail(choice: Mapping[str, Any]) -> str:
     if choice["is_measured"]:
         parts.append(f"{name} {time_text(engine)} and native {time_text(native)} a run, measured")
     elif engine:
-        parts.append(f"{name} {engine / native:.2f} of native's time, estimated")
+        how = "as measured of its size class" if choice["is_of_class"] else "estimated"
+        parts.append(f"{name} {engine / native:.2f} of native's time, {how}")
     if choice["reason"]:
         parts.append(choice["reason"])
     taken = name if choice["is_engine"] else "native"
@@ -530,6 +532,18 @@ def _tune_words(context: Mapping[str, Any], sessions: Iterable[Mapping[str, Any]
     return f"latchkey tune MODEL {shapes} --threads {context['threads']} -o FILE"
 
 
+def _unused_times(context: Mapping[str, Any]) -> str:
+    """Why nothing was chosen by the times that there are."""
+    works, fitting = (context["engine"][name] for name in ("tuning_works", "tuning_fitting"))
+    measured = f"what was measured, {_count(works, 'work')}"
+    if fitting == 0:
+        return (f"{measured}, was measured with another number of threads than "
+                f"{context['threads']}, or by another oneDNN or on another processor, and is not "
+                "used")
+    some = "" if fitting == works else f" ({fitting} of them on this processor with its threads)"
+    return f"{measured}{some}, is of none of these, nor of their size classes"
+
+
 def _choices(context: Mapping[str, Any], sessions: Sequence[Mapping[str, Any]],
              ) -> Iterator[Finding]:
     engine = context.get("engine", {})
@@ -537,21 +551,21 @@ def _choices(context: Mapping[str, Any], sessions: Sequence[Mapping[str, Any]],
     if not choices:
         return
     taken = sum(choice["is_engine"] for choice in choices)
-    guessed = sum(not choice["is_measured"] and choice["engine_ns"] > 0 for choice in choices)
+    guessed = sum(not choice["is_measured"] and not choice["is_of_class"]
+                  and choice["engine_ns"] > 0 for choice in choices)
     advice = ""
-    if guessed and engine["choices_measured"] == 0:
+    if guessed and engine["choices_measured"] + engine["choices_of_class"] == 0:
         advice = (f"measure the {_count(guessed, 'work')} that {'was' if guessed == 1 else 'were'} "
                   f"estimated: `{_tune_words(context, sessions)}`, "
                   "then tuning=FILE (--tuning FILE)")
         if engine["tuning_works"] > 0:
-            advice = (f"what was measured, {_count(engine['tuning_works'], 'work')}, is of none of "
-                      "these, but of other sizes, another number of threads, or another oneDNN: "
-                      f"{advice}")
+            advice = f"{_unused_times(context)}: {advice}"
     yield Finding(
         "choices", None,
         f"engine 'auto' gave {taken} of {_count(len(choices), 'work')} to "
         f"'{choices[0]['engine']}': binds chose {_count(engine['choices_measured'], 'time')} by "
-        f"what was measured and {_count(engine['choices_estimated'], 'time')} by estimates",
+        f"what was measured, {_count(engine['choices_of_class'], 'time')} by what was measured of "
+        f"the size class and {_count(engine['choices_estimated'], 'time')} by estimates",
         tuple(map(_choice_detail, choices)), advice)
 
 

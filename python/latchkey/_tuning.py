@@ -12,14 +12,14 @@ from ._errors import text
 from ._model import ValueInfo
 from ._native import ffi
 
-_RULES = ("none", "option", "estimates", "measured")  # lk_choice_rule
+_RULES = ("none", "option", "estimates", "measured", "size_class")  # lk_choice_rule
 
 
 class Choice(NamedTuple):
     """What an engine has offered for a work of a node, and what was chosen, when the node was bound
     last. docs/statistics.md says what each field is, under ``engine.choices``: ``number`` is
-    ``index`` there, ``measured`` is ``is_measured``, and ``taken`` is the engine where it has
-    ``is_engine``."""
+    ``index`` there, ``measured`` is ``is_measured``, ``of_class`` is ``is_of_class``, and
+    ``taken`` is the engine where it has ``is_engine``."""
 
     node: str
     """The output that it has; cut after 63 bytes."""
@@ -40,8 +40,8 @@ class Choice(NamedTuple):
     """Why native computes it; ``""``: the engine does."""
     rule: str
     """What has decided: ``"option"``, the engine of the context computes all that it takes; of the
-    engine ``auto`` ``"measured"`` times or ``"estimates"``; ``"none"``: nothing, the engine left
-    it, as ``reason`` says."""
+    engine ``auto`` ``"measured"`` times, ``"size_class"``, times of other works of the size class,
+    or ``"estimates"``; ``"none"``: nothing, the engine left it, as ``reason`` says."""
     number: int
     """Among the works of the node, from 0."""
     estimated_native_ns: float
@@ -60,6 +60,9 @@ class Choice(NamedTuple):
     """Of the node, which the work may end with. Native takes all."""
     taken_post_ops: int
     """The first of these, that the engine would take."""
+    of_class: bool
+    """``native_ns`` is estimated, and the ratio of ``engine_ns`` to it was measured: of other works
+    of the size class. Then ``measured`` is false."""
 
 
 def choices(api: Any, context: Any) -> tuple[Choice, ...]:
@@ -74,7 +77,7 @@ def choices(api: Any, context: Any) -> tuple[Choice, ...]:
                             bool(info.is_measured), text(info.reason), _RULES[info.rule],
                             info.index, info.estimated_native_ns, info.estimated_engine_ns,
                             info.reorder_ns, info.build_ns, info.tensor_bytes, info.built_bytes,
-                            info.n_post_ops, info.taken_post_ops))
+                            info.n_post_ops, info.taken_post_ops, bool(info.is_of_class)))
     return tuple(found)
 
 

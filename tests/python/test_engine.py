@@ -333,9 +333,63 @@ def test_times_of_other_sizes_are_explained(convnet, tmp_path):
         works = engine_of(session)["tuning_works"]
         [finding] = (one for one in session.explain() if one.cause == "choices")
     assert finding.advice.startswith(
-        f"what was measured, {works} work{'s' if works > 1 else ''}, is of none of these, but of "
-        "other sizes, another number of threads, or another oneDNN: measure the ")
+        f"what was measured, {works} work{'s' if works > 1 else ''}, is of none of these, nor of "
+        "their size classes: measure the ")
     assert "--shape x=2x3x24x24 --threads " in finding.advice
+
+
+@needs_module
+def test_times_of_other_threads_are_explained(convnet, tmp_path):
+    file = tmp_path / "tuning"
+    with latchkey.Session(convnet, engine="auto", threads=1) as session:
+        session.tune(PICTURE, seconds=0.02, file=file)
+        assert engine_of(session)["tuning_fitting"] == engine_of(session)["tuning_works"] > 0
+    with latchkey.Session(convnet, engine="auto", threads=2, tuning=file) as session:
+        assert engine_of(session)["tuning_fitting"] == 0
+        for _ in range(8):
+            session.run(PICTURE)
+        engine = engine_of(session)
+        assert (engine["tuning_fitting"], engine["choices_of_class"]) == (0, 0)
+        [finding] = (one for one in session.explain() if one.cause == "choices")
+    works = engine["tuning_works"]
+    assert finding.advice.startswith(
+        f"what was measured, {works} work{'s' if works > 1 else ''}, was measured with another "
+        "number of threads than 2, or by another oneDNN or on another processor, and is not used: ")
+
+
+@needs_module
+def test_sizes_of_a_class_are_chosen_for_by_its_times(convnet, tmp_path):
+    """A service measures some sizes, and then sees others."""
+    file = tmp_path / "tuning"
+    with latchkey.Session(convnet, engine="auto") as session:
+        for size in (13, 16):
+            session.tune({"x": random(1, 3, size, 16)}, seconds=0.02, file=file)
+    with latchkey.Session(convnet, engine="auto", tuning=file) as session:
+        found = session.offers(shapes={"x": (1, 3, 14, 15)})
+        offered = [one for one in found if one.rule == "size_class"]
+        measured = [one for one in found if one.measured]  # behind the mean over all pixels
+        assert offered and len(offered + measured) == sum(one.tensor_bytes > 0 for one in found)
+        for one in offered:
+            assert one.of_class and not one.measured and one.native_ns == one.estimated_native_ns
+            assert one.taken == "native" or one.engine_ns <= 0.9 * one.native_ns
+            if one.engine_ns > 0.9 * one.native_ns:
+                assert one.reason == "its size class takes more than 0.9 of native's time"
+        engine = engine_of(session)
+        assert len(offered) == sum(one["is_of_class"] for one in engine["choices"])
+        assert engine["choices_of_class"] >= len(offered) and engine["choices_estimated"] == 0
+        assert engine["choices_measured"] >= len(measured)
+        [finding] = (one for one in session.explain() if one.cause == "choices")
+        times = f"{engine['choices_of_class']} times by what was measured of the size class"
+        assert times in finding.text
+        assert finding.advice == ""
+        assert sum("time, as measured of its size class" in detail
+                   for detail in finding.details) == len(offered)
+        profile = latchkey.Profile()
+        session.run({"x": random(1, 3, 14, 15)}, profile=profile)
+        assert not any(one["expected_is_measured"] for one in profile
+                       if one["output"] in {one.node for one in offered})
+        assert {one.rule for one in session.offers(shapes={"x": (1, 3, 17, 15)})
+                if one.tensor_bytes} & {"estimates"}
 
 
 @needs_module

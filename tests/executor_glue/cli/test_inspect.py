@@ -2,6 +2,7 @@
 
 import numpy
 import onnx
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from cli_harness import latchkey, needs_module, save_model
@@ -225,7 +226,43 @@ def test_what_was_measured_is_told_beside_the_estimate(classifier, tmp_path):
         for name in ("estimated_native_ns", "estimated_engine_ns"):
             assert work[name] == before[name]
     text = latchkey("inspect", classifier, *OFFERS, *words).ok().out
-    assert "  measured  " in text
+    assert "  measured  " in text and "~" not in text.splitlines()[-1].split()[2]
+    assert "  times of 2 works were read, 2 of them by this onednn with 1 thread\n" in text
+
+
+@needs_module
+def test_what_was_measured_of_the_size_class_is_told(classifier, tmp_path):
+    """Three rows and four are of one class, five are not."""
+    file = tmp_path / "tuning"
+    latchkey("tune", classifier, "--shape", "x=3x4", "--threads", "1", "--seconds", "0.02", "-o",
+             file).ok()
+    exact = offers(classifier, "--shape", "x=3x4", "--tuning", file)["works"]
+    words = ["--shape", "x=4x4", "--tuning", file]
+    for work, measured in zip(offers(classifier, *words)["works"], exact):
+        assert (work["rule"], work["is_measured"], work["is_of_class"]) == (
+            "size_class", False, True)
+        assert work["native_ns"] == work["estimated_native_ns"]
+        assert work["engine_ns"] - work["reorder_ns"] == pytest.approx(
+            work["native_ns"] * (measured["engine_ns"] - measured["reorder_ns"])
+            / measured["native_ns"])
+    lines = latchkey("inspect", classifier, *OFFERS, *words).ok().out.splitlines()
+    for row in lines[-2:]:
+        assert "  size_class  " in row and row.split()[2][0] == row.split()[3][0] == "~"
+    for work in offers(classifier, "--shape", "x=5x4", "--tuning", file)["works"]:
+        assert (work["rule"], work["is_of_class"]) == ("estimates", False)
+
+
+@needs_module
+def test_times_that_do_not_fit_are_told(classifier, tmp_path):
+    file = tmp_path / "tuning"
+    latchkey("tune", classifier, "--shape", "x=3x4", "--threads", "2", "--seconds", "0.02", "-o",
+             file, environment={"LATCHKEY_PROCESSORS": "2"}).ok()
+    words = ["--shape", "x=3x4", "--tuning", file]
+    found = offers(classifier, *words)
+    assert (found["tuning_works"], found["tuning_fitting"]) == (2, 0)
+    assert {work["rule"] for work in found["works"]} == {"estimates"}
+    assert ("  times of 2 works were read, 0 of them by this onednn with 1 thread\n"
+            in latchkey("inspect", classifier, *OFFERS, *words).ok().out)
 
 
 @needs_module

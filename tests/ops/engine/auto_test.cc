@@ -215,6 +215,7 @@ TEST_F(Auto, WhatIsMeasuredDecides) {
   LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR));
   EXPECT_EQ(bind(LK_BIND_RECURS), "plain loops");
   EXPECT_EQ(choice().is_measured, 1u);
+  EXPECT_EQ(choice().is_of_class, 0u);
   EXPECT_EQ(choice().rule, uint32_t(LK_CHOICE_MEASURED));
   EXPECT_EQ(choice().native_ns, 100);
   EXPECT_EQ(choice().engine_ns, 50);
@@ -230,6 +231,64 @@ TEST_F(Auto, WhatIsMeasuredDecides) {
   EXPECT_EQ(lk::stats(context).choices_measured, 2u);
   EXPECT_EQ(lk::stats(context).choices_estimated, 2u);
   EXPECT_EQ(lk::stats(context).tuning_works, 1u);
+}
+
+// Sizes that were not measured are those of a class, of which 5 rows are one: 5 to 8.
+TEST_F(Auto, WhatIsMeasuredOfItsSizeClassDecides) {
+  engine.run_ratio = 2;
+  note(100, 50);
+  note(100, 70); // together 0.6 of native's time
+  for (const int64_t rows : {6, 7, 8}) {
+    EXPECT_EQ(bind(LK_BIND_RECURS, rows), "plain loops") << rows;
+    EXPECT_EQ(choice().is_measured, 0u);
+    EXPECT_EQ(choice().is_of_class, 1u);
+    EXPECT_EQ(choice().rule, uint32_t(LK_CHOICE_OF_CLASS));
+    EXPECT_EQ(choice().native_ns, choice().estimated_native_ns);
+    EXPECT_DOUBLE_EQ(choice().engine_ns, 0.6 * choice().native_ns);
+    EXPECT_EQ(choice().estimated_engine_ns, 2 * choice().estimated_native_ns);
+  }
+  for (const int64_t rows : {1, 4, 9}) {
+    EXPECT_EQ(bind(LK_BIND_RECURS, rows), "matmul") << rows;
+    EXPECT_EQ(choice().is_of_class, 0u);
+    EXPECT_EQ(choice().rule, uint32_t(LK_CHOICE_ESTIMATES));
+  }
+  EXPECT_EQ(lk::stats(context).choices_of_class, 3u);
+  EXPECT_EQ(lk::stats(context).choices_estimated, 3u);
+  EXPECT_EQ(lk::stats(context).choices_measured, 0u);
+  note(100, 400); // together 1.73
+  engine.run_ratio = 0.5;
+  LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR));
+  EXPECT_EQ(bind(LK_BIND_RECURS, 6), "matmul");
+  EXPECT_THAT(choice().reason, HasSubstr("its size class takes more than 0.9"));
+  EXPECT_EQ(bind(LK_BIND_RECURS, 9), "plain loops") << "the estimate, where nothing else is known";
+}
+
+// Weights of another size are another node's.
+TEST_F(Auto, AClassIsOfOneSizeOfWeights) {
+  engine.run_ratio = 2;
+  note(100, 50);
+  const Value other = lk::random({7, 4}, 2);
+  lk::TestNode node;
+  node.op = "MatMul";
+  node.n_inputs = 2;
+  node.constants = {other};
+  LK_ASSERT_OK(node.create(executor, &op, LK_ERR));
+  const lk_tensor tensors[] = {{lk::desc_of(LK_F32, {6, 7}), nullptr}, {other.desc, nullptr}};
+  lk_bind_desc desc = host_bind(tensors, 2);
+  desc.flags = LK_BIND_RECURS;
+  Plan plan;
+  LK_ASSERT_OK(api()->op_bind(op, &desc, plan.out(), LK_ERR));
+  EXPECT_EQ(choice().rule, uint32_t(LK_CHOICE_ESTIMATES));
+}
+
+// What a size class is expected to take is an estimate as ever.
+TEST_F(Auto, APlanByItsSizeClassIsExpectedByAnEstimate) {
+  lk_plan *plan = nullptr;
+  note(100, 50);
+  LK_ASSERT_OK(bind_into(&plan, LK_BIND_RECURS, 6));
+  EXPECT_EQ(host_plan_info(plan).expected_ns, choice().engine_ns);
+  EXPECT_EQ(host_plan_info(plan).is_expected_measured, 0u);
+  api()->plan_release(plan);
 }
 
 // ---- a node of which a work is a part: powers, their sums, which the engine takes, and roots ----
@@ -375,6 +434,7 @@ TEST_F(Auto, MeasuredTimesAreOfTheEnginesState) {
     end();
     start(path.c_str(), state);
     EXPECT_EQ(lk::stats(context).tuning_works, 1u);
+    EXPECT_EQ(lk::stats(context).tuning_fitting, uint64_t(std::string(state) == "1"));
     EXPECT_EQ(bind(LK_BIND_RECURS), std::string(state) == "1" ? "plain loops" : "matmul");
     EXPECT_EQ(choice().is_measured, uint32_t(std::string(state) == "1"));
   }

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <random>
 #include <sstream>
 #include <thread>
 
@@ -91,6 +93,83 @@ TEST(Tuning, SkipsALineByWhichThereWouldBeTooMuch) {
                           line_of(1, "1 1e300") + "\n" + line_of(1, "1 1e298")));
   EXPECT_TRUE(times.find(1) == (lk_tuned{1e300, 1e299 + 1e298, 2}));
   EXPECT_EQ(times.skipped(), 2u);
+}
+
+TEST(TuningClasses, AddUpWhatIsKnownOfTheirWorks) {
+  const Times times;
+  EXPECT_TRUE(times.find_class(8) == nothing);
+  LK_ASSERT_OK(times.note(5, 100, 50));
+  LK_ASSERT_OK(times.read(line_of(8, "300 100", 2)));
+  LK_ASSERT_OK(times.note(9, 7, 8));
+  EXPECT_TRUE(times.find_class(8) == (lk_tuned{400, 150, 3}));
+  EXPECT_TRUE(times.find_class(16) == (lk_tuned{7, 8, 1}));
+  for (const int64_t other : {1, 2, 4, 32}) EXPECT_TRUE(times.find_class(other) == nothing);
+  LK_ASSERT_OK(times.note(5, 100, 50));
+  EXPECT_TRUE(times.find_class(8) == (lk_tuned{500, 200, 4}));
+  EXPECT_TRUE(times.find(8) == (lk_tuned{300, 100, 2}));
+  EXPECT_TRUE(times.find(6) == nothing) << "of which nothing was measured itself";
+  EXPECT_TRUE(times.find_class(lk::work_text(5)) == nothing) << "which is no class";
+  EXPECT_EQ(times.works(), 3u);
+}
+
+// An engine in another state measures other things. Text that no key of a work is has no class.
+TEST(TuningClasses, AreOfTheEnginesState) {
+  const Times times;
+  const std::string front = "value:fixed=96;op=element;precision=f32;";
+  LK_ASSERT_OK(times.read(lk::sealed("10 20 1 " + lk::work_text(5, "2"))));
+  LK_ASSERT_OK(
+      times.read(lk::sealed("1 2 1 value:op=element;precision=f32;engine=name:test,state:1;"
+                            "tensor.src=5x3:f32")));
+  LK_ASSERT_OK(times.read(lk::sealed("1 2 1 value:op=element;precision=f32;tensor.src=5x3:f32")));
+  LK_ASSERT_OK(times.read(lk::sealed("1 2 1 value:fixed=96;op=element;out=x;precision=f32;"
+                                     "engine=name:test,state:1;tensor.src=5x3:f32")));
+  EXPECT_EQ(times.works(), 4u);
+  EXPECT_TRUE(times.find_class(8) == nothing);
+  EXPECT_TRUE(times.find_class(front + "engine=name:test,state:2;tensor.src=8x4:f32") ==
+              (lk_tuned{10, 20, 1}));
+}
+
+TEST(TuningClasses, KeepWhatTheyHaveWhereThereWouldBeTooMuch) {
+  const Times times;
+  LK_ASSERT_OK(times.note(5, 1e300, 1));
+  LK_ASSERT_OK(times.note(6, 1e299, 1));
+  EXPECT_TRUE(times.find(6) == (lk_tuned{1e299, 1, 1}));
+  EXPECT_TRUE(times.find_class(8) == (lk_tuned{1e300, 1, 1}));
+}
+
+TEST(TuningClasses, AreTheSumsOfAnyWorks) {
+  const Times times, read;
+  std::mt19937 random(5);
+  std::map<int64_t, lk_tuned> sums;
+  for (int i = 0; i < 3000; i++) {
+    const auto number = int64_t(1 + random() % 300);
+    const lk_tuned noted = {double(1 + random() % 1000), double(1 + random() % 1000), 1};
+    int64_t power = 1;
+    while (power < number) power *= 2;
+    lk_tuned &sum = sums[power];
+    sum = {sum.native_ns + noted.native_ns, sum.engine_ns + noted.engine_ns, sum.count + 1};
+    LK_ASSERT_OK(times.note(number, noted.native_ns, noted.engine_ns));
+  }
+  LK_ASSERT_OK(read.read(times.write()));
+  for (const auto &[power, sum] : sums) {
+    EXPECT_TRUE(times.find_class(power) == sum) << power;
+    EXPECT_TRUE(read.find_class(power) == sum) << power;
+  }
+  EXPECT_EQ(sums.size(), 10u);
+}
+
+TEST(Tuning, CountsTheWorksOfAnEngine) {
+  const Times times;
+  lk_key_engine engine;
+  ASSERT_TRUE(lk_value_key_engine(times.key(1), &engine));
+  EXPECT_EQ(lk_tuning_fitting(times.tuning, &engine), 0u);
+  LK_ASSERT_OK(times.read(line_of(1, "1 2") + "\n" + line_of(2, "1 2") + "\n" + line_of(1, "3 4")));
+  LK_ASSERT_OK(times.read(lk::sealed("1 2 1 " + lk::work_text(5, "2"))));
+  LK_ASSERT_OK(times.read(lk::sealed("1 2 1 value:op=element;precision=f32;tensor.src=5x3:f32")));
+  EXPECT_EQ(times.works(), 4u);
+  EXPECT_EQ(lk_tuning_fitting(times.tuning, &engine), 2u);
+  engine.device_index = 1;
+  EXPECT_EQ(lk_tuning_fitting(times.tuning, &engine), 0u);
 }
 
 // Lines that say something: a changed byte may make two of one, or a comment.
@@ -297,6 +376,12 @@ TEST(TuningThreads, WhatTheyNoteIsSavedOnce) {
     sum += read.find(work).native_ns;
   }
   EXPECT_EQ(sum, double(NOTERS * notes));
+  double of_classes = 0;
+  for (const int64_t power : {1, 2, 4, 8, 16, 32}) {
+    of_classes += times.find_class(power).native_ns;
+    EXPECT_TRUE(read.find_class(power) == times.find_class(power)) << power;
+  }
+  EXPECT_EQ(of_classes, sum);
 }
 
 TEST(TuningFork, AChildFindsNotesAndSaves) {

@@ -11,6 +11,7 @@
 
 extern "C" {
 #include "ops/engine/tuning.h"
+#include "ops/engine/value_key.h"
 }
 
 inline bool operator==(const lk_tuned &a, const lk_tuned &b) {
@@ -22,9 +23,14 @@ namespace lk {
 using OwnedTuning = Owned<lk_tuning, lk_tuning_destroy>;
 
 // Of a work that no other number has.
-inline std::string work_text(int64_t number) {
-  return "value:op=element;precision=f32;engine=name:test,state:1;tensor.src=" +
-         std::to_string(number) + "x3:f32";
+inline std::string work_text(int64_t number, const std::string &state = "1") {
+  return "value:fixed=96;op=element;precision=f32;engine=name:test,state:" + state +
+         ";tensor.src=" + std::to_string(number) + "x3:f32";
+}
+// Of the class of all works up to this power of two and above its half.
+inline std::string class_text(int64_t power) {
+  return "value:fixed=96;op=element;precision=f32;engine=name:test,state:1;tensor.src=" +
+         std::to_string(power) + "x4:f32";
 }
 
 // A line as it is written, with the digits of whatever the rest is.
@@ -44,12 +50,12 @@ public:
     LK_EXPECT_OK(lk_intern_create(allocator, intern.out(), LK_ERR));
     LK_EXPECT_OK(lk_tuning_create(allocator, intern, tuning.out(), LK_ERR));
   }
-  OwnedKey key(int64_t number) const {
+  OwnedKey key(const std::string &text) const {
     OwnedKey made;
-    LK_EXPECT_OK(lk_key_parse(intern, lk_allocator_default(), work_text(number).c_str(), made.out(),
-                              LK_ERR));
+    LK_EXPECT_OK(lk_key_parse(intern, lk_allocator_default(), text.c_str(), made.out(), LK_ERR));
     return made;
   }
+  OwnedKey key(int64_t number) const { return key(work_text(number)); }
   lk_status note(int64_t number, double native_ns, double engine_ns) const {
     const lk_tuned times = {native_ns, engine_ns, 1};
     return lk_tuning_note(tuning, key(number), &times, LK_ERR);
@@ -61,6 +67,13 @@ public:
     EXPECT_EQ(is_there, found.native_ns > 0);
     return found;
   }
+  lk_tuned find_class(const std::string &text) const {
+    lk_tuned found = {};
+    const bool is_there = lk_tuning_find_class(tuning, key(text), &found);
+    EXPECT_EQ(is_there, found.native_ns > 0);
+    return found;
+  }
+  lk_tuned find_class(int64_t power) const { return find_class(class_text(power)); }
   lk_status read(const std::string &text) const {
     const std::vector<char> exact(text.begin(), text.end()); // sanitizers see its end
     return lk_tuning_read(tuning, exact.data(), exact.size(), LK_ERR);
