@@ -332,6 +332,24 @@ TEST_F(AutoPart, StepsHaveTheNumberOfTheirWork) {
   }
 }
 
+// Who computes in f32 needs them, and who takes bf16 as it is does not: they are a part of the work.
+TEST_F(AutoPart, ConversionsAreStepsOfTheWork) {
+  lk::TestNode node;
+  node.op = "MatMul";
+  node.n_inputs = 2;
+  LK_ASSERT_OK(node.create(executor, &op, LK_ERR));
+  const lk_tensor tensors[] = {{lk::desc_of(LK_BF16, {5, 7}), nullptr},
+                               {lk::desc_of(LK_BF16, {7, 3}), nullptr}};
+  for (const uint32_t flags : {0u, uint32_t(LK_BIND_ENGINE)}) {
+    lk_bind_desc desc = host_bind(tensors, 2);
+    desc.flags = flags;
+    Plan plan;
+    LK_ASSERT_OK(api()->op_bind(op, &desc, plan.out(), LK_ERR));
+    EXPECT_EQ(works(plan), std::vector<uint32_t>(4, 1)) << "two come, one goes";
+    EXPECT_EQ(host_plan_info(plan).n_values, flags == LK_BIND_ENGINE ? 1u : 0u);
+  }
+}
+
 TEST_F(AutoPart, OnlyWhatTheWorkTakesIsNoted) {
   const Plan plan = bind_pool(LK_BIND_ENGINE);
   LK_ASSERT_OK(api()->plan_note_times(plan, 100, 50, LK_ERR)); // of the whole node
