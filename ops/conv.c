@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/plan/conv_operands.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/fused_activation.h"
 #include "ops/plan/quantized_steps.h"
@@ -43,72 +44,6 @@ static void parse_conv_transpose(lk_attrs *attrs, void *params) {
   self->is_transposed = true;
 }
 
-/* The operands, with ranks that are known; `bias` is NULL where there is none. */
-typedef struct conv_operands {
-  const lk_tensor_desc *x, *w, *bias;
-} conv_operands;
-
-/* Checks ranks of X, W and B; the rules are the same for both operators. */
-static lk_status check_operands(const conv_operands *of, int64_t channels, lk_error *error) {
-  const lk_tensor_desc *x = of->x, *w = of->w, *bias = of->bias;
-  if (x->rank < 3 || x->rank > 2 + LK_MAX_SPATIAL || w->rank != x->rank) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "the input has rank %" PRIu32 " and the weights have %" PRIu32
-                   ", both must have the same, of 3 to %d",
-                   x->rank, w->rank, 2 + LK_MAX_SPATIAL);
-  }
-  if (bias == NULL || !lk_rank_is_known(bias)) return LK_OK;
-  if (bias->rank != 1 || lk_dims_differ(bias->dims[0], channels)) {
-    char text[LK_TENSOR_TEXT_CAPACITY];
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "the bias is %s, it must have one value for each of %" PRId64 " channels",
-                   lk_tensor_text(bias, text), channels);
-  }
-  return LK_OK;
-}
-
-static bool is_multiple(int64_t dim, int64_t divisor) {
-  return divisor == 1 || dim < 0 || dim % divisor == 0;
-}
-
-static lk_status conv_shape(const conv_params *params, const conv_operands *of, lk_dims *dims,
-                            lk_window_shape *out_shape, int64_t *out_channels, lk_error *error) {
-  const lk_tensor_desc *x = of->x, *w = of->w;
-  int64_t channels = 0;
-  *out_channels = w->dims[0];
-  LK_RETURN_NOT_OK(check_operands(of, w->dims[0], error));
-  if (!lk_dims_multiply(dims, w->dims[1], params->groups, &channels) ||
-      lk_dims_differ(channels, x->dims[1]) || !is_multiple(w->dims[0], params->groups)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "the input has %" PRId64 " channels, the weights are for %" PRId64
-                   " in each of %" PRId64
-                   " groups; group times the weights' channels must be the input's, "
-                   "and group must divide the %" PRId64 " channels of the output",
-                   x->dims[1], w->dims[1], params->groups, w->dims[0]);
-  }
-  return lk_window_infer(&params->window, x->rank - 2, x->dims + 2, w->dims + 2, dims, out_shape,
-                         error);
-}
-
-static lk_status conv_transpose_shape(const conv_params *params, const conv_operands *of,
-                                      lk_dims *dims, lk_window_shape *out_shape,
-                                      int64_t *out_channels, lk_error *error) {
-  const lk_tensor_desc *x = of->x, *w = of->w;
-  if (!lk_dims_multiply(dims, w->dims[1], params->groups, out_channels)) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "%" PRId64 " groups of %" PRId64 " channels overflow",
-                   params->groups, w->dims[1]);
-  }
-  LK_RETURN_NOT_OK(check_operands(of, *out_channels, error));
-  if (lk_dims_differ(w->dims[0], x->dims[1]) || !is_multiple(x->dims[1], params->groups)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT,
-                   "the input has %" PRId64 " channels and the weights have %" PRId64
-                   ", they must be equal and a multiple of the %" PRId64 " groups",
-                   x->dims[1], w->dims[0], params->groups);
-  }
-  return lk_window_infer_transposed(&params->window, x->rank - 2, x->dims + 2, w->dims + 2, dims,
-                                    out_shape, error);
-}
-
 /* `desc`, or in `room` what another operand of `rank` says of it. */
 static const lk_tensor_desc *with_rank(const lk_tensor_desc *desc, uint32_t rank,
                                        lk_tensor_desc *room) {
@@ -137,11 +72,13 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   lk_tensor_desc x_room, w_room, *to = &self->outputs[0];
   lk_window_shape room, *shape = self->found != NULL ? self->found : &room;
   if (!lk_rank_is_known(x) && !lk_rank_is_known(w)) return LK_OK;
-  const conv_operands of = {.x = with_rank(x, w->rank, &x_room),
-                            .w = with_rank(w, x->rank, &w_room),
-                            .bias = has_bias ? &self->inputs[bias].desc : NULL};
-  LK_RETURN_NOT_OK((params->is_transposed ? conv_transpose_shape : conv_shape)(
-      params, &of, self->dims, shape, &to->dims[1], error));
+  const lk_conv_operands of = {.x = with_rank(x, w->rank, &x_room),
+                               .w = with_rank(w, x->rank, &w_room),
+                               .bias = has_bias ? &self->inputs[bias].desc : NULL};
+  LK_RETURN_NOT_OK(lk_conv_channels(&of, params->is_transposed, params->groups, self->dims,
+                                    &to->dims[1], error));
+  LK_RETURN_NOT_OK((params->is_transposed ? lk_window_infer_transposed : lk_window_infer)(
+      &params->window, of.x->rank - 2, of.x->dims + 2, of.w->dims + 2, self->dims, shape, error));
   to->rank = of.x->rank;
   to->dims[0] = of.x->dims[0];
   memcpy(to->dims + 2, shape->out, shape->rank * sizeof shape->out[0]);

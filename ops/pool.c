@@ -126,21 +126,11 @@ static void describe(const lk_op_node *node, const lk_tensor_desc *x, const lk_t
   out->work.pooling = params->kind;
 }
 
-/* Windows of nothing but padding. */
-static lk_status plan_of_nothing(lk_planner *planner, lk_pooling kind, lk_error *error) {
-  char text[LK_TENSOR_TEXT_CAPACITY];
-  if (kind == LK_POOLING_MEAN) return lk_plan_mean_of_nothing(planner, error);
-  if (kind != LK_POOLING_MAX) return lk_plan_sum_of_nothing(planner, -1, error);
-  return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "the input is %s, the largest of no elements is not defined",
-                 lk_tensor_text(&planner->inputs[0].desc, text));
-}
-
 static lk_status plan_pool(lk_planner *planner, lk_error *error) {
   const pool_params *params = planner->node->params;
   const lk_tensor_desc *x = &planner->inputs[0].desc;
   lk_task task;
-  if (lk_elements(x) == 0) return plan_of_nothing(planner, params->kind, error);
+  if (lk_elements(x) == 0) return lk_plan_pooling_of_nothing(planner, params->kind, error);
   describe(planner->node, x, &planner->outputs[0], planner->found, &task);
   if (planner->node->n_outputs > 1) {
     lk_task_output(&task, LK_ROLE_INDICES, 1, &planner->outputs[1]);

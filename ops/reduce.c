@@ -78,12 +78,7 @@ static lk_reducing reducing_of(const lk_op_node *node) {
   return (lk_reducing)node->class_->variant;
 }
 
-/* Of one element. */
-static bool is_itself(lk_reducing what) {
-  return what <= LK_REDUCING_PRODUCT || what == LK_REDUCING_LOG_SUM_EXP;
-}
-
-/* The function that the others are of one element. */
+/* The function that those are of one element which do not keep it. */
 static uint32_t function_of(lk_reducing what) {
   return what == LK_REDUCING_LOG_SUM      ? LK_FUNCTION_LOG
          : what == LK_REDUCING_SUM_SQUARE ? LK_FUNCTION_SQUARE
@@ -107,12 +102,12 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   uint32_t mask = 0;
   LK_RETURN_NOT_OK(reduced_dims(node, planner->inputs, &mask, error));
   if (mask == 0) {
-    if (is_itself(what)) return lk_plan_same(planner, 0, error);
+    if (lk_reducing_keeps_one(what)) return lk_plan_same(planner, 0, error);
     /* a logarithm of integers is not there */
     if (is_float || what != LK_REDUCING_LOG_SUM) {
       return lk_plan_function(planner, function_of(what), 0, 0, error);
     }
-  } else if (is_itself(what) && lk_elements(x) > 0 &&
+  } else if (lk_reducing_keeps_one(what) && lk_elements(x) > 0 &&
              lk_elements(x) == lk_elements(&planner->outputs[0])) {
     return lk_plan_view(planner, 0, LK_LAYOUT_PLAIN, LK_LAYOUT_PLAIN, error);
   }

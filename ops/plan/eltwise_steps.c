@@ -243,3 +243,12 @@ lk_status lk_plan_mean_of_nothing(lk_planner *planner, lk_error *error) {
   /* all bits set are a quiet NaN in every format of IEEE 754, and in bf16 */
   return fill_output(planner, 0xff, error);
 }
+
+lk_status lk_plan_pooling_of_nothing(lk_planner *planner, lk_pooling pooling, lk_error *error) {
+  char text[LK_TENSOR_TEXT_CAPACITY];
+  if (pooling == LK_POOLING_MEAN) return lk_plan_mean_of_nothing(planner, error);
+  if (pooling != LK_POOLING_MAX) return lk_plan_sum_of_nothing(planner, -1, error);
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "the input is %s, the largest of no elements is not defined",
+                 lk_tensor_text(&planner->inputs[0].desc, text));
+}

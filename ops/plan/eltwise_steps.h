@@ -1,6 +1,8 @@
 /* Element-wise steps that several operators emit: element programs over output 0. */
 #pragma once
 
+#include <latchkey/engine.h>
+
 #include "ops/kernel/element/element.h"
 #include "ops/plan/pattern.h"
 #include "ops/plan/planner.h"
@@ -69,3 +71,7 @@ lk_status lk_plan_sum_of_nothing(lk_planner *planner, int32_t bias, lk_error *er
 
 /* The same for means of no elements: 0 / 0, NaN, in the floating-point type that output 0 has. */
 lk_status lk_plan_mean_of_nothing(lk_planner *planner, lk_error *error);
+
+/* The same for a pooling whose windows have nothing but padding. LK_INVALID_ARGUMENT: the largest
+ * of nothing. */
+lk_status lk_plan_pooling_of_nothing(lk_planner *planner, lk_pooling pooling, lk_error *error);

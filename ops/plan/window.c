@@ -8,8 +8,6 @@
 
 /* Sizes beyond this are refused, so that sums of a few of them cannot overflow. */
 #define MAX_SIZE ((int64_t)1 << 40)
-/* Kernels keep what a window has in 32 bits. */
-#define MAX_EXTENT ((int64_t)INT32_MAX)
 
 /* ---- when an op is made: what the attributes say by themselves ---- */
 
@@ -37,7 +35,7 @@ static uint32_t read_values(lk_attrs *attrs, const char *name, int64_t least, in
 static void read_pads(lk_attrs *attrs, lk_window *out) {
   int64_t pads[2 * LK_MAX_SPATIAL] = {0};
   out->n_pads = lk_attrs_ints(attrs, "pads", pads, 2 * LK_MAX_SPATIAL);
-  check_values(attrs, "pads", pads, out->n_pads, 0, MAX_EXTENT);
+  check_values(attrs, "pads", pads, out->n_pads, 0, LK_WINDOW_MOST);
   const uint32_t rank = out->n_pads / 2;
   memcpy(out->begin, pads, rank * sizeof pads[0]);
   memcpy(out->end, pads + rank, rank * sizeof pads[0]);
@@ -51,9 +49,9 @@ static void add_rank(lk_window *window, uint32_t count, uint32_t each) {
 }
 
 static void parse(lk_attrs *attrs, lk_window *out) {
-  out->n_kernel = read_values(attrs, "kernel_shape", 1, MAX_EXTENT, 1, out->kernel);
-  out->n_strides = read_values(attrs, "strides", 1, MAX_EXTENT, 1, out->strides);
-  out->n_dilations = read_values(attrs, "dilations", 1, MAX_EXTENT, 1, out->dilations);
+  out->n_kernel = read_values(attrs, "kernel_shape", 1, LK_WINDOW_MOST, 1, out->kernel);
+  out->n_strides = read_values(attrs, "strides", 1, LK_WINDOW_MOST, 1, out->strides);
+  out->n_dilations = read_values(attrs, "dilations", 1, LK_WINDOW_MOST, 1, out->dilations);
   read_pads(attrs, out);
   out->auto_pad = lk_attrs_lists(attrs, "auto_pad") ? lk_attrs_choice(attrs, "auto_pad") : 0;
   out->ceil_mode = lk_attrs_lists(attrs, "ceil_mode") && lk_attrs_bool(attrs, "ceil_mode");
@@ -87,7 +85,7 @@ void lk_window_parse_pooling(lk_attrs *attrs, lk_window *out) {
 void lk_window_parse_transposed(lk_attrs *attrs, lk_window *out) {
   lk_window_parse(attrs, out);
   out->n_output_padding =
-      read_values(attrs, "output_padding", 0, MAX_EXTENT, 0, out->output_padding);
+      read_values(attrs, "output_padding", 0, LK_WINDOW_MOST, 0, out->output_padding);
   out->n_output_shape = read_values(attrs, "output_shape", 1, MAX_SIZE, 1, out->output_shape);
   add_rank(out, out->n_output_padding, 1);
   add_rank(out, out->n_output_shape, 1);
@@ -122,11 +120,11 @@ static lk_status check_rank(const lk_window *window, uint32_t rank, lk_error *er
 static lk_status check_kernel(const lk_window *window, uint32_t i, const int64_t *weights,
                               int64_t kernel, lk_error *error) {
   if (kernel < 0 && window->n_kernel == 0) return LK_OK;
-  if (kernel < 1 || kernel > MAX_EXTENT) {
+  if (kernel < 1 || kernel > LK_WINDOW_MOST) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "attribute 'kernel_shape' has the value %" PRId64 ", 1 to %" PRId64
                    " are allowed",
-                   kernel, MAX_EXTENT);
+                   kernel, LK_WINDOW_MOST);
   }
   if (weights != NULL && lk_dims_differ(weights[i], kernel)) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
@@ -134,11 +132,11 @@ static lk_status check_kernel(const lk_window *window, uint32_t i, const int64_t
                    ", they must be equal",
                    kernel, weights[i]);
   }
-  if (kernel > 1 && window->dilations[i] > 1 && window->dilations[i] > MAX_EXTENT / kernel) {
+  if (kernel > 1 && window->dilations[i] > 1 && window->dilations[i] > LK_WINDOW_MOST / kernel) {
     return lk_fail(error, LK_OUT_OF_RANGE,
                    "a kernel of %" PRId64 " with dilation %" PRId64 " spans more than the %" PRId64
                    " that are allowed",
-                   kernel, window->dilations[i], MAX_EXTENT);
+                   kernel, window->dilations[i], LK_WINDOW_MOST);
   }
   return LK_OK;
 }
@@ -285,11 +283,11 @@ lk_status lk_window_infer_transposed(const lk_window *window, uint32_t rank, con
                      ", it must be at least %" PRId64,
                      i, out->out[i], least);
     }
-    if (out->begin[i] > MAX_EXTENT) {
+    if (out->begin[i] > LK_WINDOW_MOST) {
       return lk_fail(error, LK_OUT_OF_RANGE,
                      "%" PRId64 " elements are cut off before spatial dimension %" PRIu32
                      " of the output, at most %" PRId64 " are allowed",
-                     out->begin[i], i, MAX_EXTENT);
+                     out->begin[i], i, LK_WINDOW_MOST);
     }
   }
   return LK_OK;

@@ -5,6 +5,9 @@
 
 #include "ops/plan/op.h"
 
+/* Kernels keep what a window has in 32 bits. */
+#define LK_WINDOW_MOST ((int64_t)INT32_MAX)
+
 typedef enum lk_auto_pad {
   LK_PAD_NOTSET = 0,
   LK_PAD_SAME_UPPER,

@@ -82,6 +82,11 @@ static inline void lk_task_pool(lk_task *task, lk_pooling pooling, const lk_wind
   task->work.window = *window;
 }
 
+/* Whether a reduction of one element is that element. */
+static inline bool lk_reducing_keeps_one(lk_reducing what) {
+  return what <= LK_REDUCING_PRODUCT || what == LK_REDUCING_LOG_SUM_EXP;
+}
+
 /* An element-wise work: output 0 is input `index` of the node, to which functions of its inputs are
  * applied. */
 static inline void lk_task_elements(lk_task *task, const lk_planner *planner, uint32_t index) {
