@@ -287,7 +287,8 @@ static int64_t times_larger(const lk_work *work, uint32_t dim) {
   const int64_t in = work->tensors[LK_ROLE_SRC].dims[dim];
   const int64_t out = work->tensors[LK_ROLE_DST].dims[dim];
   const bool is_small = out <= LK_MOST_OF_WINDOW && out / in <= 16;
-  return is_small && out % in == 0 && (work->resize.rounded >> dim & 1) == 0 ? out / in : 0;
+  const bool is_scale = work->resize.up[dim] * (double)in == work->resize.down[dim] * (double)out;
+  return is_small && is_scale && out % in == 0 ? out / in : 0;
 }
 
 /* oneDNN has half pixels. The nearest element by whole factors is the same in other coordinates,

@@ -15,14 +15,14 @@ static double original(const lk_resize_rule *rule, const lk_stretch *s, int64_t 
   /* The width that the scale gives may have a fraction, which the output has not. */
   double width = in * s->up / s->down;
   bool in_float = s->rounded && rule->mode == LK_RESIZE_NEAREST;
-  double middle =
-      in_float ? (double)(((float)at + 0.5f) / (float)s->up) : (at + 0.5) * s->down / s->up;
+  float scale = (float)(s->up / s->down);
+  double middle = in_float ? (double)(((float)at + 0.5f) / scale) : (at + 0.5) * s->down / s->up;
   double half = in_float ? (double)((float)middle - 0.5f) : middle - 0.5;
   switch (rule->coordinates) {
   case LK_ALIGN_CORNERS:
     return width == 1 ? 0 : at * (in - 1) / (width - 1);
   case LK_ASYMMETRIC:
-    return in_float ? (double)((float)at / (float)s->up) : at * s->down / s->up;
+    return in_float ? (double)((float)at / scale) : at * s->down / s->up;
   case LK_PYTORCH_HALF_PIXEL:
     return s->out == 1 ? 0 : half;
   case LK_HALF_PIXEL_SYMMETRIC:
