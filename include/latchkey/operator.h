@@ -90,7 +90,22 @@ typedef struct lk_operator_work {
    *   LK_WORK_SOFTMAX, LK_WORK_LOG_SOFTMAX, LK_WORK_HARDMAX: SRC, DST. `axes`
    *   LK_WORK_LAYER_NORM: SRC, maybe SCALE and SHIFT, DST. `axes`, `is_centered`, which is 1 for
    *     the usual norm, and `epsilon`
+   *   LK_WORK_GROUP_NORM: SRC, SCALE, SHIFT, DST. `groups`, `is_centered` and `epsilon`. Scale and
+   *     shift are vectors, with one number for each channel, or for each group
+   *   LK_WORK_LRN: SRC, DST. `lrn`
    *   LK_WORK_PRODUCT: SRC, WEIGHTS, DST. `orders`, which are 0 for numpy.matmul's
+   *   LK_WORK_CONV, LK_WORK_CONV_TRANSPOSED: SRC, WEIGHTS, maybe BIAS, DST. `groups`, and all of
+   *     `window`. The sizes of dst, `out` of the window, are those of ONNX Conv; of a transposed
+   *     one they are at least those of ConvTranspose without output_padding
+   *   LK_WORK_POOL: SRC, DST. `pooling`, and all of `window`. The sizes of dst are those of ONNX
+   *     AveragePool with or without ceil_mode, for each dimension as `out` says. The largest of a
+   *     tensor without elements is refused
+   *   LK_WORK_REDUCE: SRC, DST. `axes`, one at least, and `reducing`
+   *   LK_WORK_RESIZE: SRC, DST. `resize`: `up` and `down` of each dimension, also of one that keeps
+   *     its size, whose scale is 1. Dst has the size that the scale gives, rounded down or to the
+   *     nearest. `start` and `end` are read with LK_COORDINATES_TF_CROP_AND_RESIZE
+   * No norm over groups, LRN or convolution is of f64. Spatial dimensions are 1 to 3. What `window`
+   * has behind its rank, and `resize` behind that of src, is not read.
    * Only LK_WORK_ELEMENT has post-ops. */
   lk_work work;
   /* Of each role that is there: which of the node's inputs it is. SRC must be input 0 and WEIGHTS

@@ -676,7 +676,7 @@ TEST_F(HostOperator, IsNotTrustedWithWorks) {
     const char *sentence;
   } bad[] = {
       {[](Work *w) { w->work.kind = 99; }, "a work of kind 99"},
-      {[](Work *w) { w->work.kind = LK_WORK_CONV; }, "a work of kind 0"},
+      {[](Work *w) { w->work.kind = LK_WORK_ATTENTION; }, "a work of kind 15"},
       {[](Work *w) { w->work.roles = 0; }, "roles are 0x0, bit 0, LK_ROLE_SRC, must be there"},
       {[](Work *w) { w->work.roles = 1u << LK_ROLE_SRC; }, "bit 3, LK_ROLE_DST, must be there"},
       {[](Work *w) { w->work.roles |= 1u << LK_ROLE_BIAS; }, "LK_ROLE_BIAS, must not be there"},

@@ -3,38 +3,20 @@
 // made from its number alone.
 //
 // LK_TEST_HOST_WORKS says how many, LK_TEST_HOST_WORKS_FIRST the number of the first.
-#include "tests/harness/environment.h"
-#include "tests/ops/engine/onednn/host.h"
-#include "tests/ops/made_operator.h"
-#include "tests/ops/numbers.h"
-#include "tests/ops/reference.h"
-
-extern "C" {
-#include "ops/kernel/number.h"
-}
+#include "tests/ops/host_works.h"
 
 namespace {
 
-using lk::api;
 using lk::Dims;
+using lk::HostWork;
+using lk::numbers_of;
+using lk::Outcome;
 using lk::Value;
 using ::testing::HasSubstr;
 
 constexpr int kCases = 3000;
-constexpr size_t kInputs = 4;
+constexpr size_t kInputs = lk::kMostHostInputs;
 constexpr int64_t kMostElements = 8192;
-
-// A node of the operator: what it is to compute, of what, and how it is bound.
-struct HostWork {
-  lk_operator_work says = {};
-  std::vector<Dims> dims = std::vector<Dims>(kInputs);
-  Dims out;
-  std::vector<Value> inputs;
-  std::vector<lk_layout> layouts;
-  uint32_t n_constants = 0; // the last inputs
-  lk_layout wish = LK_LAYOUT_ANY;
-  uint32_t flags = 0; // lk_bind_flags
-};
 
 // Some of what is drawn is refused, by every engine.
 class DrawnWork {
@@ -100,8 +82,8 @@ private:
     return dims;
   }
   void make_shapes() {
-    made_.dims[0] = made_.out = shape();
-    for (size_t i = 1; i < kInputs; i++) made_.dims[i] = repeated(made_.out);
+    dims_[0] = made_.out = shape();
+    for (size_t i = 1; i < kInputs; i++) dims_[i] = repeated(made_.out);
   }
   // Of a matrix whose dimensions lie in that order.
   static Dims placed(Dims batch, int64_t rows, int64_t columns, lk_matmul_order order) {
@@ -124,9 +106,9 @@ private:
     const Dims of_src = some_of_one(batch), of_weights = one_in(3) ? Dims() : some_of_one(batch);
     const bool is_row = one_in(12), is_column = one_in(12);
     for (lk_matmul_order &order : work_.orders) order = {draw_.maybe(), one_in(3)};
-    made_.dims[0] = is_row ? Dims{k} : placed(of_src, rows, k, work_.orders[0]);
-    made_.dims[1] = is_column ? Dims{k} : placed(of_weights, k, columns, work_.orders[1]);
-    made_.dims[2] = made_.dims[3] = {1};
+    dims_[0] = is_row ? Dims{k} : placed(of_src, rows, k, work_.orders[0]);
+    dims_[1] = is_column ? Dims{k} : placed(of_weights, k, columns, work_.orders[1]);
+    dims_[2] = dims_[3] = {1};
     made_.out = lk::ref::broadcast(is_row ? Dims() : of_src, is_column ? Dims() : of_weights);
     if (!is_row) made_.out.push_back(rows);
     if (!is_column) made_.out.push_back(columns);
@@ -169,7 +151,7 @@ private:
 
   void make_tensors() { // of numbers that each type has
     const uint32_t dtype = draw_.of<uint32_t>({LK_F32, LK_F32, LK_F32, LK_F64, LK_F16, LK_BF16});
-    for (const Dims &dims : made_.dims) {
+    for (const Dims &dims : dims_) {
       std::vector<double> values(size_t(lk::count_of(dims)));
       for (double &value : values) value = double(draw_.in(-128, 128)) / 64;
       made_.inputs.push_back(lk::numbers(dtype, dims, values));
@@ -182,39 +164,12 @@ private:
   }
 
   lk::Draw draw_;
+  std::vector<Dims> dims_ = std::vector<Dims>(kInputs);
   HostWork made_;
   lk_work &work_ = made_.says.work;
 };
 
-std::string text_of(const HostWork &of) {
-  const lk_work &work = of.says.work;
-  std::string text = "work " + std::to_string(work.kind) + " of type " +
-                     std::to_string(of.inputs[0].desc.dtype) + ", axes " +
-                     std::to_string(work.axes) + ":";
-  for (const Dims &dims : of.dims) text += " " + lk::text_of(dims);
-  text += " -> " + lk::text_of(of.out);
-  for (uint32_t i = 0; i < work.n_post_ops; i++) {
-    const lk_work_post_op &each = work.post_ops[i];
-    text += " " + std::to_string(each.kind) + "(" + std::to_string(each.operand) + ", " +
-            std::to_string(each.alpha) + ", " + std::to_string(each.beta) + ")";
-  }
-  return text;
-}
-
 // ---- numbers ----
-
-std::vector<double> numbers_of(const Value &of) {
-  if (of.desc.dtype == LK_F64) return of.as<double>();
-  if (of.desc.dtype == LK_F32) {
-    const std::vector<float> numbers = of.as<float>();
-    return std::vector<double>(numbers.begin(), numbers.end());
-  }
-  std::vector<double> numbers;
-  for (const uint16_t bits : of.as<uint16_t>()) {
-    numbers.push_back(of.desc.dtype == LK_F16 ? lk_f16_to_f64(bits) : lk_bf16_to_f64(bits));
-  }
-  return numbers;
-}
 
 // How many numbers it sums, but for products.
 int64_t terms_of(const HostWork &of) {
@@ -261,103 +216,16 @@ Value product_of(const HostWork &of) {
   return lk::ref::matmul(in_order(of.inputs[0], orders[0]), in_order(of.inputs[1], orders[1]));
 }
 
-// ---- engines ----
-
-struct Outcome {
-  lk_status status = LK_OK;
-  std::string message;
-  Value out;
-};
-
-// A context of one engine, which has the operator.
-struct Side {
-  std::string engine;
-  lk::Context context;
-  lk::Executor executor;
-
-  void run(const HostWork &given, const std::string &name, Outcome *to) const {
-    lk::Op op;
-    lk::Plan plan;
-    LK_ASSERT_OK(node(given, name).create(executor, &op, LK_ERR));
-    to->status = bind(given, op, &plan);
-    to->message = LK_MESSAGE;
-    if (to->status != LK_OK) return;
-    std::vector<lk::Memory> memory;
-    std::vector<void *> pointers;
-    for (size_t i = 0; i < kInputs; i++) memory.push_back(given.inputs[i].in(given.layouts[i]));
-    for (const lk::Memory &each : memory) pointers.push_back(each.data());
-    lk_tensor_desc desc = {};
-    uint64_t bytes = 0;
-    LK_ASSERT_OK(api()->plan_output(plan, 0, &desc, LK_ERR));
-    LK_ASSERT_OK(api()->tensor_bytes(&desc, &bytes, LK_ERR));
-    const lk::Memory y(bytes);
-    LK_ASSERT_OK(lk::run(executor, plan, pointers, y.data(), LK_ERR));
-    to->out = Value::from(desc, y.data());
-  }
-
-private:
-  static lk::TestNode node(const HostWork &given, const std::string &name) {
-    lk::TestNode made;
-    made.op = "Scaled";
-    made.domain = "com.example";
-    made.opset = 1;
-    made.name = name;
-    made.n_inputs = kInputs;
-    made.constants.assign(given.inputs.end() - given.n_constants, given.inputs.end());
-    return made;
-  }
-  static lk_status bind(const HostWork &given, lk_op *op, lk::Plan *plan) {
-    std::vector<lk_tensor> tensors;
-    for (size_t i = 0; i < kInputs; i++) {
-      tensors.push_back({given.inputs[i].desc, nullptr});
-      tensors.back().desc.layout = given.layouts[i];
-    }
-    lk_bind_desc desc = host_bind(tensors.data(), kInputs);
-    desc.wishes = &given.wish;
-    desc.flags = given.flags;
-    return lk::bind(op, desc, plan, LK_ERR);
-  }
-};
-
-class HostWorks : public ::testing::Test {
+class HostWorks : public lk::HostWorksTest {
 protected:
-  void SetUp() override {
-    made.infer = [this](const lk_operator_node *, lk_operator_shapes *out, lk_error *) {
-      out->outputs[0].rank = uint32_t(now.out.size());
-      std::copy(now.out.begin(), now.out.end(), out->outputs[0].dims);
-      return LK_OK;
-    };
-    made.work = [this](const lk_operator_node *, const lk_operator_shapes *, lk_operator_work *out,
-                       lk_error *) {
-      out->work = now.says.work;
-      std::copy(std::begin(now.says.inputs), std::end(now.says.inputs), out->inputs);
-      return LK_OK;
-    };
-    for (const char *engine : {"native", "onednn", "auto"}) add(engine);
-  }
-  // The module of onednn need not be there.
-  void add(const char *engine) {
-    Side side{engine, {}, {}};
-    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
-    options.engine = engine;
-    options.threads = 2;
-    const lk_status status = api()->context_create(&options, side.context.out(), LK_ERR);
-    if (side.engine == "onednn" && status == LK_NOT_FOUND) return;
-    LK_ASSERT_OK(status);
-    lk_operator table = made.table();
-    table.max_inputs = kInputs;
-    LK_ASSERT_OK(api()->op_register(side.context, &table, LK_ERR));
-    side.executor = lk::executor_in(side.context);
-    sides.push_back(std::move(side));
-  }
   void check(int seed) {
     now = DrawnWork(unsigned(seed)).make();
     SCOPED_TRACE("case " + std::to_string(seed) + ", " + text_of(now));
     std::vector<double> right;
-    for (const Side &side : sides) {
+    for (const lk::HostSide &side : sides) {
       SCOPED_TRACE(side.engine);
       Outcome found;
-      side.run(now, std::to_string(seed), &found);
+      run(side, std::to_string(seed), &found);
       if (HasFatalFailure()) return;
       if (found.status != LK_OK) {
         ASSERT_NE(now.says.work.kind, LK_WORK_PRODUCT) << found.message;
@@ -377,23 +245,15 @@ protected:
     n_run += status == LK_OK ? 1 : 0;
   }
 
-  lk::MadeOperator made; // beyond the contexts
-  HostWork now;
   lk_status status = LK_OK; // of `now`, by all
-  std::vector<Side> sides;
   int n_run = 0;
 };
 
 TEST_F(HostWorks, AreTheSameByAnyEngine) {
-  const int first = int(lk::number_of_variable("LK_TEST_HOST_WORKS_FIRST", 0));
-  const int count = int(lk::number_of_variable("LK_TEST_HOST_WORKS", lk::repeats(kCases)));
-  for (int seed = first; seed < first + count && !HasFailure(); seed++) check(seed);
-  if (HasFailure() || count < 200) return; // else only some were asked for
+  const int count = check_all(kCases, [this](int seed) { check(seed); });
+  if (count < 200) return; // only some were asked for
   EXPECT_GT(n_run, count / 2);
-  for (const Side &side : sides) {
-    if (side.engine != "onednn" || !lk::kHasPrimitives) continue;
-    EXPECT_GT(lk::stats(side.context).engine_works, uint64_t(count) / 10);
-  }
+  expect_offers(count);
 }
 
 } // namespace

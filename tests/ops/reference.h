@@ -175,7 +175,7 @@ inline Value conv_transpose(const Value &x, const Value &w, const Value *bias, c
   return make(to, out);
 }
 
-enum class Pool { MAX, MEAN, MEAN_WITH_PADDING };
+enum class Pool { MAX, MEAN, MEAN_WITH_PADDING, TOTAL };
 
 inline Value pool(const Value &x, Pool kind, const Window &window, const Dims &out_sizes) {
   const Dims xd = x.dims();
@@ -202,8 +202,8 @@ inline Value pool(const Value &x, Pool kind, const Window &window, const Dims &o
       sum += value;
       largest = std::max(largest, value);
     });
-    if (kind == Pool::MAX)
-      out.push_back(largest);
+    if (kind == Pool::MAX || kind == Pool::TOTAL)
+      out.push_back(kind == Pool::MAX ? largest : sum);
     else
       out.push_back(sum / static_cast<double>(kind == Pool::MEAN ? inside : padded));
   });
