@@ -318,6 +318,28 @@ TEST(Resize, CropsToTheRegion) {
       .run();
 }
 
+// The last position is an element, and those before it lie between that and the next one.
+TEST(Resize, CropsBackwardsFromBetweenTwoElements) {
+  How how;
+  how.coordinates = "tf_crop_and_resize";
+  const double begin = 0.5703125; // 4.5625 of 9 columns, and 0.5 is 4
+  for (const char *mode : {"linear", "cubic"}) {
+    how.mode = mode;
+    SCOPED_TRACE(mode);
+    const Axis rows = {3, 3, 3, 3}, few = {2, 3, 3, 2, 0.25, 0}, many = {9, 7, 7, 9, begin, 0.5};
+    for (const Axis &columns : {few, many}) {
+      const Value x = lk::random({3, columns.in}, 1);
+      node(how)
+          .input(x)
+          .constant(floats({4}, {0, float(columns.start), 1, float(columns.end)}))
+          .absent()
+          .constant(ints({3, columns.out}))
+          .expect(resized(x, {rows, columns}, how))
+          .run();
+    }
+  }
+}
+
 TEST(Resize, OutsideTheRegionIsTheExtrapolationValue) {
   How how;
   how.coordinates = "tf_crop_and_resize";
