@@ -104,6 +104,26 @@ TEST(ConvTranspose, OfNothingIsNothing) {
       .run();
 }
 
+// One element along the first dimension, of padding alone, and so with nothing but the bias.
+TEST(ConvTranspose, PadsADimensionOfOneElement) {
+  const Window window = {{1, 1, 2}, {3, 3, 2}, {1, 1, 1}, {1, 2, 0}, {0, 2, 1}};
+  const Value x = random({1, 40, 1, 3, 4}, 1), w = random({40, 1, 1, 1, 2}, 2);
+  const Value b = random({2}, 3);
+  for (const lk_layout wish : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+    OpTester("ConvTranspose", 11)
+        .input(x)
+        .constant(w)
+        .constant(b)
+        .attr("group", 2)
+        .attr_ints("strides", window.strides)
+        .attr_ints("pads", window.pads())
+        .attr_ints("output_padding", {1, 2, 1})
+        .wish(wish)
+        .expect(lk::ref::conv_transpose(x, w, &b, window, 2, {1, 5, 8}))
+        .run();
+  }
+}
+
 TEST(ConvTranspose, CutsOffUpTo31Bits) {
   constexpr int64_t far = INT32_MAX / 2;
   const auto conv = [](int64_t groups, int64_t size) {

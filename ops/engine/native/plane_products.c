@@ -107,7 +107,7 @@ static lk_col2im windows_of(const lk_conv_shape *shape, const lk_tensor_desc *to
                     .dtype = to->dtype};
   for (int d = 0; d < LK_CONV_DIMS; d++) {
     const bool is_there = step.rank > 0 || d + 1 == LK_CONV_DIMS || shape->in[d] != 1 ||
-                          shape->out[d] != 1 || shape->kernel[d] != 1;
+                          shape->out[d] != 1 || shape->kernel[d] != 1 || shape->pad[d] != 0;
     if (!is_there) continue;
     step.image[step.rank] = shape->out[d];
     step.block[step.rank] = shape->kernel[d];
