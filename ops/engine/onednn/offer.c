@@ -119,6 +119,14 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
 #define LARGE_WINDOW "the window is too large"
 #define LONG_LINE "its lines are longer than a run that is cancelled may wait for"
 
+/* Of bf16, oneDNN 3.14.1 computes some convolutions of volumes wrongly that have several outputs for
+ * each group of one channel. */
+static bool has_split_channels(const lk_work *work) {
+  const int64_t *dims = work->tensors[LK_ROLE_WEIGHTS].dims;
+  return work->kind == LK_WORK_CONV && work->tensors[LK_ROLE_SRC].dtype != LK_F32 &&
+         work->groups > 1 && dims[1] == 1 && dims[0] > work->groups;
+}
+
 /* Of bytes: zero points and scales. */
 static bool want_numbers(const lk_work *work, lk_offer *offer, uint32_t placed) {
   for (uint32_t role = 0; role < LK_ROLES; role++) {
@@ -140,6 +148,7 @@ static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (work->kind == LK_WORK_CONV && lk_onednn_has_shifted_windows(work)) {
     return leave(offer, "windows leave as much behind them as there is padding before");
   }
+  if (has_split_channels(work)) return leave(offer, "groups of one channel have several outputs");
   offer->layouts[LK_ROLE_WEIGHTS] = LK_LAYOUT_ANY;
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST) && want_numbers(work, offer, placed) &&
          want_plain(work, offer, placed, LK_ROLE_BIAS);

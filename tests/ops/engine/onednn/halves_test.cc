@@ -114,6 +114,25 @@ TEST_P(Halves, OfConvolutionsReadAnyPartOfTheirInput) {
   }
 }
 
+// Of bf16, oneDNN 3.14.1 computes some of those wrongly, which are left.
+TEST_P(Halves, OfGroupsOfOneChannelHaveSeveralOutputs) {
+  for (const int64_t outputs : {1, 4}) {
+    Case each;
+    each.node.op = "Conv";
+    each.node.opset = 22;
+    each.node.ints = {{"group", {16}},
+                      {"strides", {3, 2, 2}},
+                      {"dilations", {1, 2, 1}},
+                      {"pads", {1, 0, 0, 0, 2, 1}}};
+    each.inputs = {cast(&native, lk::random({2, 16, 1, 1, 3}, 1), GetParam()),
+                   cast(&native, lk::random({16 * outputs, 1, 2, 2, 2}, 2), GetParam())};
+    each.node.constants = {each.inputs[1]};
+    SCOPED_TRACE(std::to_string(outputs) + " outputs");
+    expect_same(each);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(Halves, TakeOperandsOfPostOps) {
   Case square = product({24, 24}, {24, 24});
   square.inputs.push_back(square.inputs[0]);
