@@ -165,7 +165,10 @@ private:
     const int64_t how = draw_.in(0, 2);
     if (how == 0 || out.empty()) out.insert(out.begin(), 1);
     if (how == 1) out.erase(out.begin() + draw_.in(0, int64_t(out.size()) - 1));
-    if (how == 2) out[size_t(draw_.in(0, int64_t(out.size()) - 1))] += draw_.in(-1, 2);
+    if (how == 2) {
+      int64_t &dim = out[size_t(draw_.in(0, int64_t(out.size()) - 1))];
+      dim = std::max<int64_t>(0, dim + draw_.in(-1, 2));
+    }
     out.resize(std::min<size_t>(out.size(), LK_MAX_RANK));
     return {"output"};
   }
