@@ -66,15 +66,6 @@ void lk_graph_lift_limit(lk_graph *graph) {
   }
 }
 
-void lk_graph_set_context(lk_graph *graph, const lk_context *context) {
-  graph->context = context;
-  for (size_t n = 0; n < graph->n_nodes; n++) {
-    for (uint32_t i = 0; i < graph->nodes[n].n_bodies; i++) {
-      lk_graph_set_context(graph->nodes[n].bodies[i].graph, context);
-    }
-  }
-}
-
 /* Arrays grow by doubling, old and new at once: three times an element at the worst. */
 #define CHARGE_GROWN(graph, array) lk_graph_charge(graph, 3 * sizeof *(graph)->array)
 

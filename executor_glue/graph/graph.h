@@ -130,9 +130,6 @@ struct lk_graph {
 lk_status lk_graph_create(const lk_allocator *allocator, lk_graph **out_graph, lk_error *error);
 void lk_graph_destroy(lk_graph *graph); /* and the bodies of its nodes; NULL is allowed */
 
-/* Says whose registered operators its nodes may be, and those of its bodies. */
-void lk_graph_set_context(lk_graph *graph, const lk_context *context);
-
 /* Takes `bytes` of the limit. False: they are not left. */
 bool lk_graph_charge(lk_graph *graph, size_t bytes);
 /* Lifts the limit, of the bodies too. */

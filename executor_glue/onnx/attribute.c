@@ -133,10 +133,9 @@ static lk_status read_one(const reader *r, const Onnx__AttributeProto *a, lk_att
   return malformed(r, a, "has no type or no value");
 }
 
-static const lk_op_row *find_row(const lk_node *node) {
+static const lk_op_row *find_row(const lk_graph *graph, const lk_node *node) {
   const lk_op_row *own = lk_own_op_find(node);
-  const lk_api *api = lk_get_api(LK_API_VERSION);
-  return own != NULL ? own : api->op_find(node->op_type, node->domain, node->opset);
+  return own != NULL ? own : lk_graph_find_row(lk_get_api(LK_API_VERSION), graph, node);
 }
 
 static lk_status check_list(const reader *r, const lk_op_row *row, int32_t opset,
@@ -183,7 +182,7 @@ lk_status lk_onnx_attributes_read(const lk_onnx_source *source, const lk_onnx_sc
                                   const Onnx__NodeProto *node, const char *label, lk_node *out,
                                   lk_error *error) {
   const reader r = {source, scope->graph, node, label, error};
-  const lk_op_row *row = node->n_attribute > 0 ? find_row(out) : NULL;
+  const lk_op_row *row = node->n_attribute > 0 ? find_row(scope->graph, out) : NULL;
   out->n_attrs = 0;
   for (size_t i = 0; i < node->n_attribute; i++) {
     const Onnx__AttributeProto *a = node->attribute[i];

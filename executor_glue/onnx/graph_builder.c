@@ -361,6 +361,7 @@ lk_status lk_onnx_graph_build(const lk_allocator *allocator, const lk_onnx_sourc
   LK_TRY(lk_onnx_check_opsets(&b, model->opset_import, model->n_opset_import, "the model"));
   LK_TRY(lk_graph_create(allocator, &graph, error));
   graph->limit = &limit;
+  graph->context = source->context;
   LK_TRY(lk_onnx_functions_begin(&b, graph));
   LK_TRY(lk_onnx_scope_of_graph(graph, NULL, lk_onnx_count_names(model->graph), &scope, error));
   scope.opsets = model->opset_import;

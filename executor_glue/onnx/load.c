@@ -40,8 +40,9 @@ static lk_status name_model(const lk_onnx_model *model, lk_status status, lk_err
 }
 
 /* Frees the unpacked message before it links the graph: the message is most of the peak memory. */
-lk_status lk_onnx_model_read_variant(const lk_onnx_model *model, const char *const *given,
-                                     size_t n_given, lk_graph **out_graph, lk_error *error) {
+lk_status lk_onnx_model_read_variant(const lk_onnx_model *model, const lk_context *context,
+                                     const char *const *given, size_t n_given, lk_graph **out_graph,
+                                     lk_error *error) {
   lk_onnx_source source = model->source;
   lk_status status = LK_OK;
   const lk_allocator *allocator = model->allocator;
@@ -54,6 +55,7 @@ lk_status lk_onnx_model_read_variant(const lk_onnx_model *model, const char *con
                         &unpacked, error));
   const Onnx__ModelProto *proto = (const Onnx__ModelProto *)unpacked.message;
   has_graph = proto->graph != NULL;
+  source.context = context;
   source.given = given;
   source.n_given = n_given;
   LK_TRY(lk_onnx_graph_build(allocator, &source, proto, &graph, error));
@@ -77,12 +79,14 @@ lk_status lk_onnx_model_refuse_unread(const lk_onnx_model *model, lk_graph *grap
   return status != LK_OK ? name_model(model, status, error) : LK_OK;
 }
 
-lk_status lk_onnx_model_read(const lk_onnx_model *model, lk_graph **out_graph, lk_error *error) {
-  return lk_onnx_model_read_variant(model, NULL, 0, out_graph, error);
+lk_status lk_onnx_model_read(const lk_onnx_model *model, const lk_context *context,
+                             lk_graph **out_graph, lk_error *error) {
+  return lk_onnx_model_read_variant(model, context, NULL, 0, out_graph, error);
 }
 
 /* Where a model is read from, and how. */
 typedef struct wanted {
+  const lk_context *context;
   const char *path; /* NULL: `data` */
   bool copies;
   const void *data;
@@ -115,7 +119,7 @@ static lk_status load(const lk_allocator *allocator, const wanted *from, lk_onnx
                 "failed to load a model from memory: it has 0 bytes, an ONNX model is required"));
   }
   model->source.lenience = from->lenience;
-  LK_TRY(lk_onnx_model_read(model, out_graph, error));
+  LK_TRY(lk_onnx_model_read(model, from->context, out_graph, error));
   *out_model = model;
   model = NULL;
 
@@ -124,22 +128,24 @@ cleanup:
   return status;
 }
 
-lk_status lk_onnx_load_file(const lk_allocator *allocator, const char *path, bool copies,
-                            lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error) {
-  const wanted from = {.path = path, .copies = copies};
+lk_status lk_onnx_load_file(const lk_allocator *allocator, const lk_context *context,
+                            const char *path, bool copies, lk_onnx_model **out_model,
+                            lk_graph **out_graph, lk_error *error) {
+  const wanted from = {.context = context, .path = path, .copies = copies};
   return load(allocator, &from, out_model, out_graph, error);
 }
 
-lk_status lk_onnx_load_leniently(const lk_allocator *allocator, const char *path,
-                                 const lk_onnx_lenience *lenience, lk_onnx_model **out_model,
-                                 lk_graph **out_graph, lk_error *error) {
-  const wanted from = {.path = path, .lenience = lenience};
+lk_status lk_onnx_load_leniently(const lk_allocator *allocator, const lk_context *context,
+                                 const char *path, const lk_onnx_lenience *lenience,
+                                 lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error) {
+  const wanted from = {.context = context, .path = path, .lenience = lenience};
   return load(allocator, &from, out_model, out_graph, error);
 }
 
-lk_status lk_onnx_load_memory(const lk_allocator *allocator, const void *data, size_t size,
-                              lk_onnx_model **out_model, lk_graph **out_graph, lk_error *error) {
-  const wanted from = {.data = data, .size = size};
+lk_status lk_onnx_load_memory(const lk_allocator *allocator, const lk_context *context,
+                              const void *data, size_t size, lk_onnx_model **out_model,
+                              lk_graph **out_graph, lk_error *error) {
+  const wanted from = {.context = context, .data = data, .size = size};
   return load(allocator, &from, out_model, out_graph, error);
 }
 

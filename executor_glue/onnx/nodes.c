@@ -77,6 +77,7 @@ static lk_status read_body(lk_onnx_builder *b, lk_onnx_scope *around, const char
   lk_error *error = b->error;
   LK_TRY(lk_graph_create(around->graph->allocator, &graph, error));
   graph->limit = around->graph->limit;
+  graph->context = around->graph->context;
   if (!lk_graph_charge(graph, sizeof *graph)) {
     LK_TRY(lk_fail_memory(error, "a body", sizeof *graph));
   }

@@ -1,7 +1,7 @@
 /* A TensorProto's elements: found in the file where they lie, or decoded. */
 #pragma once
 
-#include <latchkey/base.h>
+#include <latchkey/context.h>
 
 #include "executor_glue/onnx/external.h"
 #include "executor_glue/onnx/lenience.h"
@@ -19,6 +19,7 @@ typedef struct lk_onnx_source {
   /* [n_given]: initializers that are inputs of the graph which is read, since runs give them. */
   const char *const *given;
   size_t n_given;
+  const lk_context *context;        /* whose registered operators its nodes may be; NULL: none */
   const lk_onnx_lenience *lenience; /* NULL: what is not read is a failure */
 } lk_onnx_source;
 

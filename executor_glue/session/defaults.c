@@ -115,8 +115,8 @@ static lk_status build(lk_session *session, const bool *covers, lk_session_varia
   for (size_t i = 0; i < self->count; i++) {
     if (covers[i]) given[n_given++] = self->infos[i].name;
   }
-  LK_TRY(lk_onnx_model_read_variant(session->model, given, n_given, &made->graph, error));
-  lk_graph_set_context(made->graph, session->context);
+  LK_TRY(lk_onnx_model_read_variant(session->model, session->context, given, n_given, &made->graph,
+                                    error));
   LK_TRY(lk_graph_fix_dims(made->graph, options->fixed_dims, options->n_fixed_dims, error));
   LK_TRY(session->api->executor_create(session->context, path != NULL ? path : "a model in memory",
                                        &made->executor, error));

@@ -64,10 +64,9 @@ lk_status lk_model_find_missing(lk_context *context, const char *path,
                            .context = context,
                            .max_folded_bytes = options->max_folded_bytes,
                            .told_attributes = &attributes};
-  LK_TRY(lk_onnx_load_leniently(api->context_allocator(context), path, &lenience, &model, &graph,
-                                error));
+  LK_TRY(lk_onnx_load_leniently(api->context_allocator(context), context, path, &lenience, &model,
+                                &graph, error));
   if (ear.status != LK_OK) LK_TRY(lk_fail(error, ear.status, "%s", ear.error.message));
-  lk_graph_set_context(graph, context);
   LK_TRY(lk_graph_fix_dims(graph, options->fixed_dims, options->n_fixed_dims, error));
   LK_TRY(lk_passes_run(&env, graph, options->disabled_passes, options->n_disabled_passes, NULL,
                        error));

@@ -132,14 +132,14 @@ static lk_status load(lk_session *session, const lk_session_source *source, bool
   if (source->model != NULL) {
     lk_onnx_model_retain(source->model);
     session->model = source->model;
-    return lk_onnx_model_read(session->model, &session->graph, error);
+    return lk_onnx_model_read(session->model, session->context, &session->graph, error);
   }
   if (source->path != NULL) {
-    return lk_onnx_load_file(allocator, source->path, copies, &session->model, &session->graph,
-                             error);
-  }
-  return lk_onnx_load_memory(allocator, source->data, source->size, &session->model,
+    return lk_onnx_load_file(allocator, session->context, source->path, copies, &session->model,
                              &session->graph, error);
+  }
+  return lk_onnx_load_memory(allocator, session->context, source->data, source->size,
+                             &session->model, &session->graph, error);
 }
 
 /* The first entry of each key. */
@@ -162,7 +162,6 @@ static lk_status make(lk_session *session, const lk_session_source *source,
   const lk_api *api = session->api;
   LK_RETURN_NOT_OK(lk_graph_look(api, "open the model", error));
   LK_RETURN_NOT_OK(load(session, source, options->copy_model != 0, error));
-  lk_graph_set_context(session->graph, session->context);
   LK_RETURN_NOT_OK(lk_graph_look(api, "open the model", error));
   LK_RETURN_NOT_OK(lk_session_defaults_take(session, error));
   LK_RETURN_NOT_OK(

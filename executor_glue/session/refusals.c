@@ -25,7 +25,7 @@ lk_status lk_session_visit_refusals(lk_session *session, lk_refusal_fn visit, vo
   lk_refusals refusals;
   LK_REQUIRE("refusals_visit", error, session, visit);
   lk_refusals_begin(&refusals, session->allocator);
-  LK_TRY(lk_onnx_model_read(session->model, &graph, error));
+  LK_TRY(lk_onnx_model_read(session->model, session->context, &graph, error));
   LK_TRY(
       lk_graph_fix_dims(graph, session->options.fixed_dims, session->options.n_fixed_dims, error));
   LK_TRY(find(session, graph, &refusals, error));

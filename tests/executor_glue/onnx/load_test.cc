@@ -491,7 +491,7 @@ TEST(OnnxDefaults, AreInitializersThatAreInputsToo) {
   EXPECT_EQ(m.graph->defaults[0].input, -1);
   const char *const given[] = {"w"};
   lk_graph *variant = nullptr;
-  LK_ASSERT_OK(lk_onnx_model_read_variant(m.model, given, 1, &variant, LK_ERR));
+  LK_ASSERT_OK(lk_onnx_model_read_variant(m.model, nullptr, given, 1, &variant, LK_ERR));
   ASSERT_EQ(variant->n_inputs, 2u);
   EXPECT_EQ(variant->defaults[0].input, 1);
   EXPECT_EQ(memcmp(variant->defaults[0].tensor.data, two.data(), two.size()), 0);

@@ -171,15 +171,17 @@ public:
     reset();
     bytes_.assign(bytes.begin(), bytes.end());
     bytes_.shrink_to_fit();
-    return lk_onnx_load_memory(allocator, bytes_.data(), bytes_.size(), &model, &graph, LK_ERR);
+    return lk_onnx_load_memory(allocator, nullptr, bytes_.data(), bytes_.size(), &model, &graph,
+                               LK_ERR);
   }
   lk_status copied_file(const std::string &path, const lk_allocator *allocator) {
     reset();
-    return lk_onnx_load_file(allocator, path.c_str(), true, &model, &graph, LK_ERR);
+    return lk_onnx_load_file(allocator, nullptr, path.c_str(), true, &model, &graph, LK_ERR);
   }
   lk_status file(const std::string &path, const lk_allocator *allocator = lk_allocator_default()) {
     reset();
-    return refuse_unread(lk_onnx_load_file(allocator, path.c_str(), false, &model, &graph, LK_ERR));
+    return refuse_unread(
+        lk_onnx_load_file(allocator, nullptr, path.c_str(), false, &model, &graph, LK_ERR));
   }
   void reset() {
     lk_graph_destroy(graph);

@@ -124,6 +124,42 @@ TEST_F(HostOperatorSession, HasAttributesThatItLists) {
   EXPECT_THAT(LK_MESSAGE, HasSubstr("it has no attribute 'a'"));
 }
 
+// In the graph itself and in a body, as an operator of the library does.
+TEST_F(HostOperatorSession, HasOneNumberOrAListAsItSays) {
+  const auto refused = [&](const proto::Message &attribute, const char *sentence) {
+    const proto::Message node =
+        proto::node("Scaled", {"x"}, {"y"}, {attribute}, "middle").text(7, "com.example");
+    proto::Graph plain, branch, around;
+    plain.node(node).in("x").out("y");
+    branch.node(node).out("y");
+    around.in("x").in("c", LK_BOOL, {}).out("z");
+    around.node(proto::node("If", {"c"}, {"z"},
+                            {proto::attribute("then_branch", proto::kGraph).add(6, branch.m),
+                             proto::attribute("else_branch", proto::kGraph).add(6, branch.m)}));
+    for (const proto::Graph &graph : {plain, around}) {
+      const std::string model = model_of(graph);
+      LK_EXPECT_STATUS(LK_MALFORMED, level2()->open_memory(context, model.data(), model.size(),
+                                                           nullptr, &session, LK_ERR));
+      EXPECT_THAT(LK_MESSAGE, HasSubstr("node 'middle' (Scaled)"));
+      EXPECT_THAT(LK_MESSAGE, HasSubstr(sentence));
+    }
+  };
+  for (const bool lists : {false, true}) {
+    lk_operator table = made.table();
+    made.attr.is_list = lists;
+    add(table);
+    if (lists) {
+      refused(proto::attribute("a", proto::kFloat).flt(2, 3),
+              "attribute 'a' holds a float, it must hold a list of floats");
+    } else {
+      refused(proto::attribute("a", proto::kFloats).flt(7, 3),
+              "attribute 'a' holds a list of floats, it must hold a float");
+    }
+    api()->context_destroy(context);
+    context = nullptr;
+  }
+}
+
 TEST_F(HostOperatorSession, IsReportedByName) {
   add(made.table());
   open_model(between());
