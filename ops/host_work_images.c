@@ -130,7 +130,7 @@ lk_status lk_host_take_conv(lk_host_work *self, lk_error *error) {
   const lk_tensor_desc *w = &work->tensors[LK_ROLE_WEIGHTS];
   const lk_conv_operands of = {&work->tensors[LK_ROLE_SRC], w,
                                has_bias ? &work->tensors[LK_ROLE_BIAS] : NULL};
-  lk_window window;
+  lk_window window = {.rank = 0};
   lk_window_shape shape;
   int64_t channels = 0;
   char of_groups[48], what[64];
@@ -160,7 +160,7 @@ lk_status lk_host_take_conv(lk_host_work *self, lk_error *error) {
 lk_status lk_host_take_pool(lk_host_work *self, lk_error *error) {
   const lk_work *given = &self->given->work;
   const lk_tensor_desc *src = &self->task.work.tensors[LK_ROLE_SRC];
-  lk_window window;
+  lk_window window = {.rank = 0};
   lk_window_shape shape, most;
   lk_error why;
   LK_RETURN_NOT_OK(
