@@ -8,10 +8,10 @@
  * read from them, on any threads. */
 typedef struct lk_onnx_model lk_onnx_model;
 
-/* Maps and reads a model file. `context` is whose registered operators the nodes may be; NULL: there
- * are none. The graph's MAPPED constants point into the model, which must
- * outlive the graph. `copies`: the files are not mapped, but read into memory once.
- * LK_NOT_FOUND, LK_IO, LK_MALFORMED, LK_UNSUPPORTED, LK_OUT_OF_RANGE. */
+/* Maps and reads a model file. The graph's MAPPED constants point into the model, which must
+ * outlive the graph. `context`: whose registered operators the nodes may be; NULL: nobody's.
+ * `copies`: the files are not mapped, but read into memory once. LK_NOT_FOUND, LK_IO, LK_MALFORMED,
+ * LK_UNSUPPORTED, LK_OUT_OF_RANGE. */
 lk_status lk_onnx_load_file(const lk_allocator *allocator, const lk_context *context,
                             const char *path, bool copies, lk_onnx_model **out_model,
                             lk_graph **out_graph, lk_error *error);

@@ -1,7 +1,7 @@
-// Works of hosts that have windows, groups, axes and scales (op_register's `work`), at random. Right
-// ones have the bits of the ONNX operator of native, by onednn and auto its numbers, and those of
-// plain loops. Where a field is broken, the work is refused with the name of the field, or it is
-// what the loops make of it. A case is made from its number alone.
+// Works of hosts that have windows, groups, axes and scales (op_register's `work`), at random.
+// Right ones have the bits of the ONNX operator of native, by onednn and auto its numbers, and
+// those of plain loops. Where a field is broken, the work is refused with the name of the field, or
+// it is what the loops make of it. A case is made from its number alone.
 //
 // LK_TEST_HOST_WORKS says how many, LK_TEST_HOST_WORKS_FIRST the number of the first.
 #include <cfloat>
@@ -37,8 +37,8 @@ int64_t terms_of(const HostWork &of) {
   return terms;
 }
 
-// Halves are rounded once, from f32 computed in another order: to neighbours at most. A norm divides
-// by a deviation that may be small.
+// Halves are rounded once, from f32 computed in another order: to neighbours at most. A norm
+// divides by a deviation that may be small.
 lk::Within within(const HostWork &of) {
   const uint32_t dtype = of.inputs[0].desc.dtype;
   lk::Within bound = lk::of_sums(terms_of(of));

@@ -1,4 +1,4 @@
-// What works of hosts compute, by plain loops over their fields as latchkey/engine.h describes them.
+// What works of hosts compute, by plain loops over their fields, as latchkey/engine.h has them.
 #pragma once
 
 #include "tests/ops/host_works.h"

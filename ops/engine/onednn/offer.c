@@ -119,8 +119,8 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
 #define LARGE_WINDOW "the window is too large"
 #define LONG_LINE "its lines are longer than a run that is cancelled may wait for"
 
-/* Of bf16, oneDNN 3.14.1 computes some convolutions of volumes wrongly that have several outputs for
- * each group of one channel. */
+/* Several outputs for each group of one channel: of bf16, oneDNN 3.14.1 computes some of these
+ * convolutions of volumes wrongly. */
 static bool has_split_channels(const lk_work *work) {
   const int64_t *dims = work->tensors[LK_ROLE_WEIGHTS].dims;
   return work->kind == LK_WORK_CONV && work->tensors[LK_ROLE_SRC].dtype != LK_F32 &&
