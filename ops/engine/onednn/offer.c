@@ -119,12 +119,13 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
 #define LARGE_WINDOW "the window is too large"
 #define LONG_LINE "its lines are longer than a run that is cancelled may wait for"
 
-/* Several outputs for each group of one channel: of bf16, oneDNN 3.14.1 computes some of these
- * convolutions of volumes wrongly. */
+/* Volumes of one channel, or of groups of one, with several outputs: of bf16, oneDNN 3.14.1 computes
+ * some of these convolutions wrongly. */
 static bool has_split_channels(const lk_work *work) {
   const int64_t *dims = work->tensors[LK_ROLE_WEIGHTS].dims;
-  return work->kind == LK_WORK_CONV && work->tensors[LK_ROLE_SRC].dtype != LK_F32 &&
-         work->groups > 1 && dims[1] == 1 && dims[0] > work->groups;
+  const uint32_t dtype = work->tensors[LK_ROLE_SRC].dtype;
+  return work->kind == LK_WORK_CONV && (dtype == LK_BF16 || dtype == LK_F16) &&
+         work->window.rank == 3 && dims[1] == 1 && dims[0] > work->groups;
 }
 
 /* Of bytes: zero points and scales. */
@@ -148,7 +149,7 @@ static bool offer_conv(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (work->kind == LK_WORK_CONV && lk_onednn_has_shifted_windows(work)) {
     return leave(offer, "windows leave as much behind them as there is padding before");
   }
-  if (has_split_channels(work)) return leave(offer, "groups of one channel have several outputs");
+  if (has_split_channels(work)) return leave(offer, "volumes of one channel have several outputs");
   offer->layouts[LK_ROLE_WEIGHTS] = LK_LAYOUT_ANY;
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST) && want_numbers(work, offer, placed) &&
          want_plain(work, offer, placed, LK_ROLE_BIAS);

@@ -114,22 +114,24 @@ TEST_P(Halves, OfConvolutionsReadAnyPartOfTheirInput) {
   }
 }
 
-// Of bf16, oneDNN 3.14.1 computes some of those wrongly, which are left.
-TEST_P(Halves, OfGroupsOfOneChannelHaveSeveralOutputs) {
-  for (const int64_t outputs : {1, 4}) {
-    Case each;
-    each.node.op = "Conv";
-    each.node.opset = 22;
-    each.node.ints = {{"group", {16}},
-                      {"strides", {3, 2, 2}},
-                      {"dilations", {1, 2, 1}},
-                      {"pads", {1, 0, 0, 0, 2, 1}}};
-    each.inputs = {cast(&native, lk::random({2, 16, 1, 1, 3}, 1), GetParam()),
-                   cast(&native, lk::random({16 * outputs, 1, 2, 2, 2}, 2), GetParam())};
-    each.node.constants = {each.inputs[1]};
-    SCOPED_TRACE(std::to_string(outputs) + " outputs");
-    expect_same(each);
-    if (HasFatalFailure()) return;
+// Of bf16, oneDNN 3.14.1 computes some of those with several outputs wrongly, which are left.
+TEST_P(Halves, OfVolumesHaveOutputsForEachChannel) {
+  for (const int64_t groups : {1, 16}) {
+    for (const int64_t outputs : {1, 4}) {
+      Case each;
+      each.node.op = "Conv";
+      each.node.opset = 22;
+      each.node.ints = {{"group", {groups}},
+                        {"strides", {3, 2, 2}},
+                        {"dilations", {1, 2, 1}},
+                        {"pads", {1, 0, 0, 0, 2, 1}}};
+      each.inputs = {cast(&native, lk::random({2, groups, 1, 1, 3}, 1), GetParam()),
+                     cast(&native, lk::random({groups * outputs, 1, 2, 2, 2}, 2), GetParam())};
+      each.node.constants = {each.inputs[1]};
+      SCOPED_TRACE(std::to_string(groups) + " groups, " + std::to_string(outputs) + " outputs");
+      expect_same(each);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
