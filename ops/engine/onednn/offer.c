@@ -119,8 +119,8 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
 #define LARGE_WINDOW "the window is too large"
 #define LONG_LINE "its lines are longer than a run that is cancelled may wait for"
 
-/* Volumes of one channel, or of groups of one, with several outputs: of bf16, oneDNN 3.14.1 computes
- * some of these convolutions wrongly. */
+/* Volumes of one channel, or of groups of one, with several outputs: of bf16, oneDNN 3.14.1 makes
+ * wrong numbers of some. */
 static bool has_split_channels(const lk_work *work) {
   const int64_t *dims = work->tensors[LK_ROLE_WEIGHTS].dims;
   const uint32_t dtype = work->tensors[LK_ROLE_SRC].dtype;
