@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/team/team_for.h"
+#include "ops/kernel/sharing.h"
 
 /* Computes on `pointers`, in the order that the kernel's header states. `params` is the struct that
  * belongs to the kernel, complete before the first run and never changed by one. Kernels allocate

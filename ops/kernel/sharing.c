@@ -8,7 +8,7 @@
 #include "ops/kernel/sizes.h"
 
 /* Fewer operations than this are done sooner than another thread wakes up. */
-static const double LEAST_SHARED = 1e6;
+static const double LEAST_SHARED = 1 << 20;
 /* To read an element from memory takes about as long as to multiply it by so many rows. */
 static const double ROWS_OF_A_READ = 8;
 

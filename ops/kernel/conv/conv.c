@@ -6,7 +6,6 @@
 #include "ops/kernel/conv/conv_lines.h"
 #include "ops/kernel/conv/conv_rows.h"
 #include "ops/kernel/kernel.h"
-#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 /* With at least so many channels, a tap for each position costs nothing, and those in the padding
@@ -114,8 +113,8 @@ static void pack_panels(const void *arg, int64_t begin, int64_t end) {
 
 void lk_conv_pack(const lk_conv *self, const float *weights, float *packed) {
   void *const pointers[] = {(void *)(uintptr_t)weights, packed};
-  (void)lk_kernel_turns(self->shape.groups * self->product.panels,
-                        lk_product_pack_is_shared(lk_conv_packed_size(self)), pack_panels, self,
+  const bool is_shared = lk_sharing_pays_for(lk_conv_packed_size(self), LK_SHARING_ELEMENT);
+  (void)lk_kernel_turns(self->shape.groups * self->product.panels, is_shared, pack_panels, self,
                         pointers);
 }
 

@@ -10,7 +10,6 @@
 #include "ops/kernel/conv/conv.h"
 #include "ops/kernel/conv/conv_phases.h"
 #include "ops/kernel/conv/conv_rows.h"
-#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 enum { MOST_FOLDED_COLUMNS = 256 };
@@ -154,8 +153,8 @@ static void pack_panels(const void *arg, int64_t begin, int64_t end) {
 
 void lk_conv_transposed_pack(const lk_conv_transposed *self, const float *weights, float *packed) {
   void *const pointers[] = {(void *)(uintptr_t)weights, packed};
-  (void)lk_kernel_turns(panels_of(self),
-                        lk_product_pack_is_shared(lk_conv_transposed_packed_size(self)),
+  const int64_t elements = lk_conv_transposed_packed_size(self);
+  (void)lk_kernel_turns(panels_of(self), lk_sharing_pays_for(elements, LK_SHARING_ELEMENT),
                         pack_panels, self, pointers);
 }
 

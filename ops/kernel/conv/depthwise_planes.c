@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "ops/kernel/conv/depthwise_tile.h"
 #include "ops/kernel/product/product_chain.h"
-#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 /* Elements of the buffer: it stays in the L2 cache, and most of it in the L1 cache. */

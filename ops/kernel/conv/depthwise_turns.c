@@ -5,7 +5,6 @@
 #include "ops/kernel/conv/conv_phases.h"
 #include "ops/kernel/conv/depthwise_sizes.h"
 #include "ops/kernel/product/product_chain.h"
-#include "ops/kernel/sharing.h"
 
 /* Turns that a phase has before the next one: it costs as much as a short one to find it. */
 enum { PHASE_TURNS = 8 };

@@ -7,7 +7,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/element/element_program.h"
 
-enum { PIECE = 2048, TURN = 4 * PIECE /* elements */, SHARED_BYTES = 256 * 1024 };
+enum { PIECE = 2048, TURN = 4 * PIECE /* elements */ };
 
 /* ---- plan ---- */
 
@@ -97,8 +97,10 @@ static void convert_turns(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_cast_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_cast *self = params;
-  const bool shared = self->count >= SHARED_BYTES / (self->from_size + self->to_size);
-  return lk_kernel_turns((self->count + TURN - 1) / TURN, shared, convert_turns, params, pointers);
+  const int64_t bytes = self->count * (int64_t)(self->from_size + self->to_size);
+  return lk_kernel_turns((self->count + TURN - 1) / TURN,
+                         lk_sharing_pays_for(bytes, LK_SHARING_BYTE), convert_turns, params,
+                         pointers);
 }
 
 void lk_cast_one(uint32_t from_type, const void *from, uint32_t to_type, void *to) {

@@ -7,9 +7,6 @@
 #include "base/status.h"
 #include "ops/kernel/sizes.h"
 
-/* Work, in elements times cheap steps, that is worth a second thread. */
-#define MAX_ALONE 65536
-
 typedef struct block {
   const lk_element *self;
   char *memory;
@@ -163,8 +160,8 @@ lk_status lk_element_kernel(const void *params, void *const *pointers, lk_error 
   const lk_element *self = params;
   atomic_bool fault = false;
   const turns all = {self, pointers, &fault};
-  const int64_t work = self->tiles * self->block_cols * self->block_rows * self->cost;
-  lk_team_for(self->tiles, work > MAX_ALONE && self->tiles > 1, run_turns, &all);
+  const int64_t steps = self->tiles * self->block_cols * self->block_rows * self->cost;
+  lk_team_for(self->tiles, lk_sharing_pays_for(steps, LK_SHARING_ELEMENT), run_turns, &all);
   if (!atomic_load_explicit(&fault, memory_order_relaxed)) return LK_OK;
   return lk_fail(error, LK_INVALID_ARGUMENT,
                  "failed to compute on integers: a divisor is 0, or 0 is raised to a negative "

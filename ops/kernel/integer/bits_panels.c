@@ -8,7 +8,6 @@
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/sizes.h"
 
-enum { LEAST_SHARED = 1 << 16 /* bytes or elements that threads pack together */ };
 enum { WORD = sizeof(int32_t) };
 
 static size_t aligned(size_t bytes) {
@@ -106,10 +105,11 @@ static void pack_panels(const void *arg, int64_t begin_panel, int64_t end_panel)
 
 void lk_bits_panels_pack(const lk_bits_panels *self, const lk_block_operands *from, void *to) {
   const packing work = {self, from, (uint8_t *)to + aligned(sizeof *self)};
-  const bool is_shared = lk_bits_panels_size(self) >= LEAST_SHARED;
+  const size_t bytes = lk_bits_panels_size(self);
   memset(to, 0, aligned(sizeof *self));
   memcpy(to, self, sizeof *self);
-  lk_team_for(self->panels, is_shared, pack_panels, &work);
+  lk_team_for(self->panels, lk_sharing_pays_for((int64_t)bytes, LK_SHARING_ELEMENT), pack_panels,
+              &work);
 }
 
 /* ---- as f32 ---- */
@@ -230,7 +230,8 @@ static void make_rows(const void *arg, int64_t begin_row, int64_t end_row) {
 void lk_bits_left_make(const lk_block_bits *self, const lk_integer_loops *loops, const float *from,
                        int64_t step, int64_t rows, void *to) {
   const left_rows work = {self, loops, from, step, to};
-  lk_team_for(rows, rows * self->columns >= LEAST_SHARED, make_rows, &work);
+  lk_team_for(rows, lk_sharing_pays_for(rows * self->columns, LK_SHARING_ELEMENT), make_rows,
+              &work);
 }
 
 void lk_bits_panels_multiply(const lk_bits_panels *self, const lk_integer_loops *loops,

@@ -5,9 +5,6 @@
 
 #include "ops/kernel/sizes.h"
 
-/* Elements that threads unpack together. */
-enum { LEAST_SHARED = 1 << 16 };
-
 int64_t lk_block_bits_blocks(const lk_block_bits *self) {
   return (self->columns + self->block - 1) / self->block;
 }
@@ -63,6 +60,7 @@ static void unpack_rows(const void *arg, int64_t begin_row, int64_t end_row) {
 lk_status lk_block_bits_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_block_bits *self = params;
   (void)error;
-  return lk_kernel_turns(self->rows, self->rows * self->columns >= LEAST_SHARED, unpack_rows, self,
-                         pointers);
+  return lk_kernel_turns(self->rows,
+                         lk_sharing_pays_for(self->rows * self->columns, LK_SHARING_ELEMENT),
+                         unpack_rows, self, pointers);
 }

@@ -5,7 +5,6 @@
 
 #include "base/team/look.h"
 #include "base/tensor.h"
-#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 bool lk_depthwise_integer_takes(const lk_conv_shape *conv, const lk_integer_loops *loops) {

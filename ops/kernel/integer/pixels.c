@@ -7,9 +7,8 @@
 #include "ops/kernel/sizes.h"
 
 enum {
-  AT_ONCE = 16,             /* pixels of a vector of bytes */
-  TURN_PIXELS = 8 * 1024,   /* a multiple of them */
-  SHARED_PIXELS = 64 * 1024 /* are worth it to wake other threads */
+  AT_ONCE = 16,          /* pixels of a vector of bytes */
+  TURN_PIXELS = 8 * 1024 /* a multiple of them */
 };
 
 static __m128i load(const uint8_t *planes, int64_t channels, int64_t pixels, int channel) {
@@ -58,6 +57,7 @@ lk_status lk_pixels_kernel(const void *params, void *const *pointers, lk_error *
   (void)error;
   const lk_pixels *self = params;
   const int64_t turns = self->images * lk_div_up(self->pixels, TURN_PIXELS);
-  return lk_kernel_turns(turns, self->images * self->pixels >= SHARED_PIXELS, do_turns, self,
-                         pointers);
+  return lk_kernel_turns(turns,
+                         lk_sharing_pays_for(self->images * self->pixels, LK_SHARING_ELEMENT),
+                         do_turns, self, pointers);
 }

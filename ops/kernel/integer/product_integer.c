@@ -5,7 +5,6 @@
 
 #include "base/team/look.h"
 #include "base/tensor.h"
-#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 enum {
@@ -103,11 +102,11 @@ lk_status lk_product_integer_pack_kernel(const void *params, void *const *pointe
                                          lk_error *error) {
   (void)error;
   const lk_product_integer *self = params;
-  const double elements = (double)self->b_matrices * (double)self->b_size;
-  memset((int32_t *)pointers[1] + self->b_matrices * self->b_size, 0,
-         (size_t)behind(self) * sizeof(int32_t));
-  return lk_kernel_turns(self->b_matrices * self->panels, lk_sharing_pays(elements), pack_panels,
-                         self, pointers);
+  const int64_t words = self->b_matrices * self->b_size;
+  memset((int32_t *)pointers[1] + words, 0, (size_t)behind(self) * sizeof(int32_t));
+  return lk_kernel_turns(self->b_matrices * self->panels,
+                         lk_sharing_pays_for(words, LK_SHARING_ELEMENT), pack_panels, self,
+                         pointers);
 }
 
 /* ---- rows of the left operand ---- */

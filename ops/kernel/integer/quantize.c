@@ -8,6 +8,9 @@
 #include "ops/kernel/repeat.h"
 #include "ops/kernel/sizes.h"
 
+/* Operations of an element, which is divided and rounded, or looked up. */
+enum { ELEMENT = 64 };
+
 lk_byte_type lk_byte_type_of(float least, float most) {
   const float scale = most == least ? 1 : (most - least) / (float)UINT8_MAX;
   const float zero = fminf(fmaxf(-(least / scale), 0), UINT8_MAX);
@@ -71,7 +74,8 @@ lk_status lk_quantize_kernel(const void *params, void *const *pointers, lk_error
   float least = 0, most = 0;
   (void)error;
   const lk_kernel_loop loop = {params, pointers, {NULL, 0}};
-  lk_team_for(self->turns, self->turns > 1, find_ranges, &loop);
+  const bool is_shared = lk_sharing_pays_for(self->count, ELEMENT);
+  lk_team_for(self->turns, is_shared, find_ranges, &loop);
   const float *ranges = pointers[4];
   for (int64_t i = 0; i < self->turns; i++) {
     least = fminf(least, ranges[2 * i]);
@@ -80,7 +84,7 @@ lk_status lk_quantize_kernel(const void *params, void *const *pointers, lk_error
   const lk_byte_type found = lk_byte_type_of(least, most);
   *(float *)pointers[2] = found.scale;
   *(uint8_t *)pointers[3] = (uint8_t)found.zero;
-  return lk_kernel_turns(self->turns, self->turns > 1, write_bytes, params, pointers);
+  return lk_kernel_turns(self->turns, is_shared, write_bytes, params, pointers);
 }
 
 /* ---- by scales and zero points that are given ---- */
@@ -194,9 +198,9 @@ static void do_bytes(const void *arg, int64_t begin, int64_t end) {
 
 lk_status lk_bytes_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_bytes *self = params;
-  const int64_t turns = lk_div_up(self->count, LK_QUANTIZE_TURN);
   (void)error;
-  return lk_kernel_turns(turns, turns > 1, do_bytes, self, pointers);
+  return lk_kernel_turns(lk_div_up(self->count, LK_QUANTIZE_TURN),
+                         lk_sharing_pays_for(self->count, ELEMENT), do_bytes, self, pointers);
 }
 
 /* ---- rows ---- */
@@ -224,7 +228,7 @@ static void convert_rows(const void *arg, int64_t begin, int64_t end) {
 
 lk_status lk_byte_rows_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_byte_rows *self = params;
-  const bool is_shared = self->rows * self->count > LK_QUANTIZE_TURN;
+  const bool is_shared = lk_sharing_pays_for(self->rows * self->count, ELEMENT);
   (void)error;
   return lk_kernel_turns(self->rows, is_shared, convert_rows, self, pointers);
 }
@@ -265,8 +269,9 @@ lk_status lk_byte_table_kernel(const void *params, void *const *pointers, lk_err
   for (int i = 0; i < TABLE; i++) all[i] = (uint8_t)i;
   compute_bytes(self, pointers, all, table, TABLE);
   void *const with_table[] = {pointers[0], pointers[1], table};
-  const int64_t turns = lk_div_up(self->count, LK_QUANTIZE_TURN);
-  return lk_kernel_turns(turns, turns > 1, look_up_turns, self, with_table);
+  return lk_kernel_turns(lk_div_up(self->count, LK_QUANTIZE_TURN),
+                         lk_sharing_pays_for(self->count, ELEMENT), look_up_turns, self,
+                         with_table);
 }
 
 /* ---- means ---- */
@@ -314,7 +319,8 @@ lk_status lk_byte_means_kernel(const void *params, void *const *pointers, lk_err
   const lk_byte_means *self = params;
   const int64_t turns = self->channels > 1 ? self->outer * lk_div_up(self->channels, MEANS)
                                            : lk_div_up(self->outer, MEANS);
-  const bool is_shared = self->outer * self->count * self->channels > 4 * LK_QUANTIZE_TURN;
+  const int64_t elements = self->outer * self->count * self->channels;
   (void)error;
-  return lk_kernel_turns(turns, is_shared && turns > 1, find_means, self, pointers);
+  return lk_kernel_turns(turns, lk_sharing_pays_for(elements, LK_SHARING_ELEMENT), find_means, self,
+                         pointers);
 }

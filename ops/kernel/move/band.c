@@ -6,8 +6,6 @@
 #include "ops/kernel/copy_block.h"
 #include "ops/kernel/sizes.h"
 
-enum { SHARED_BYTES = 256 * 1024 };
-
 static void band_rows(const void *arg, int64_t begin, int64_t end) {
   const lk_kernel_loop *loop = arg;
   const lk_band *self = loop->params;
@@ -31,6 +29,7 @@ lk_status lk_band_kernel(const void *params, void *const *pointers, lk_error *er
   (void)error;
   const lk_band *self = params;
   const int64_t rows = self->matrices * self->rows;
-  const double bytes = (double)rows * (double)self->cols * (double)self->element;
-  return lk_kernel_turns(rows, bytes >= SHARED_BYTES, band_rows, params, pointers);
+  const int64_t bytes = rows * self->cols * (int64_t)self->element;
+  return lk_kernel_turns(rows, lk_sharing_pays_for(bytes, LK_SHARING_BYTE), band_rows, params,
+                         pointers);
 }

@@ -5,10 +5,7 @@
 
 #include "ops/kernel/copy_block.h"
 
-enum {
-  TURN_BYTES = 32 * 1024,
-  SHARED_BYTES = 256 * 1024 /* with less to move, waking the threads costs more than they save */
-};
+enum { TURN_BYTES = 32 * 1024 };
 
 /* Rows of one element of each source. */
 static lk_interleave_fn *find_interleave(const lk_concat *self) {
@@ -32,7 +29,7 @@ void lk_concat_plan_for(lk_concat *self, lk_isa isa) {
   self->tile = row < TURN_BYTES ? (int64_t)(TURN_BYTES / row) : 1;
   const int64_t pieces = (int64_t)((self->row + self->piece - 1) / self->piece);
   self->turns = (self->rows + self->tile - 1) / self->tile * pieces;
-  self->shared = (double)self->rows * (double)self->row >= SHARED_BYTES;
+  self->shared = lk_sharing_pays_for(self->rows * (int64_t)self->row, LK_SHARING_BYTE);
 }
 
 /* The bytes `begin` to `end` of a row. */

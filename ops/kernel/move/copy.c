@@ -20,8 +20,7 @@ enum {
   AHEAD = 64,                  /* columns of lk_copy_plane, where lines along them are long */
   LARGE_BYTES = 8 << 20,       /* that are moved beyond the caches, with as many written */
   PAGE_BYTES = 4096,           /* lines so far apart share one set of the L1 cache */
-  CHUNK_BYTES = 64 * 1024,     /* of a turn that is a part of a single block */
-  SHARED_BYTES = 256 * 1024    /* with less to move, waking the threads costs more than they save */
+  CHUNK_BYTES = 64 * 1024      /* of a turn that is a part of a single block */
 };
 
 lk_copy lk_copy_between(const lk_tensor_desc *from, const lk_tensor_desc *to) {
@@ -191,7 +190,7 @@ void lk_copy_simplify_for(lk_copy *copy, lk_isa isa) {
   choose_dims(copy);
   if (copy->rank == 0) {
     copy->turns = (int64_t)(copy->block + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    copy->shared = copy->block >= SHARED_BYTES;
+    copy->shared = lk_sharing_pays_for((int64_t)copy->block, LK_SHARING_BYTE);
     return;
   }
   copy->plane = choose_plane(copy, lk_copy_planes_get(isa));
@@ -200,7 +199,7 @@ void lk_copy_simplify_for(lk_copy *copy, lk_isa isa) {
   cut_plane(copy, bytes, isa);
   copy->turns = copy->tiles[0] * copy->tiles[1];
   for (uint32_t i = 0; i + 2 < copy->rank; i++) copy->turns *= copy->dims[i];
-  copy->shared = bytes >= SHARED_BYTES && copy->turns > 1;
+  copy->shared = lk_sharing_pays(bytes * LK_SHARING_BYTE);
 }
 
 void lk_copy_simplify(lk_copy *copy) {

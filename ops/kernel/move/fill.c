@@ -3,7 +3,7 @@
 
 #include "ops/kernel/repeat.h"
 
-enum { TURN_BYTES = 16 * 1024, SHARED_BYTES = 256 * 1024 };
+enum { TURN_BYTES = 16 * 1024 };
 
 /* Patterns of a turn. */
 static int64_t turn_count(const lk_fill *fill) {
@@ -26,6 +26,7 @@ lk_status lk_fill_kernel(const void *params, void *const *pointers, lk_error *er
   (void)error;
   const lk_fill *fill = params;
   const int64_t each = turn_count(fill), turns = (fill->count + each - 1) / each;
-  return lk_kernel_turns(turns, (size_t)fill->count * fill->size >= SHARED_BYTES, fill_turns,
-                         params, pointers);
+  const int64_t bytes = fill->count * (int64_t)fill->size;
+  return lk_kernel_turns(turns, lk_sharing_pays_for(bytes, LK_SHARING_BYTE), fill_turns, params,
+                         pointers);
 }

@@ -8,7 +8,7 @@
 #include "ops/kernel/copy_long.h"
 #include "ops/kernel/sizes.h"
 
-enum { SHARED_BYTES = 256 * 1024, NONE = -1 };
+enum { NONE = -1 };
 
 /* ---- plan ---- */
 
@@ -51,7 +51,6 @@ void lk_indexed_plan(lk_indexed *self) {
   const bool is_apart = self->data[0] != 0 && self->dims[0] > 0;
   self->turns = !self->scatters ? self->slots : is_apart ? self->dims[0] : 1;
   self->unit = self->slots / lk_max(1, self->turns);
-  self->shared = (double)self->slots * (double)self->block >= SHARED_BYTES;
 }
 
 /* ---- running ---- */
@@ -297,7 +296,8 @@ lk_status lk_indexed_kernel(const void *params, void *const *pointers, lk_error 
                    .values = (char *)pointers[2] + self->values_offset,
                    .bad = NONE};
   indexing *const arg = &loop;
-  lk_team_for(self->turns, self->shared, move_slots, &arg);
+  const int64_t bytes = self->slots * (int64_t)self->block;
+  lk_team_for(self->turns, lk_sharing_pays_for(bytes, LK_SHARING_BYTE), move_slots, &arg);
   const int64_t bad = atomic_load_explicit(&loop.bad, memory_order_relaxed);
   if (bad == NONE) return LK_OK;
   const uint32_t k = (uint32_t)(bad % LK_MAX_RANK);

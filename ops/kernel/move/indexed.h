@@ -35,7 +35,6 @@ typedef struct lk_indexed {
   lk_combine_each_fn *combine_each; /* of blocks of one element; NULL with the other */
   int64_t values_offset;            /* bytes */
   /* ---- by lk_indexed_plan ---- */
-  bool shared;
   int64_t slots, turns, unit; /* unit: slots of a turn */
   /* ---- */
   int64_t sizes[LK_MAX_RANK], strides[LK_MAX_RANK]; /* of indexed axes; bytes in the data */

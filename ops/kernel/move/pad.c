@@ -8,7 +8,7 @@
 #include "ops/kernel/repeat.h"
 #include "ops/kernel/sizes.h"
 
-enum { SHARED_BYTES = 256 * 1024, ALIKE_BYTES = 16 * 1024, OUTSIDE = -1 };
+enum { ALIKE_BYTES = 16 * 1024, OUTSIDE = -1 };
 
 /* ---- plan ---- */
 
@@ -48,7 +48,7 @@ void lk_pad_plan(lk_pad *self) {
     bytes *= (double)self->out[i];
     if (i + 1 < self->rank) self->rows *= self->out[i];
   }
-  self->shared = bytes >= SHARED_BYTES;
+  self->shared = lk_sharing_pays(bytes * LK_SHARING_BYTE);
   self->planes = lk_copy_planes_get(lk_isa_get());
 }
 

@@ -1,8 +1,6 @@
 /* Numbers at equal distances: each from its place, so that errors do not add up. */
 #include "ops/kernel/move/range.h"
 
-enum { SHARED_COUNT = 64 * 1024 };
-
 /* Those of a turn from number `begin` on. */
 #define WHOLE(dtype, type)                                                                         \
   case dtype: {                                                                                    \
@@ -38,5 +36,6 @@ static void count_up(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_range_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_range *self = params;
-  return lk_kernel_turns(self->count, self->count >= SHARED_COUNT, count_up, params, pointers);
+  return lk_kernel_turns(self->count, lk_sharing_pays_for(self->count, LK_SHARING_ELEMENT),
+                         count_up, params, pointers);
 }

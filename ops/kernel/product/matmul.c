@@ -13,7 +13,6 @@
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/product/dots.h"
 #include "ops/kernel/product/product_loops.h"
-#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 /* So few rows read the right operand sooner than it is packed: by its rows, by its columns. */
@@ -88,9 +87,8 @@ static void pack_constant(const void *arg, int64_t begin_panel, int64_t end_pane
 
 void lk_matmul_pack(const lk_matmul *self, const float *b, float *packed) {
   void *const pointers[] = {(void *)(uintptr_t)b, packed};
-  (void)lk_kernel_turns(self->product.panels,
-                        lk_product_pack_is_shared(lk_matmul_packed_size(self)), pack_constant, self,
-                        pointers);
+  const bool is_shared = lk_sharing_pays_for(lk_matmul_packed_size(self), LK_SHARING_ELEMENT);
+  (void)lk_kernel_turns(self->product.panels, is_shared, pack_constant, self, pointers);
 }
 
 void lk_matmul_unpack(const lk_matmul *self, const float *packed, float *b) {

@@ -5,7 +5,6 @@
 
 #include "base/team/look.h"
 #include "ops/kernel/kernel.h"
-#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 enum {

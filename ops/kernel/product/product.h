@@ -60,9 +60,6 @@ int64_t lk_product_made_size(const lk_product *self);
 /* Elements of B in panels. */
 int64_t lk_product_packed_size(const lk_product *self);
 
-/* Whether several threads write so many packed elements sooner than one. */
-bool lk_product_pack_is_shared(int64_t elements);
-
 /* Writes panels of B, whose element of column n, tap t and k is at from[n * n_step + t * tap_step +
  * k * k_step]. `from` need not be aligned. */
 void lk_product_pack(const lk_product *self, const float *from, int64_t n_step, int64_t tap_step,

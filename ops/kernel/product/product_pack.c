@@ -9,13 +9,6 @@
 
 enum { ELEMENT = sizeof(float), LOG_ELEMENT = 2 };
 
-/* Fewer elements than this are packed sooner than another thread wakes up. */
-enum { LEAST_SHARED = 1 << 16 };
-
-bool lk_product_pack_is_shared(int64_t elements) {
-  return elements >= LEAST_SHARED;
-}
-
 /* B as one panel, or some, see it; steps are in elements. Constants lie in a model's file at any
  * address, so elements are read as bytes. */
 typedef struct panel_source {

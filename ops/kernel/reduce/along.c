@@ -13,7 +13,6 @@
 #include "ops/kernel/sizes.h"
 
 enum {
-  MAX_ALONE = 65536, /* elements that are worth a second thread */
   PIECE = 4096,      /* elements */
   SHORT_ROW = 96,    /* elements of rows that are transposed, at most */
   LONG_RUN = 1 << 20 /* elements between two looks at what may stop it */
@@ -45,6 +44,9 @@ typedef struct span {
   int64_t size;    /* bytes of an element */
 } span;
 
+static bool is_shared(const lk_along *self) {
+  return lk_sharing_pays_for(self->outer * self->n * self->inner, LK_SHARING_ELEMENT);
+}
 static int64_t blocks_of(const lk_along *self) {
   return (self->inner + LK_REDUCE_COLUMNS - 1) / LK_REDUCE_COLUMNS;
 }
@@ -259,8 +261,7 @@ static void find_turns(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_largest_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_along *self = params;
-  return lk_kernel_turns(turns_of(self), self->outer * self->n * self->inner > MAX_ALONE,
-                         find_turns, self, pointers);
+  return lk_kernel_turns(turns_of(self), is_shared(self), find_turns, self, pointers);
 }
 
 /* ---- running sums and products ---- */
@@ -329,6 +330,5 @@ static void run_turns(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_running_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_along *self = params;
-  return lk_kernel_turns(turns_of(self), self->outer * self->n * self->inner > MAX_ALONE, run_turns,
-                         self, pointers);
+  return lk_kernel_turns(turns_of(self), is_shared(self), run_turns, self, pointers);
 }

@@ -9,8 +9,6 @@
 #include "ops/kernel/element/element_program.h"
 #include "ops/kernel/sizes.h"
 
-enum { SHARED_BYTES = 256 * 1024 };
-
 /* ---- rows of numbers that are added to others ---- */
 
 /* `from` side by side, `to` some elements apart; both with rows. */
@@ -238,7 +236,7 @@ void lk_col2im_plan(lk_col2im *self) {
 lk_status lk_col2im_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_col2im *self = params;
-  const double bytes =
-      (double)self->planes * (double)self->taps * (double)self->windows * (double)self->element;
-  return lk_kernel_turns(self->planes, bytes >= SHARED_BYTES, add_planes, params, pointers);
+  const int64_t bytes = self->planes * self->taps * self->windows * (int64_t)self->element;
+  return lk_kernel_turns(self->planes, lk_sharing_pays_for(bytes, LK_SHARING_BYTE), add_planes,
+                         params, pointers);
 }

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "base/team/look.h"
 
-enum { SHARED_PLACES = 16 * 1024 };
+enum { PLACE = 64 /* operations: it reads where its target says */ };
 
 static int64_t target_at(const lk_nll *self, const void *targets, int64_t place) {
   return self->wide ? ((const int64_t *)targets)[place] : ((const int32_t *)targets)[place];
@@ -48,6 +48,6 @@ lk_status lk_nll_kernel(const void *params, void *const *pointers, lk_error *err
                    "failed to find the loss of target %" PRId64 ": 0 to %" PRId64 " are allowed",
                    target, self->classes - 1);
   }
-  return lk_kernel_turns(places, places >= SHARED_PLACES, self->is_f64 ? losses_f64 : losses_f32,
-                         params, pointers);
+  return lk_kernel_turns(places, lk_sharing_pays_for(places, PLACE),
+                         self->is_f64 ? losses_f64 : losses_f32, params, pointers);
 }

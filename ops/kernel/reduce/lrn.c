@@ -1,9 +1,6 @@
 /* Local response normalization: rows of channels, or places side by side. */
 #include "ops/kernel/reduce/lrn.h"
 
-/* Squares that are added up, over all elements, that are worth a second thread. */
-#define MAX_ALONE 65536
-
 void lk_lrn_plan(int64_t outer, int64_t channels, int64_t inner, int64_t size, float alpha,
                  float beta, float bias, lk_isa isa, lk_lrn *out) {
   const lk_row_loops *loops = lk_row_loops_get(isa);
@@ -48,5 +45,6 @@ lk_status lk_lrn_kernel(const void *params, void *const *pointers, lk_error *err
   const lk_lrn *self = params;
   const int64_t elements = self->outer * self->window.channels * self->inner;
   const int64_t turns = self->outer * (self->inner == 1 ? 1 : blocks_of(self));
-  return lk_kernel_turns(turns, elements > MAX_ALONE, do_turns, self, pointers);
+  return lk_kernel_turns(turns, lk_sharing_pays_for(elements, LK_SHARING_ELEMENT), do_turns, self,
+                         pointers);
 }

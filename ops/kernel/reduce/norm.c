@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* Elements that are worth a second thread. */
-#define MAX_ALONE 16384
+/* Operations of an element: it is read for the mean, for the variance, and for its result. */
+enum { ELEMENT = 64 };
 
 static void run_rows(const void *arg, int64_t first, int64_t end) {
   const lk_kernel_loop *loop = arg;
@@ -36,6 +36,6 @@ static void run_rows(const void *arg, int64_t first, int64_t end) {
 lk_status lk_norm_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_norm *self = params;
   (void)error;
-  return lk_kernel_turns(self->rows, self->rows > 1 && self->rows * self->n > MAX_ALONE, run_rows,
+  return lk_kernel_turns(self->rows, lk_sharing_pays_for(self->rows * self->n, ELEMENT), run_rows,
                          params, pointers);
 }

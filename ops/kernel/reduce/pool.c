@@ -9,10 +9,9 @@
 #include "ops/kernel/reduce/pool_staged.h"
 #include "ops/kernel/sizes.h"
 
-/* Work, in taps of all outputs, that is worth a second thread. */
-#define MAX_ALONE 262144
 /* Elements of a window that fit the first-level cache, and channels at a time where they do not. */
 enum { WINDOW = 8192, CHANNELS = 128 };
+enum { TAP = 4 /* operations that it takes: its element is in a cache, for its neighbours */ };
 /* Elements of windows between two looks at what may stop it. */
 enum { AT_ONCE = 1 << 20 };
 
@@ -187,5 +186,5 @@ lk_status lk_pool_kernel(const void *params, void *const *pointers, lk_error *er
   const int64_t turns = self->is_rolling  ? lk_pool_rolling_turns(self)
                         : self->is_staged ? lk_pool_staged_turns(self)
                                           : lines;
-  return lk_kernel_turns(turns, taps >= MAX_ALONE, pool_turns, self, pointers);
+  return lk_kernel_turns(turns, lk_sharing_pays(taps * TAP), pool_turns, self, pointers);
 }

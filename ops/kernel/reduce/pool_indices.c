@@ -5,8 +5,8 @@
 
 #include "base/team/look.h"
 
-/* With fewer outputs, one thread is done before others have woken up. */
-#define LEAST_PARALLEL_OUTPUTS 8192
+/* Operations of an output, which compares and remembers where, one tap after the other. */
+enum { OUTPUT = 128 };
 /* Kernels with up to this many elements have a table of offsets. */
 #define MAX_OFFSETS 256
 
@@ -99,6 +99,6 @@ lk_status lk_pool_indices_kernel(const void *params, void *const *pointers, lk_e
   const lk_pool_indices *step = params;
   const lk_pool_geometry *g = &step->geometry;
   const int64_t rows = step->batch * g->out[0] * g->out[1];
-  return lk_kernel_turns(rows, rows * step->channels * g->out[2] >= LEAST_PARALLEL_OUTPUTS,
+  return lk_kernel_turns(rows, lk_sharing_pays_for(rows * step->channels * g->out[2], OUTPUT),
                          index_rows, step, pointers);
 }

@@ -11,8 +11,6 @@
 #include "ops/kernel/sizes.h"
 #include "ops/kernel/strides.h"
 
-/* Elements that are worth a second thread. */
-#define MAX_ALONE 65536
 /* Blocks of columns are multiples of it. */
 #define LANES 16
 /* Elements that are brought to their class at a time; of columns, so many rows. */
@@ -443,5 +441,6 @@ static void reduce_turns(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_reduce_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_reduce *self = params;
-  return lk_kernel_turns(self->turns, self->work > MAX_ALONE, reduce_turns, self, pointers);
+  return lk_kernel_turns(self->turns, lk_sharing_pays_for(self->work, LK_SHARING_ELEMENT),
+                         reduce_turns, self, pointers);
 }

@@ -16,8 +16,8 @@
 /* A total that is smaller in f64 fits in 64 bits, and its root in 31, however it was rounded. */
 static const double FITS = 0x1p61;
 
-/* Elements, and results, of a turn; elements that are worth a second thread. */
-enum { BLOCK = 4096, MAX_ALONE = 65536 };
+/* Elements, and results, of a turn. */
+enum { BLOCK = 4096 };
 
 void lk_reduce_whole_plan(uint32_t dtype, uint32_t elements, int64_t count, int64_t results,
                           lk_isa isa, lk_reduce_whole *inout) {
@@ -55,7 +55,8 @@ static void look_at_blocks(const void *arg, int64_t begin, int64_t end) {
 static bool has_large(const lk_reduce_whole *self, const void *from) {
   bits_loop loop = {.self = self, .from = from, .is_large = false};
   bits_loop *const arg = &loop;
-  lk_team_for(lk_div_up(self->count, BLOCK), self->count > MAX_ALONE, look_at_blocks, &arg);
+  lk_team_for(lk_div_up(self->count, BLOCK), lk_sharing_pays_for(self->count, LK_SHARING_ELEMENT),
+              look_at_blocks, &arg);
   return atomic_load_explicit(&loop.is_large, memory_order_relaxed);
 }
 
@@ -102,6 +103,7 @@ lk_status lk_reduce_whole_kernel(const void *params, void *const *pointers, lk_e
   if (!has_large(self, pointers[4])) return lk_reduce_kernel(&self->small, pointers, error);
   LK_RETURN_NOT_OK(lk_reduce_kernel(&self->real, reals, error));
   LK_RETURN_NOT_OK(lk_reduce_kernel(&self->whole, wholes, error));
-  return lk_kernel_turns(lk_div_up(self->results, BLOCK), self->count > MAX_ALONE, end_blocks, self,
+  return lk_kernel_turns(lk_div_up(self->results, BLOCK),
+                         lk_sharing_pays_for(self->count, LK_SHARING_ELEMENT), end_blocks, self,
                          pointers);
 }

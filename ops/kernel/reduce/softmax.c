@@ -1,8 +1,8 @@
 /* Softmax along any dimension: rows, or columns side by side. */
 #include "ops/kernel/reduce/softmax.h"
 
-/* Elements that are worth a second thread. */
-#define MAX_ALONE 32768
+/* Operations of an element: a power of e, and three times through the row. */
+enum { ELEMENT = 32 };
 
 /* Rows of a turn: short ones are computed several at a time. */
 static int64_t rows_of_turn(const lk_softmax *self) {
@@ -46,7 +46,8 @@ static void do_columns(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_softmax_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_softmax *self = params;
-  const bool is_shared = self->outer * self->n * self->inner > MAX_ALONE;
+  const int64_t elements = self->outer * self->n * self->inner;
+  const bool is_shared = lk_sharing_pays_for(elements, ELEMENT);
   if (!self->is_last) {
     return lk_kernel_turns(self->outer * column_blocks(self), is_shared, do_columns, self,
                            pointers);

@@ -16,8 +16,8 @@
 #include "ops/kernel/sizes.h"
 
 enum {
-  SHARED_ELEMENTS = 16 * 1024,
-  PIECE = 1024 /* elements that are looked at together, and of a heap on the stack */
+  ELEMENT = 64, /* operations of one that is compared and, some, put in order */
+  PIECE = 1024  /* elements that are looked at together, and of a heap on the stack */
 };
 
 /* A line of the data. */
@@ -337,6 +337,6 @@ lk_status lk_top_k_kernel(const void *params, void *const *pointers, lk_error *e
     LK_RETURN_NOT_OK(lk_largest_kernel(&self->best, found, error));
     if (lk_team_is_stopped()) return LK_OK; /* places are any */
   }
-  return lk_kernel_turns(lines, lines * self->count >= SHARED_ELEMENTS, choose_lines, params,
-                         pointers);
+  return lk_kernel_turns(lines, lk_sharing_pays_for(lines * self->count, ELEMENT), choose_lines,
+                         params, pointers);
 }

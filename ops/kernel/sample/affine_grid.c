@@ -1,7 +1,7 @@
 /* Places moved by affine maps. A turn is a row of places, of the last dimension. */
 #include "ops/kernel/sample/affine_grid.h"
 
-enum { RANK = 3, SHARED_PLACES = 16 * 1024 };
+enum { RANK = 3, PLACE = 64 /* operations of products with one vector of f64 */ };
 
 /* Where elements of a dimension lie: element i at `first` + i `step`. A single one, whose corners
  * are one, is at -1, as in ONNX's reference, since ONNX says nothing of it; ONNX Runtime has it at
@@ -79,6 +79,6 @@ lk_status lk_affine_grid_kernel(const void *params, void *const *pointers, lk_er
   const lk_affine_grid *self = params;
   int64_t rows = self->batches;
   for (uint32_t d = 0; d + 1 < self->rank; d++) rows *= self->dims[d];
-  const bool shared = (double)rows * (double)self->dims[self->rank - 1] >= SHARED_PLACES;
-  return lk_kernel_turns(rows, shared, move_rows, params, pointers);
+  const int64_t count = rows * self->dims[self->rank - 1];
+  return lk_kernel_turns(rows, lk_sharing_pays_for(count, PLACE), move_rows, params, pointers);
 }

@@ -7,7 +7,7 @@
 #include "base/team/look.h"
 #include "ops/kernel/sizes.h"
 
-enum { CHUNK = 32, SHARED_COLUMNS = 16 * 1024 };
+enum { CHUNK = 32, COLUMN = 64 /* operations of four neighbours anywhere, with weights */ };
 
 /* Four neighbours; those outside are the first element, without weight. What they come to is
  * multiplied by the mask. */
@@ -97,7 +97,6 @@ lk_status lk_deform_columns_kernel(const void *params, void *const *pointers, lk
   const lk_deform_columns *self = params;
   const int64_t turns =
       self->batches * self->groups * self->kernel[0] * self->kernel[1] * self->out[0];
-  const double columns = (double)turns * (double)self->out[1] * (double)self->channels;
-  return lk_kernel_turns(turns, columns / (double)self->groups >= SHARED_COLUMNS, fill_rows, params,
-                         pointers);
+  const int64_t columns = turns * self->out[1] * self->channels / self->groups;
+  return lk_kernel_turns(turns, lk_sharing_pays_for(columns, COLUMN), fill_rows, params, pointers);
 }

@@ -9,7 +9,8 @@
 #include "base/team/look.h"
 #include "ops/kernel/sizes.h"
 
-enum { AXIS_TAPS = 4, TAPS = 64, CHUNK = 16, SHARED_TAPS = 16 * 1024 };
+enum { AXIS_TAPS = 4, TAPS = 64, CHUNK = 16 };
+enum { SAMPLE = 64 /* operations of neighbours anywhere, with weights */ };
 
 /* Neighbours along one dimension. */
 typedef struct axis_taps {
@@ -253,6 +254,7 @@ lk_status lk_grid_sample_kernel(const void *params, void *const *pointers, lk_er
   (void)error;
   const lk_grid_sample *self = params;
   const int64_t turns = self->batches * lk_div_up(self->places, CHUNK);
-  const bool shared = (double)turns * CHUNK * (double)(self->channels + 1) >= SHARED_TAPS;
-  return lk_kernel_turns(turns, shared, sample_turns, params, pointers);
+  const int64_t samples = turns * CHUNK * (self->channels + 1);
+  return lk_kernel_turns(turns, lk_sharing_pays_for(samples, SAMPLE), sample_turns, params,
+                         pointers);
 }

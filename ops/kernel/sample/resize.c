@@ -8,7 +8,7 @@
 #include "ops/kernel/sizes.h"
 
 enum {
-  SHARED_ELEMENTS = 32768, /* with less work, waking the threads costs more than they save */
+  TAP = 32, /* operations of an element that is gathered, with its weight */
   TURN_ELEMENTS = 8192,
   SMALL = 16384,        /* elements of a plane that stays in the caches */
   SMALL_WIDENED = 4096, /* the same of one that is brought to f32 first */
@@ -59,9 +59,8 @@ void lk_resize_plan(lk_resize *self, lk_isa isa) {
   }
   self->column_turns = (width + self->columns - 1) / self->columns;
   self->row_turns = (self->y.out + self->rows - 1) / self->rows;
-  const double work = (double)self->outer * (double)self->y.out * (double)self->x.out *
-                      (double)self->inner * (double)taps;
-  self->shared = work >= SHARED_ELEMENTS;
+  self->shared =
+      lk_sharing_pays_for(self->outer * self->y.out * self->x.out * self->inner * taps, TAP);
 }
 
 static const int32_t *indices_of(const char *table, const lk_resize_side *side) {
@@ -388,5 +387,5 @@ lk_status lk_resize_kernel(const void *params, void *const *pointers, lk_error *
   (void)error;
   const lk_resize *self = params;
   const int64_t turns = self->outer * self->row_turns * self->column_turns;
-  return lk_kernel_turns(turns, self->shared && turns > 1, do_turns, params, pointers);
+  return lk_kernel_turns(turns, self->shared, do_turns, params, pointers);
 }

@@ -5,21 +5,15 @@
 
 #include "ops/kernel/sizes.h"
 
-enum { SHARED_BYTES = 256 * 1024 };
-
-static int64_t count_rows(uint32_t rank, const int64_t *dims) {
-  int64_t rows = 1;
-  for (uint32_t i = 0; i + 1 < rank; i++) rows *= dims[i];
-  return rows;
+static bool is_shared(uint32_t rank, const int64_t *dims, size_t block) {
+  return lk_sharing_pays_for(lk_multiply_dims(dims, 0, rank) * (int64_t)block, LK_SHARING_BYTE);
 }
 
 /* ---- nearest ---- */
 
 void lk_resize_nearest_plan(lk_resize_nearest_map *self, lk_isa isa) {
-  const double row_bytes = (double)self->dims[self->rank - 1] * (double)self->block;
-  self->rows = count_rows(self->rank, self->dims);
+  self->rows = lk_multiply_dims(self->dims, 0, self->rank - 1);
   self->loops = lk_resize_loops_get(isa);
-  self->shared = (double)self->rows * row_bytes >= SHARED_BYTES;
 }
 
 static int64_t offset_of(const lk_resize_nearest_map *self, const char *table, uint32_t dim,
@@ -104,7 +98,8 @@ static void copy_rows(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_resize_nearest_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_resize_nearest_map *self = params;
-  return lk_kernel_turns(self->rows, self->shared, copy_rows, params, pointers);
+  return lk_kernel_turns(self->rows, is_shared(self->rank, self->dims, self->block), copy_rows,
+                         params, pointers);
 }
 
 /* ---- the extrapolation value ---- */
@@ -136,7 +131,7 @@ static void fill_rows(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_resize_outside_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_resize_outside *self = params;
-  const int64_t rows = count_rows(self->rank, self->dims);
-  const double bytes = (double)rows * (double)self->dims[self->rank - 1] * (double)self->block;
-  return lk_kernel_turns(rows, bytes >= SHARED_BYTES, fill_rows, params, pointers);
+  return lk_kernel_turns(lk_multiply_dims(self->dims, 0, self->rank - 1),
+                         is_shared(self->rank, self->dims, self->block), fill_rows, params,
+                         pointers);
 }

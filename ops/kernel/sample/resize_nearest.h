@@ -13,7 +13,6 @@
  * elements of a block lie together on both sides. */
 typedef struct lk_resize_nearest_map {
   uint32_t rank;
-  bool shared;
   size_t block; /* bytes */
   int64_t rows; /* of the output: all dimensions but the last */
   const lk_resize_loops *loops;
@@ -22,7 +21,7 @@ typedef struct lk_resize_nearest_map {
   int64_t indices[LK_MAX_RANK]; /* where a table (resize_table.h) has them; -1: it stays the same */
 } lk_resize_nearest_map;
 
-/* Sets `rows`, `shared` and `copy` from the others. */
+/* Sets `rows` and `loops` from the others. */
 void lk_resize_nearest_plan(lk_resize_nearest_map *self, lk_isa isa);
 
 /* Params: lk_resize_nearest_map. Pointers: from, table, to. */

@@ -6,7 +6,8 @@
 #include "base/status.h"
 #include "base/team/look.h"
 
-enum { ALIGNMENT = 64, TURN = 256 /* positions */, SHARED = 4096 };
+enum { ALIGNMENT = 64, TURN = 256 /* positions */ };
+enum { TAP = 256 /* operations of a weight, in f64, one after the other */ };
 
 /* Gives `count` elements of `size` bytes a place. False: the table is too large. */
 static bool place(lk_resize_table *self, int64_t count, int64_t size, int64_t *out_at) {
@@ -88,5 +89,5 @@ lk_status lk_resize_table_kernel(const void *params, void *const *pointers, lk_e
     turns += turns_of(&self->axes[i]);
     taps += self->axes[i].taps * self->axes[i].stretch.out;
   }
-  return lk_kernel_turns(turns, taps >= SHARED && turns > 1, fill_turns, params, pointers);
+  return lk_kernel_turns(turns, lk_sharing_pays_for(taps, TAP), fill_turns, params, pointers);
 }

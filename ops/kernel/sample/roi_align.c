@@ -9,7 +9,8 @@
 #include "base/team/team.h"
 #include "ops/kernel/sizes.h"
 
-enum { CHANNELS = 64, SAMPLES = 64 /* that are known at a time */, SHARED_BINS = 2048 };
+enum { CHANNELS = 64, SAMPLES = 64 /* that are known at a time */ };
+enum { BIN = 512 /* operations of its samples, each of four neighbours */ };
 
 /* Along a dimension, of a region: where it begins, and the size and the samples of a bin. */
 typedef struct extent {
@@ -270,6 +271,6 @@ lk_status lk_roi_align_kernel(const void *params, void *const *pointers, lk_erro
     LK_RETURN_NOT_OK(check_region(self, pointers, i, error));
   }
   const int64_t turns = self->regions * self->bins[0] * self->bins[1];
-  const bool shared = (double)turns * (double)self->channels >= SHARED_BINS;
-  return lk_kernel_turns(turns, shared, align_bins, params, pointers);
+  return lk_kernel_turns(turns, lk_sharing_pays_for(turns * self->channels, BIN), align_bins,
+                         params, pointers);
 }

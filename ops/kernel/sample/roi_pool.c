@@ -9,7 +9,7 @@
 #include "base/team/look.h"
 #include "ops/kernel/sizes.h"
 
-enum { COLUMNS = 5, SHARED_BINS = 2048 };
+enum { COLUMNS = 5, BIN = 512 /* operations of all its elements */ };
 
 static double narrow(const lk_roi_pool *self, double value) {
   return self->is_wide ? value : (double)(float)value;
@@ -102,6 +102,6 @@ lk_status lk_roi_pool_kernel(const void *params, void *const *pointers, lk_error
     LK_RETURN_NOT_OK(check_region(self, pointers[1], i, error));
   }
   const int64_t turns = self->regions * self->channels;
-  const double bins = (double)turns * (double)self->bins[0] * (double)self->bins[1];
-  return lk_kernel_turns(turns, bins >= SHARED_BINS, pool_regions, params, pointers);
+  const int64_t bins = turns * self->bins[0] * self->bins[1];
+  return lk_kernel_turns(turns, lk_sharing_pays_for(bins, BIN), pool_regions, params, pointers);
 }

@@ -6,7 +6,6 @@
 
 #include "base/team/look.h"
 #include "ops/kernel/product/dots.h"
-#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 enum {

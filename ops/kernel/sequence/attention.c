@@ -7,8 +7,8 @@
 #include "ops/kernel/copy_long.h"
 #include "ops/kernel/sizes.h"
 
-/* Elements that are worth a second thread. */
-#define MAX_ALONE 32768
+/* Operations of an element, as in softmax.c. */
+enum { ELEMENT = 32 };
 
 static int64_t clamp(int64_t value, int64_t most) {
   return value < 0 ? 0 : value < most ? value : most;
@@ -117,5 +117,6 @@ lk_status lk_attention_softmax_kernel(const void *params, void *const *pointers,
   (void)error;
   const lk_attention_softmax *self = params;
   const int64_t rows = self->batch * self->heads * self->window.queries;
-  return lk_kernel_turns(rows, rows * self->window.keys > MAX_ALONE, do_rows, self, pointers);
+  return lk_kernel_turns(rows, lk_sharing_pays_for(rows * self->window.keys, ELEMENT), do_rows,
+                         self, pointers);
 }

@@ -4,9 +4,6 @@
 #include "base/team/look.h"
 #include "ops/kernel/sizes.h"
 
-/* Products that are worth a second thread. */
-#define MAX_ALONE 65536
-
 typedef struct line {
   const float *input, *past, *weights; /* past: NULL is zeros */
   float *output, *state;
@@ -72,6 +69,7 @@ static void do_lines(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_causal_conv_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_causal_conv *self = params;
-  const bool is_shared = self->lines * (self->length + 1) * self->taps > MAX_ALONE;
-  return lk_kernel_turns(self->lines, is_shared, do_lines, self, pointers);
+  const int64_t taps = self->lines * (self->length + 1) * self->taps;
+  return lk_kernel_turns(self->lines, lk_sharing_pays_for(taps, LK_SHARING_ELEMENT), do_lines, self,
+                         pointers);
 }

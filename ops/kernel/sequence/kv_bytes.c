@@ -6,8 +6,7 @@
 enum {
   CHUNK = 256, /* elements at a time; even */
   LEAST_HALF = -8,
-  MOST_HALF = 7,
-  MAX_ALONE = 64 * 1024 /* elements that are worth a second thread */
+  MOST_HALF = 7
 };
 
 void lk_kv_bytes_plan(lk_kv_bytes *self) {
@@ -20,7 +19,8 @@ static int64_t row_bytes(const lk_kv_bytes *self) {
 }
 
 static bool is_shared(const lk_kv_bytes *self) {
-  return self->batch * self->heads * self->rows * self->size > MAX_ALONE;
+  return lk_sharing_pays_for(self->batch * self->heads * self->rows * self->size,
+                             LK_SHARING_ELEMENT);
 }
 
 /* Scales of a head; NULL: one for all. */

@@ -9,9 +9,6 @@
 #include "ops/kernel/copy_block.h"
 #include "ops/kernel/sizes.h"
 
-/* Bytes that are worth a second thread. */
-#define MAX_ALONE (128 << 10)
-
 /* How many rows are kept of a sequence. */
 static int64_t kept_of(const lk_kv_places *self, int64_t length) {
   const int64_t more = length - self->capacity, step = self->capacity - self->window + 1;
@@ -77,7 +74,7 @@ lk_status lk_kv_cache_kernel(const void *params, void *const *pointers, lk_error
                        self->has_dropped ? pointers[4] : NULL};
   const int64_t heads = self->batch * self->heads;
   const int64_t bytes = heads * self->buffer_rows * self->size * (int64_t)self->element;
-  return lk_kernel_turns(heads, bytes > MAX_ALONE, do_heads, self, all);
+  return lk_kernel_turns(heads, lk_sharing_pays_for(bytes, LK_SHARING_BYTE), do_heads, self, all);
 }
 
 /* A turn: a row of a head of a batch. */
@@ -102,5 +99,6 @@ lk_status lk_kv_columns_kernel(const void *params, void *const *pointers, lk_err
   const lk_kv_columns *self = params;
   const int64_t rows = self->batch * self->heads * self->rows;
   const int64_t bytes = rows * self->to_columns * (int64_t)sizeof(float);
-  return lk_kernel_turns(rows, bytes > MAX_ALONE, do_columns, self, pointers);
+  return lk_kernel_turns(rows, lk_sharing_pays_for(bytes, LK_SHARING_BYTE), do_columns, self,
+                         pointers);
 }

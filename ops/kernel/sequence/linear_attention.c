@@ -96,5 +96,7 @@ lk_status lk_linear_attention_kernel(const void *params, void *const *pointers, 
   (void)error;
   const lk_linear_attention *self = params;
   const int64_t turns = self->batch * self->kv_heads;
-  return lk_kernel_turns_looking(turns, turns > 1, do_heads, self, pointers);
+  const int64_t elements = turns * self->rows * self->size * self->v_size; /* of states */
+  return lk_kernel_turns_looking(turns, lk_sharing_pays_for(elements, LK_SHARING_ELEMENT), do_heads,
+                                 self, pointers);
 }

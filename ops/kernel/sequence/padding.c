@@ -1,9 +1,6 @@
 /* Masks of keys as numbers that are added to attention scores. */
 #include "ops/kernel/sequence/padding.h"
 
-/* Elements that are worth a second thread. */
-#define MAX_ALONE 32768
-
 /* A turn: a row of a batch. */
 static void do_rows(const void *arg, int64_t begin_turn, int64_t end_turn) {
   const lk_kernel_loop *loop = arg;
@@ -27,5 +24,7 @@ lk_status lk_padding_kernel(const void *params, void *const *pointers, lk_error 
   (void)error;
   const lk_padding *self = params;
   const int64_t rows = self->batch * self->rows;
-  return lk_kernel_turns(rows, rows * self->keys > MAX_ALONE, do_rows, self, pointers);
+  const int64_t bytes = rows * self->keys * (int64_t)sizeof(float);
+  return lk_kernel_turns(rows, lk_sharing_pays_for(bytes, LK_SHARING_BYTE), do_rows, self,
+                         pointers);
 }

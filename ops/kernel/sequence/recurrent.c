@@ -9,7 +9,6 @@
 #include "base/team/look.h"
 #include "base/team/team.h"
 #include "ops/kernel/kernel.h"
-#include "ops/kernel/sharing.h"
 #include "ops/kernel/sizes.h"
 
 /* Rows that are shared with other threads at a time: fewer do not keep the adders busy. */

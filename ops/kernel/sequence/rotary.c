@@ -7,8 +7,8 @@
 #include "base/status.h"
 #include "base/team/look.h"
 
-/* Elements that are worth a second thread. */
-#define MAX_ALONE 32768
+/* Operations of an element, which is brought to its partner, and both to an angle. */
+enum { ELEMENT = 32 };
 
 /* Which row of cos and sin. */
 static int64_t position_of(const lk_rotary *self, const int64_t *given, int64_t batch,
@@ -100,5 +100,6 @@ lk_status lk_rotary_kernel(const void *params, void *const *pointers, lk_error *
                        self->has_positions ? pointers[4] : NULL};
   LK_RETURN_NOT_OK(check_positions(self, all[4], error));
   const int64_t rows = self->batch * self->rows;
-  return lk_kernel_turns(rows, rows * self->heads * self->size > MAX_ALONE, do_rows, self, all);
+  const int64_t elements = rows * self->heads * self->size;
+  return lk_kernel_turns(rows, lk_sharing_pays_for(elements, ELEMENT), do_rows, self, all);
 }

@@ -5,8 +5,6 @@
 
 #include "base/team/team.h"
 
-enum { SHARED_WORK = 64 * 1024 }; /* multiplications */
-
 /* The row from `k` on whose element of column `k` is the largest; the first that is NaN. */
 static int64_t find_pivot(const double *matrix, int64_t n, int64_t k) {
   int64_t pivot = k;
@@ -61,5 +59,6 @@ lk_status lk_det_kernel(const void *params, void *const *pointers, lk_error *err
   (void)error;
   const lk_det *self = params;
   const double n = (double)self->n, work = (double)self->matrices * n * n * n / 3;
-  return lk_kernel_turns(self->matrices, work >= SHARED_WORK, eliminate, params, pointers);
+  return lk_kernel_turns(self->matrices, lk_sharing_pays(work * LK_SHARING_ELEMENT), eliminate,
+                         params, pointers);
 }

@@ -13,7 +13,7 @@
 
 enum {
   GROUPS = 16,
-  SHARED_NUMBERS = 8 * 1024,
+  NUMBER = 128,          /* operations of a complex one: the logarithm of a length times a few */
   LARGEST_FACTOR = 48,   /* a transform of a larger prime number is a convolution */
   MOST_NUMBERS = 1 << 20 /* of the lines of all groups, where that makes them longer */
 };
@@ -388,16 +388,15 @@ static void do_groups(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_dft_kernel(const void *params, void *const *pointers, lk_error *error) {
   const lk_dft *self = params;
   const int64_t n = self->length, padded = self->padded;
-  const double numbers = (double)lines_of(self) * (double)n;
   (void)error;
   if (padded > 0) {
-    const bool shared = padded >= SHARED_NUMBERS;
+    const bool shared = lk_sharing_pays_for(padded, NUMBER);
     (void)lk_kernel_turns(padded, shared, find_padded_roots, params, pointers);
     (void)lk_kernel_turns(n, shared, find_factors, params, pointers);
     (void)lk_kernel_turns_looking(1, false, find_filter, params, pointers);
   } else {
-    (void)lk_kernel_turns(n, n >= SHARED_NUMBERS, find_roots, params, pointers);
+    (void)lk_kernel_turns(n, lk_sharing_pays_for(n, NUMBER), find_roots, params, pointers);
   }
-  return lk_kernel_turns_looking(groups_of(self), numbers >= SHARED_NUMBERS, do_groups, params,
-                                 pointers);
+  return lk_kernel_turns_looking(groups_of(self), lk_sharing_pays_for(lines_of(self) * n, NUMBER),
+                                 do_groups, params, pointers);
 }

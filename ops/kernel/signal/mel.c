@@ -36,6 +36,7 @@ static void fill_bands(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_mel_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_mel *self = params;
-  return lk_kernel_turns(self->bands, self->bands * (self->length / 2) >= 64 * 1024, fill_bands,
+  const int64_t elements = self->bands * (self->length / 2);
+  return lk_kernel_turns(self->bands, lk_sharing_pays_for(elements, LK_SHARING_ELEMENT), fill_bands,
                          params, pointers);
 }

@@ -12,7 +12,7 @@
 
 #define TURN 6.28318530717958647692 /* once around, as an angle */
 
-enum { SHARED_BLOCKS = 4 * 1024, ROUNDS = 10 };
+enum { ROUNDS = 10, STEP = 256 /* operations of these rounds, or to find a class */ };
 
 void lk_philox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4]) {
   uint32_t k[2] = {key[0], key[1]};
@@ -70,7 +70,7 @@ lk_status lk_random_kernel(const void *params, void *const *pointers, lk_error *
   if (!self->has_seed && getentropy(pointers[1], sizeof given) != 0) {
     return lk_fail(error, LK_IO, "failed to read the system's entropy: %s", strerror(errno));
   }
-  return lk_kernel_turns(blocks, blocks >= SHARED_BLOCKS, make_blocks, params, pointers);
+  return lk_kernel_turns(blocks, lk_sharing_pays_for(blocks, STEP), make_blocks, params, pointers);
 }
 
 /* ---- classes ---- */
@@ -124,6 +124,7 @@ static void choose_rows(const void *arg, int64_t begin, int64_t end) {
 lk_status lk_multinomial_kernel(const void *params, void *const *pointers, lk_error *error) {
   (void)error;
   const lk_multinomial *self = params;
-  const int64_t work = self->rows * (self->classes + self->samples);
-  return lk_kernel_turns(self->rows, work >= SHARED_BLOCKS, choose_rows, params, pointers);
+  const int64_t steps = self->rows * (self->classes + self->samples);
+  return lk_kernel_turns(self->rows, lk_sharing_pays_for(steps, STEP), choose_rows, params,
+                         pointers);
 }

@@ -1,11 +1,18 @@
 // What machines with many processors have to do: how many tasks loops are cut into, and that
-// results do not depend on it, with more threads than there are processors here.
+// results do not depend on it, with more threads than there are processors here; and when threads
+// are woken at all.
 #include "tests/ops/kernel/product/product.h"
 
 extern "C" {
+#include "base/team/team.h"
 #include "ops/kernel/integer/product_integer.h"
+#include "ops/kernel/move/band.h"
+#include "ops/kernel/move/fill.h"
+#include "ops/kernel/move/range.h"
 #include "ops/kernel/product/matmul.h"
+#include "ops/kernel/reduce/softmax.h"
 #include "ops/kernel/sequence/attend.h"
+#include "ops/kernel/sequence/padding.h"
 #include "ops/kernel/sharing.h"
 }
 
@@ -122,6 +129,81 @@ TEST_F(Sharing, ChangesNoResult) {
     c.check();
     if (processors == 1) std::memcpy(expected.get(), c.get(), c.size() * sizeof(float));
     EXPECT_TRUE(c.has_bits_of(expected)) << processors;
+  }
+}
+
+// ---- when threads are woken ----
+
+TEST(SharingPays, FromAMillionOperationsOn) {
+  constexpr double least = 1 << 20;
+  EXPECT_TRUE(lk_sharing_pays(least));
+  EXPECT_FALSE(lk_sharing_pays(least - 1));
+  EXPECT_FALSE(lk_sharing_pays(0));
+  const struct {
+    int64_t count;
+    double operations;
+    bool pays;
+  } rows[] = {{(256 << 10) - 1, LK_SHARING_BYTE, false},   {256 << 10, LK_SHARING_BYTE, true},
+              {(64 << 10) - 1, LK_SHARING_ELEMENT, false}, {64 << 10, LK_SHARING_ELEMENT, true},
+              {INT64_MAX, LK_SHARING_ELEMENT, true},       {0, LK_SHARING_ELEMENT, false}};
+  for (const auto &row : rows) {
+    EXPECT_EQ(lk_sharing_pays_for(row.count, row.operations), row.pays) << row.count;
+  }
+  // Eight rows use what is read as fast as it comes; one waits eight times as long.
+  EXPECT_TRUE(lk_sharing_of_rows_pays(least / 8, 1));
+  EXPECT_FALSE(lk_sharing_of_rows_pays(least / 8 - 1, 1));
+  EXPECT_FALSE(lk_sharing_of_rows_pays(least - 1, 8));
+  EXPECT_FALSE(lk_sharing_of_rows_pays(least - 1, 1000));
+}
+
+// Kernels of all costs, of so many rows of 1024 elements that they just pay, and one less.
+TEST(SharingPays, IsAskedByKernels) {
+  constexpr int64_t columns = 1024;
+  using Run = lk_status (*)(int64_t rows, float *from, float *to, const int32_t *mask);
+  const struct {
+    const char *name;
+    int64_t rows;
+    Run run;
+  } kernels[] = {{"fill", 64,
+                  [](int64_t rows, float *, float *to, const int32_t *) {
+                    const lk_fill fill = {rows * columns, sizeof(float), {}};
+                    void *const pointers[] = {to};
+                    return lk_fill_kernel(&fill, pointers, nullptr);
+                  }},
+                 {"band", 64,
+                  [](int64_t rows, float *from, float *to, const int32_t *) {
+                    const lk_band band = {1, rows, columns, 0, sizeof(float), true};
+                    void *const pointers[] = {from, to};
+                    return lk_band_kernel(&band, pointers, nullptr);
+                  }},
+                 {"padding", 64,
+                  [](int64_t rows, float *, float *to, const int32_t *mask) {
+                    const lk_padding padding = {LK_PADDING_EACH, 1, rows, columns, 0, 0, 0, -1};
+                    void *const pointers[] = {const_cast<int32_t *>(mask), to};
+                    return lk_padding_kernel(&padding, pointers, nullptr);
+                  }},
+                 {"range", 64,
+                  [](int64_t rows, float *, float *to, const int32_t *) {
+                    const lk_range range = {rows * columns, LK_F32, 0, 0, 0, 1};
+                    void *const pointers[] = {to};
+                    return lk_range_kernel(&range, pointers, nullptr);
+                  }},
+                 {"softmax", 32, [](int64_t rows, float *from, float *to, const int32_t *) {
+                    const lk_softmax softmax = {
+                        lk_row_loops_get(lk_isa_get()), rows, columns, 1, true, false, false};
+                    void *const pointers[] = {from, to};
+                    return lk_softmax_kernel(&softmax, pointers, nullptr);
+                  }}};
+  const std::vector<int32_t> mask(columns, 1);
+  std::vector<float> from(64 * columns), to(from.size());
+  for (const auto &kernel : kernels) {
+    for (const int64_t rows : {kernel.rows - 1, kernel.rows}) {
+      lk::with_threads(2, [&] {
+        const uint64_t regions = lk_team_regions();
+        LK_EXPECT_OK(kernel.run(rows, from.data(), to.data(), mask.data()));
+        EXPECT_EQ(lk_team_regions() > regions, rows == kernel.rows) << kernel.name << ' ' << rows;
+      });
+    }
   }
 }
 
