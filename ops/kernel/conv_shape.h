@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "ops/kernel/sizes.h"
+#include "ops/kernel/inside.h"
 
 enum { LK_CONV_DIMS = 3 };
 
@@ -32,23 +32,11 @@ static inline int64_t lk_conv_span(const lk_conv_shape *shape, int d, int64_t co
   return (count - 1) * shape->stride[d] + lk_conv_extent(shape, d);
 }
 
-/* The positions of a window along a dimension that lie in the image. */
-typedef struct lk_conv_inside {
-  int64_t first, count, at; /* `at`: of the first one, in the image */
-} lk_conv_inside;
-
-/* Of a window that begins at `at`, which may lie outside. */
-static inline lk_conv_inside lk_conv_find_inside_from(const lk_conv_shape *shape, int d,
-                                                      int64_t at) {
-  const int64_t step = shape->dilation[d], kernel = shape->kernel[d], size = shape->in[d];
-  if (at >= 0 && at + (kernel - 1) * step < size) return (lk_conv_inside){0, kernel, at};
-  /* most have no dilation, and need no division */
-  const int64_t before = at < 0 ? (step == 1 ? -at : lk_div_up(-at, step)) : 0;
-  const int64_t end = at < size ? (step == 1 ? size - at : lk_div_up(size - at, step)) : 0;
-  const int64_t first = lk_min(before, kernel);
-  return (lk_conv_inside){first, lk_max(0, lk_min(end, kernel) - first), at + first * step};
+/* The positions of a window along a dimension that lie in the image; it begins at `at`. */
+static inline lk_inside lk_conv_find_inside_from(const lk_conv_shape *shape, int d, int64_t at) {
+  return lk_find_inside(at, shape->dilation[d], shape->kernel[d], shape->in[d]);
 }
 /* Of the window of an output. */
-static inline lk_conv_inside lk_conv_find_inside(const lk_conv_shape *shape, int d, int64_t pixel) {
+static inline lk_inside lk_conv_find_inside(const lk_conv_shape *shape, int d, int64_t pixel) {
   return lk_conv_find_inside_from(shape, d, pixel * shape->stride[d] - shape->pad[d]);
 }

@@ -12,18 +12,9 @@ enum { ENOUGH_SUMS = 10 };
  * lacks as long as ROW_LACKED operations, for all as MOST_LACKED at the most. Measured. */
 enum { ENOUGH_ROWS = 7, ROW_LACKED = 2, MOST_LACKED = 4 };
 
-/* Which rows of a tile have a tap in the input. */
-typedef struct row_range {
-  int64_t first, end;
-} row_range;
-
-/* Of `count` rows along a line, the first of which has the tap at `at`. */
-static row_range rows_inside(const lk_conv *conv, int64_t at, int64_t count) {
-  const int64_t stride = conv->shape.stride[2], size = conv->shape.in[2];
-  row_range found = {.first = at < 0 ? lk_div_up(-at, stride) : 0,
-                     .end = at < size ? lk_min(count, (size - 1 - at) / stride + 1) : 0};
-  if (found.end < found.first) found.end = found.first;
-  return found;
+/* Which of `count` rows along a line have a tap in the input that the first has at `at`. */
+static lk_inside rows_inside(const lk_conv *conv, int64_t at, int64_t count) {
+  return lk_find_inside(at, conv->shape.stride[2], count, conv->shape.in[2]);
 }
 
 /* ---- whether ---- */
@@ -46,8 +37,7 @@ static double part_inside(const lk_conv *conv) {
   int64_t inside = 0;
   for (int64_t w = 0; w < conv->shape.kernel[2]; w++) {
     const int64_t at = w * conv->shape.dilation[2] - conv->shape.pad[2];
-    const row_range range = rows_inside(conv, at, conv->shape.out[2]);
-    inside += range.end - range.first;
+    inside += rows_inside(conv, at, conv->shape.out[2]).count;
   }
   return (double)inside / (double)(conv->shape.kernel[2] * conv->shape.out[2]);
 }
@@ -121,8 +111,8 @@ static bool is_in_line(const lk_conv_source *self, const lk_conv_tap *tap) {
 }
 
 /* A part that has the tap that is about to be added, in these rows. */
-static void extend_parts(row_range range, lk_product_tiles *out) {
-  const lk_product_part part = {range.first, range.end - range.first, out->n_taps + 1};
+static void extend_parts(lk_inside range, lk_product_tiles *out) {
+  const lk_product_part part = {range.first, range.count, out->n_taps + 1};
   const lk_product_part *last = out->n_parts > 0 ? &out->parts[out->n_parts - 1] : NULL;
   if (last == NULL || last->row != part.row || last->rows != part.rows) out->n_parts++;
   out->parts[out->n_parts - 1] = part;
@@ -133,15 +123,16 @@ static bool set_edge(lk_conv_source *self, const lk_conv_tap *tap, lk_product_ti
   const lk_conv *conv = self->conv;
   const float *from = self->cursor.from + tap->elements, **rows = out->taps[out->n_taps].a;
   const int64_t at = self->cursor.at[2] + tap->at[2] * conv->shape.dilation[2];
-  const row_range range = rows_inside(conv, at, out->rows);
-  if (range.first == range.end) return false;
+  const lk_inside range = rows_inside(conv, at, out->rows);
+  if (range.count == 0) return false;
   if (conv->trims) {
-    lk_product_set_rows(from + range.first * out->a_row, out->a_row, range.end - range.first, rows);
+    lk_product_set_rows(from + range.first * out->a_row, out->a_row, range.count, rows);
     extend_parts(range, out);
     return true;
   }
   for (int64_t r = 0; r < out->rows; r++) {
-    rows[r] = r >= range.first && r < range.end ? from + r * out->a_row : lk_conv_zeros;
+    rows[r] =
+        r >= range.first && r < range.first + range.count ? from + r * out->a_row : lk_conv_zeros;
   }
   return true;
 }

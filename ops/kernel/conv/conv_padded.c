@@ -10,21 +10,21 @@ enum { ELEMENT = sizeof(float), LOG_ELEMENT = 2 };
 
 /* ---- lines ---- */
 
-/* Pixels `first` to `end` - 1 of a line, channels last. */
-static void copy_pixels(const lk_conv_padded *self, int64_t line, int64_t first, int64_t end,
+/* `count` pixels of a line from `first` on, channels last. */
+static void copy_pixels(const lk_conv_padded *self, int64_t line, int64_t first, int64_t count,
                         float *to) {
   const lk_conv *conv = self->rows.conv;
   const int64_t *in = conv->shape.in, channels = conv->shape.in_channels;
   if (!conv->has_planes) {
     const float *from = self->rows.input + (line * in[2] + first) * channels;
-    memcpy(to, from, (size_t)((end - first) * channels) * ELEMENT);
+    memcpy(to, from, (size_t)(count * channels) * ELEMENT);
     return;
   }
   const int64_t lines = in[0] * in[1], plane = lines * in[2], image = line / lines;
   const float *from = self->rows.input + image * channels * plane + line % lines * in[2] + first;
   const lk_copy_plane pixels = {.from = (const char *)from,
                                 .to = (char *)to,
-                                .rows = end - first,
+                                .rows = count,
                                 .cols = channels,
                                 .from_row = ELEMENT,
                                 .from_col = plane * ELEMENT,
@@ -37,13 +37,12 @@ static void copy_pixels(const lk_conv_padded *self, int64_t line, int64_t first,
 /* What lies in the padding is zeros. */
 static void fill(const lk_conv_padded *self, const lk_conv_padded_line *held, float *to) {
   const int64_t channels = self->rows.conv->shape.in_channels;
-  const int64_t first = lk_min(lk_max(held->begin, 0), held->end);
-  const int64_t end = lk_max(first, lk_min(held->end, self->rows.conv->shape.in[2]));
-  const int64_t before = (first - held->begin) * channels;
-  const int64_t behind = (end - held->begin) * channels;
+  const int64_t pixels = held->end - held->begin;
+  const lk_inside inside = lk_find_inside(held->begin, 1, pixels, self->rows.conv->shape.in[2]);
+  const int64_t before = inside.first * channels, behind = before + inside.count * channels;
   for (int64_t i = 0; i < before; i++) to[i] = 0;
-  if (first < end) copy_pixels(self, held->number, first, end, to + before);
-  for (int64_t i = behind; i < (held->end - held->begin) * channels; i++) to[i] = 0;
+  if (inside.count > 0) copy_pixels(self, held->number, inside.at, inside.count, to + before);
+  for (int64_t i = behind; i < pixels * channels; i++) to[i] = 0;
 }
 
 /* Where pixel `wanted->begin` is in line `place` of the buffer, which has all of `wanted` then. */

@@ -161,8 +161,8 @@ static int64_t pixel_of(const phase_loop *self, int64_t image, int64_t plane, in
 static void set_input(const phase_loop *self, const turn *at, int64_t column,
                       lk_depthwise_call *call) {
   const lk_conv_shape *shape = &self->phase.shape;
-  const lk_conv_inside plane = lk_conv_find_inside(shape, 0, at->plane);
-  const lk_conv_inside line = lk_conv_find_inside(shape, 1, at->line);
+  const lk_inside plane = lk_conv_find_inside(shape, 0, at->plane);
+  const lk_inside line = lk_conv_find_inside(shape, 1, at->line);
   const int64_t position = (plane.first * shape->kernel[1] + line.first) * shape->kernel[2];
   const int64_t from =
       ((at->image * shape->in[0] + plane.at) * shape->in[1] + line.at) * shape->in[2] +

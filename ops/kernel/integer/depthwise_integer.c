@@ -115,32 +115,6 @@ static void fill_shared(const lk_depthwise_integer *self, const lk_integer_opera
 
 /* ---- lines ---- */
 
-/* Windows of a line that are inside of the input along it: first to end - 1. */
-typedef struct inside {
-  int64_t first, end;
-} inside;
-
-static inside find_inside(const lk_conv_shape *conv) {
-  const int64_t reach = (conv->kernel[2] - 1) * conv->dilation[2], stride = conv->stride[2];
-  const int64_t room = conv->in[2] - 1 - reach + conv->pad[2]; /* for the begin of the last one */
-  const int64_t first = lk_div_up(lk_max(0, conv->pad[2]), stride);
-  const int64_t end = room < 0 ? 0 : lk_min(conv->out[2], room / stride + 1);
-  return first < end ? (inside){first, end} : (inside){0, 0};
-}
-
-/* The lines of a window. */
-static void find_lines(const lk_conv_shape *conv, const uint8_t *image, int64_t depth,
-                       int64_t height, const uint8_t *outside, const uint8_t **to) {
-  for (int64_t i = 0; i < conv->kernel[0]; i++) {
-    for (int64_t j = 0; j < conv->kernel[1]; j++) {
-      const int64_t z = depth * conv->stride[0] - conv->pad[0] + i * conv->dilation[0];
-      const int64_t y = height * conv->stride[1] - conv->pad[1] + j * conv->dilation[1];
-      const bool is_there = z >= 0 && z < conv->in[0] && y >= 0 && y < conv->in[1];
-      *to++ = is_there ? image + (z * conv->in[1] + y) * conv->in[2] * conv->groups : outside;
-    }
-  }
-}
-
 /* The taps of the window of a column. */
 static void find_taps(const lk_conv_shape *conv, const uint8_t *const *lines, int64_t column,
                       const uint8_t *outside, const uint8_t **to) {
@@ -158,18 +132,21 @@ static void find_taps(const lk_conv_shape *conv, const uint8_t *const *lines, in
 static void run_line(const lk_depthwise_integer *self, const lk_integer_window *line,
                      const uint8_t *const *lines, const uint8_t *outside) {
   const uint8_t *taps[LK_DEPTHWISE_INTEGER_TAPS + 1] = {NULL};
-  const inside all = find_inside(&self->conv);
+  const lk_conv_shape *conv = &self->conv;
+  const int64_t begins = conv->in[2] - lk_conv_extent(conv, 2) + 1; /* of windows inside */
+  const lk_inside all = lk_find_inside(-conv->pad[2], conv->stride[2], conv->out[2], begins);
+  const int64_t end = all.first + all.count;
   const int64_t size = line->channels * (int64_t)lk_dtype_size(line->c_dtype);
   const int64_t of_window = lk_max(1, line->taps * line->channels);
-  const int64_t most = lk_look_steps(self->conv.out[2], of_window, LK_LOOK_BYTES); /* windows */
+  const int64_t most = lk_look_steps(conv->out[2], of_window, LK_LOOK_BYTES); /* windows */
   lk_integer_window call = *line;
   int64_t done = 0;
   call.from = taps;
-  for (int64_t i = 0; i < self->conv.out[2]; i += call.count) {
-    call.count = i >= all.first && all.end > i ? lk_min(all.end - i, most) : 1;
+  for (int64_t i = 0; i < conv->out[2]; i += call.count) {
+    call.count = i >= all.first && i < end ? lk_min(end - i, most) : 1;
     if (lk_look_more(&done, call.count * of_window, LK_LOOK_BYTES)) return;
     call.c = (char *)line->c + i * size;
-    find_taps(&self->conv, lines, i, outside, taps);
+    find_taps(conv, lines, i, outside, taps);
     self->loops->depthwise(&call);
   }
 }
@@ -196,7 +173,7 @@ static void run_lines(const void *arg, int64_t begin, int64_t end) {
     const int64_t height = i % conv->out[1], depth = i / conv->out[1] % conv->out[0];
     const int64_t n = i / conv->out[1] / conv->out[0];
     const uint8_t *from = (const uint8_t *)of.of[LK_INTEGER_A] + n * image;
-    find_lines(conv, from, depth, height, all.outside, lines);
+    lk_integer_find_lines(conv, from, depth, height, all.outside, lines);
     line.c = (char *)of.of[LK_INTEGER_C] + i * bytes;
     run_line(self, &line, lines, all.outside);
   }

@@ -136,7 +136,7 @@ static void take_line_of(const lk_product_integer *self, const uint8_t *from, in
 }
 
 /* The zero point, or 0, for those of `count` taps that are not inside, of `tap` elements each. */
-static void fill_outside(const lk_product_integer *self, lk_conv_inside inside, int64_t count,
+static void fill_outside(const lk_product_integer *self, lk_inside inside, int64_t count,
                          int64_t tap, const uint8_t *zero, uint8_t *to) {
   const int64_t end = inside.first + inside.count, behind = count - end;
   if (inside.first > 0) self->loops->fill(to, zero, inside.first * tap, self->a_is_signed);
@@ -156,7 +156,7 @@ static void take_runs(const lk_product_integer *self, const uint8_t *plane, int6
   const lk_conv_shape *conv = &self->conv;
   const int64_t run = conv->kernel[2] * conv->in_channels, bytes = run * element_bytes(self);
   const int64_t step = conv->in[2] * conv->in_channels;
-  const lk_conv_inside inside = lk_conv_find_inside_from(conv, 1, line);
+  const lk_inside inside = lk_conv_find_inside_from(conv, 1, line);
   const int64_t count = inside.count;
   fill_outside(self, inside, conv->kernel[1], run, zero, to);
   if (count == 0) return;
@@ -169,13 +169,11 @@ static void take_runs(const lk_product_integer *self, const uint8_t *plane, int6
 static void take_run(const lk_product_integer *self, const uint8_t *line, int64_t at, int64_t count,
                      const uint8_t *zero, uint8_t *to) {
   const int64_t channels = self->conv.in_channels;
-  const int64_t first = lk_min(lk_max(0, -at), count);
-  const int64_t end = line != NULL ? lk_max(first, lk_min(self->conv.in[2] - at, count)) : first;
-  const lk_conv_inside inside = {.at = at + first, .first = first, .count = end - first};
+  const lk_inside inside = lk_find_inside(at, 1, count, line != NULL ? self->conv.in[2] : 0);
   fill_outside(self, inside, count, channels, zero, to);
   if (inside.count == 0) return;
   take_line_of(self, line + inside.at * channels, inside.count * channels,
-               to + first * channels * element_bytes(self));
+               to + inside.first * channels * element_bytes(self));
 }
 
 /* The taps of a window along one line, `at` its first column. */
@@ -187,8 +185,8 @@ static void take_line(const lk_product_integer *self, const uint8_t *line, int64
     take_run(self, line, at, conv->kernel[2], zero, to);
     return;
   }
-  const lk_conv_inside inside =
-      line != NULL ? lk_conv_find_inside_from(conv, 2, at) : (lk_conv_inside){0, 0, 0};
+  const lk_inside inside =
+      line != NULL ? lk_conv_find_inside_from(conv, 2, at) : (lk_inside){0, 0, 0};
   fill_outside(self, inside, conv->kernel[2], channels, zero, to);
   if (inside.count == 0) return;
   self->loops->widen_runs(to + inside.first * channels * element_bytes(self), channels,
@@ -349,41 +347,25 @@ static bool reads_in_place(const lk_product_integer *self, const uint8_t *a) {
          run_bytes(self) % loops->group == 0 && (uintptr_t)a % sizeof(int32_t) == 0;
 }
 
-/* The lines that the windows of a line of the output are in, as many as a row has runs; NULL:
- * outside. */
-static void find_lines(const lk_product_integer *self, const uint8_t *a, const window *of,
-                       const uint8_t **lines) {
-  const lk_conv_shape *conv = &self->conv;
-  const int64_t depth = of->out[0] * conv->stride[0] - conv->pad[0];
-  const int64_t height = of->out[1] * conv->stride[1] - conv->pad[1];
-  const int64_t bytes = conv->in[0] * conv->in[1] * conv->in[2] * conv->in_channels;
-  const uint8_t *image = a + of->image * bytes;
+void lk_integer_find_lines(const lk_conv_shape *conv, const uint8_t *image, int64_t depth,
+                           int64_t height, const uint8_t *outside, const uint8_t **lines) {
   for (int64_t i = 0; i < conv->kernel[0]; i++) {
     for (int64_t j = 0; j < conv->kernel[1]; j++) {
-      *lines++ =
-          line_of(conv, image, depth + i * conv->dilation[0], height + j * conv->dilation[1]);
+      const uint8_t *line =
+          line_of(conv, image, depth * conv->stride[0] - conv->pad[0] + i * conv->dilation[0],
+                  height * conv->stride[1] - conv->pad[1] + j * conv->dilation[1]);
+      *lines++ = line != NULL ? line : outside;
     }
   }
 }
 
-/* Windows of a line of the output, side by side: those from `first` to `end` - 1 are inside, as far
- * as columns go. */
+/* Windows of a line of the output, side by side. */
 typedef struct line_windows {
   int64_t column, count; /* where the first begins, and how many there are */
-  int64_t first, end;
+  lk_inside inside;      /* those that are, as far as columns go */
   const uint8_t *zero;
   int32_t *rows; /* of the scratch memory */
 } line_windows;
-
-static void find_inside(const lk_conv_shape *conv, line_windows *windows) {
-  const int64_t stride = conv->stride[2], last = conv->in[2] - conv->kernel[2];
-  const int64_t column = windows->column;
-  /* those that begin at columns 0 to `last` */
-  const int64_t before = column < 0 ? lk_div_up(-column, stride) : 0;
-  const int64_t until = column <= last ? (last - column) / stride + 1 : 0;
-  windows->end = lk_min(until, windows->count);
-  windows->first = lk_min(before, windows->end);
-}
 
 /* Copies run `run` of windows `first` to `end` - 1 to their rows, and stores where each begins.
  * Windows that overlap share their taps. */
@@ -404,7 +386,7 @@ static void copy_line_runs(const lk_product_integer *self, const line_windows *w
 
 static void find_line_runs(const lk_product_integer *self, const line_windows *windows,
                            const uint8_t *line, int64_t run, const int32_t **runs) {
-  const int64_t first = windows->first, end = windows->end;
+  const int64_t first = windows->inside.first, end = first + windows->inside.count;
   const int64_t column = windows->column, stride = self->conv.stride[2];
   if (first > 0) copy_line_runs(self, windows, line, run, 0, first, runs);
   if (end < windows->count) copy_line_runs(self, windows, line, run, end, windows->count, runs);
@@ -428,7 +410,7 @@ static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t 
     return;
   }
   const lk_conv_shape *conv = &self->conv;
-  const int64_t n_runs = count_runs(self);
+  const int64_t n_runs = count_runs(self), bytes = find_sizes(self).image;
   const uint8_t *lines[LK_INTEGER_RUNS];
   window at = find_window(conv, first);
   for (int64_t i = 0, n; i < count; i += n) { /* windows of a line of the output */
@@ -437,8 +419,9 @@ static void find_runs(const lk_product_integer *self, const uint8_t *a, int64_t 
                             .count = n,
                             .zero = zero,
                             .rows = scratch + i * self->a_step};
-    find_inside(conv, &windows);
-    find_lines(self, a, &at, lines);
+    windows.inside =
+        lk_find_inside(windows.column, conv->stride[2], n, conv->in[2] - conv->kernel[2] + 1);
+    lk_integer_find_lines(conv, a + at.image * bytes, at.out[0], at.out[1], NULL, lines);
     for (int64_t j = 0; j < n_runs; j++) {
       find_line_runs(self, &windows, lines[j], j, out->at + j * LK_INTEGER_ROWS + i);
     }

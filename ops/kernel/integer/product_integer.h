@@ -38,6 +38,10 @@ typedef struct lk_integer_operands {
 lk_integer_operands lk_integer_operands_of(uint32_t has, void *const *pointers);
 /* The zero point of the output, or 0. */
 int32_t lk_integer_zero_of_c(uint8_t c_dtype, const lk_integer_operands *of);
+/* The lines of a channels-last image that the windows of a line of the output have their taps in,
+ * one for each line of the kernel; `outside` where there is none. */
+void lk_integer_find_lines(const lk_conv_shape *conv, const uint8_t *image, int64_t depth,
+                           int64_t height, const uint8_t *outside, const uint8_t **lines);
 
 /* Steps are in elements, 0 or 1 but where it says otherwise. */
 typedef struct lk_product_integer {

@@ -7,7 +7,7 @@
 #include "base/tensor.h"
 #include "ops/kernel/copy_long.h"
 #include "ops/kernel/element/element_program.h"
-#include "ops/kernel/sizes.h"
+#include "ops/kernel/inside.h"
 
 /* ---- rows of numbers that are added to others ---- */
 
@@ -120,19 +120,10 @@ static bool add_rows(const lk_col2im *self, const rows *all) {
 
 /* ---- windows ---- */
 
-/* Along a dimension, the windows whose element `tap` is in the image, and where that of window 0
- * lies. */
-typedef struct part {
-  int64_t begin, end, at;
-} part;
-
-static part find_part(const lk_col2im *self, uint32_t dim, int64_t tap) {
-  const int64_t stride = self->strides[dim];
-  const int64_t first = tap * self->dilations[dim] - self->pads[dim];
-  const int64_t room = self->image[dim] - 1 - first;
-  return (part){.begin = first < 0 ? lk_div_up(-first, stride) : 0,
-                .end = room < 0 ? 0 : lk_min(self->counts[dim], room / stride + 1),
-                .at = first};
+/* Along a dimension, the windows whose element `tap` is in the image. */
+static lk_inside find_part(const lk_col2im *self, uint32_t dim, int64_t tap) {
+  return lk_find_inside(tap * self->dilations[dim] - self->pads[dim], self->strides[dim],
+                        self->counts[dim], self->image[dim]);
 }
 
 /* A plane of windows, along the last two dimensions, and the element of them that is meant: numbers
@@ -162,12 +153,12 @@ static void count_on(int64_t *at, const int64_t *counts, uint32_t n) {
 
 /* Whether the next tap along the last dimension has the same windows in the image, so that what
  * both add lies side by side. */
-static bool has_pair(const lk_col2im *self, int64_t tap, const part *of_x) {
+static bool has_pair(const lk_col2im *self, int64_t tap, const lk_inside *of_x) {
   const uint32_t last = self->rank - 1;
   const int64_t next = tap % self->block[last] + 1;
   if (!self->has_pairs || next == self->block[last]) return false;
-  const part of_next = find_part(self, last, next);
-  return of_next.begin == of_x->begin && of_next.end == of_x->end;
+  const lk_inside of_next = find_part(self, last, next);
+  return of_next.first == of_x->first && of_next.count == of_x->count;
 }
 
 static void add_plane(const lk_col2im *self, const char *from, char *to) {
@@ -179,27 +170,26 @@ static void add_plane(const lk_col2im *self, const char *from, char *to) {
   lk_fill_long(to, 0, (size_t)self->plane * self->element);
   for (int64_t tap = 0, done = 0; tap < self->taps; tap++) {
     if (lk_look_more(&done, 32 + high, LK_LOOK_FEW)) return;
-    const part of_x = find_part(self, last, tap % self->block[last]);
+    const lk_inside of_x = find_part(self, last, tap % self->block[last]);
     const bool is_pair = has_pair(self, tap, &of_x);
-    const part of_y = self->rank > 1 ? find_part(self, last - 1, now.tap[last - 1])
-                                     : (part){.begin = 0, .end = 1};
+    const lk_inside of_y =
+        self->rank > 1 ? find_part(self, last - 1, now.tap[last - 1]) : (lk_inside){.count = 1};
     const int64_t stride_y = self->rank > 1 ? self->strides[last - 1] : 0;
     const int64_t line = self->image[last] * element;
     for (int64_t i = 0; i < planes; i++, from += count * high * element) {
       const int64_t offset = offset_of(self, &now, outer);
-      const char *first = from + (of_y.begin * count + of_x.begin) * element;
+      const char *first = from + (of_y.first * count + of_x.first) * element;
       const rows r = {.from = first,
                       .between = is_pair ? first + self->windows * element : NULL,
-                      .to = to + offset * element + (of_y.at + of_y.begin * stride_y) * line +
-                            (of_x.at + of_x.begin * self->strides[last]) * element,
+                      .to = to + (offset + of_x.at) * element + of_y.at * line,
                       .from_row = count * element,
                       .to_row = stride_y * line,
-                      .count = of_y.end - of_y.begin,
-                      .columns = of_x.end - of_x.begin,
+                      .count = of_y.count,
+                      .columns = of_x.count,
                       .apart = self->strides[last]};
       if (offset >= 0 && !add_rows(self, &r)) return;
       count_on(now.window, self->counts, outer);
-      if (lk_look_more(&done, 1 + of_y.end, LK_LOOK_FEW)) return;
+      if (lk_look_more(&done, 1 + of_y.count, LK_LOOK_FEW)) return;
     }
     if (is_pair) {
       tap++;

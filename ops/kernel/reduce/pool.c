@@ -39,15 +39,12 @@ void lk_pool_plan(lk_pool *self, lk_isa isa) {
   self->size = sizes[type];
   self->run = lk_row_loops_get(isa)->pool[type][loop];
   self->roll = lk_row_loops_get(isa)->pool_rolling[self->kind != LK_POOL_MAX];
-  const int64_t extent = (g->kernel[2] - 1) * g->dilations[2] + 1;
-  const int64_t room = g->in[2] + g->begin[2] - extent;
-  const int64_t first = (g->begin[2] + g->strides[2] - 1) / g->strides[2];
-  const int64_t end = room < 0 ? 0 : room / g->strides[2] + 1;
+  const int64_t reach = (g->kernel[2] - 1) * g->dilations[2];
+  const lk_inside whole = lk_find_inside(-g->begin[2], g->strides[2], g->out[2], g->in[2] - reach);
   self->is_rolling = lk_pool_rolls(self);
   lk_pool_stage(self);
-  self->whole_first = first < g->out[2] ? first : g->out[2];
-  self->whole_end = end < g->out[2] ? end : g->out[2];
-  if (self->whole_end < self->whole_first) self->whole_end = self->whole_first;
+  self->whole_first = whole.first;
+  self->whole_end = whole.first + whole.count;
 }
 
 /* ---- running ---- */
@@ -77,15 +74,14 @@ static void run_by_channels(const lk_pool *pool, const lk_pool_call *all) {
   }
 }
 
-/* The outputs `first` to `end` - 1, of whose windows the taps `tap` to `tap_end` - 1 lie in the
- * input. */
-static void pool_windows(line *self, int64_t first, int64_t end, int64_t tap, int64_t tap_end) {
+/* The outputs `first` to `end` - 1, of whose windows `taps` taps from `tap` on lie in the input. */
+static void pool_windows(line *self, int64_t first, int64_t end, int64_t tap, int64_t taps) {
   const lk_pool *pool = self->pool;
   const lk_pool_geometry *g = &pool->geometry;
   lk_pool_call *call = &self->call;
   const int64_t start = lk_pool_start(g, 2, first) + tap * g->dilations[2];
   const int64_t first_tap = call->first_tap, count = end - first;
-  call->taps[2] = tap_end > tap ? tap_end - tap : 0;
+  call->taps[2] = taps;
   call->first_tap += tap;
   call->from = self->from + start * g->inner * pool->size;
   call->to = self->to + first * g->inner * pool->size;
@@ -116,8 +112,8 @@ static void pool_windows(line *self, int64_t first, int64_t end, int64_t tap, in
 static void pool_border(line *self, int64_t first, int64_t end) {
   const lk_pool_geometry *g = &self->pool->geometry;
   for (int64_t o = first; o < end && !lk_team_is_stopped(); o++) {
-    const int64_t start = lk_pool_start(g, 2, o);
-    pool_windows(self, o, o + 1, lk_pool_first_tap(g, 2, start), lk_pool_end_tap(g, 2, start));
+    const lk_inside taps = lk_pool_find_inside(g, 2, o);
+    pool_windows(self, o, o + 1, taps.first, taps.count);
   }
 }
 
@@ -133,12 +129,11 @@ static void pool_line(line *self, void *const *pointers, int64_t index) {
   call->first_tap = 0;
   self->divisor = 1;
   for (uint32_t i = 0; i < 2; i++) {
-    const int64_t start = lk_pool_start(g, i, out[i]);
-    const int64_t tap = lk_pool_first_tap(g, i, start), end = lk_pool_end_tap(g, i, start);
-    call->taps[i] = end > tap ? end - tap : 0;
+    const lk_inside taps = lk_pool_find_inside(g, i, out[i]);
+    call->taps[i] = taps.count;
     call->steps[i] = g->dilations[i] * steps[i];
-    call->first_tap = (call->first_tap + tap) * g->kernel[i + 1];
-    from = from * g->in[i] + start + tap * g->dilations[i];
+    call->first_tap = (call->first_tap + taps.first) * g->kernel[i + 1];
+    from = from * g->in[i] + taps.at;
     if (pool->kind != LK_POOL_MAX) {
       self->divisor *= (double)lk_pool_divisor(g, pool->kind, i, out[i]);
     }

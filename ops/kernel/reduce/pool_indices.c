@@ -14,10 +14,9 @@ enum { OUTPUT = 128 };
  * padding, where nothing is larger than minus infinity; ONNX means the first element of the input
  * then. */
 static int64_t coordinate(const lk_pool_geometry *g, uint32_t dim, int64_t out, int64_t tap) {
-  const int64_t start = lk_pool_start(g, dim, out);
-  const int64_t first = lk_pool_first_tap(g, dim, start);
-  if (tap < first) tap = first;
-  return tap < lk_pool_end_tap(g, dim, start) ? start + tap * g->dilations[dim] : -1;
+  const lk_inside taps = lk_pool_find_inside(g, dim, out);
+  const int64_t behind = tap > taps.first ? tap - taps.first : 0; /* the first one inside */
+  return behind < taps.count ? taps.at + behind * g->dilations[dim] : -1;
 }
 
 static int64_t index_of(const lk_pool_indices *step, const int64_t out[LK_POOL_DIMS],

@@ -72,9 +72,8 @@ typedef struct block {
   int64_t planes, plane_step; /* of the windows that lie in the input */
   int64_t channels, images;
   int64_t first_column, columns, first_line, lines;
-  int64_t width;       /* of a line in the buffer, in places */
-  int64_t begin, end;  /* the places of it that are not padding */
-  int64_t first_place; /* in the input, of the first of them */
+  int64_t width;    /* of a line in the buffer, in places */
+  lk_inside places; /* of it, that are not padding */
 } block;
 
 static void fill(float *to, int64_t count, float value) {
@@ -87,11 +86,13 @@ static float start_of(const lk_pool *pool) {
 
 static void fill_padding(const block *self) {
   const float start = start_of(self->pool);
-  if (self->begin == 0 && self->end == self->width) return;
+  const lk_inside *places = &self->places;
+  const int64_t end = places->first + places->count;
+  if (places->count == self->width) return;
   for (int64_t i = 0; i < self->images * self->lines; i++) {
     float *line = self->buffer + i * self->width * self->channels;
-    fill(line, self->begin * self->channels, start);
-    fill(line + self->end * self->channels, (self->width - self->end) * self->channels, start);
+    fill(line, places->first * self->channels, start);
+    fill(line + end * self->channels, (self->width - end) * self->channels, start);
   }
 }
 
@@ -135,20 +136,19 @@ static void run_each_line(const block *self, lk_pool_call *call, int64_t lines, 
   }
 }
 
-/* Into the buffer: `lines` lines from `line` on, all of whose windows have the lines `tap` to
- * `tap_end` - 1 in the input. */
-static void first_stage(const block *self, int64_t line, int64_t lines, int64_t tap,
-                        int64_t tap_end) {
+/* Into the buffer: `lines` lines from `line` on, all of whose windows have the taps of the first in
+ * the input. */
+static void first_stage(const block *self, int64_t line, int64_t lines) {
   const lk_pool_geometry *g = &self->pool->geometry;
-  const int64_t line_step = g->in[2] * g->inner, places = self->end - self->begin;
-  const int64_t in = lk_pool_start(g, 1, line) + tap * g->dilations[1];
+  const int64_t line_step = g->in[2] * g->inner, places = self->places.count;
+  const lk_inside taps = lk_pool_find_inside(g, 1, line);
   const int64_t buffer_line = self->width * self->channels;
   const steps by = {g->strides[1] * line_step, g->in[1] * line_step, buffer_line,
                     self->lines * buffer_line};
-  lk_pool_call call = {.from = self->from + in * line_step + self->first_place * g->inner,
+  lk_pool_call call = {.from = self->from + taps.at * line_step + self->places.at * g->inner,
                        .to = self->buffer + (line - self->first_line) * buffer_line +
-                             self->begin * self->channels,
-                       .taps = {self->planes, tap_end - tap, 1},
+                             self->places.first * self->channels,
+                       .taps = {self->planes, taps.count, 1},
                        .steps = {self->plane_step, g->dilations[1] * line_step, 1},
                        .stride = 1,
                        .is_exact = true,
@@ -201,9 +201,7 @@ static void do_lines(const block *self) {
     const bool is_whole = start >= 0 && room >= 0;
     lines = is_whole ? lk_min(lk_min(room / g->strides[1] + 1, end - line), most) : 1;
     if (most < self->lines && lk_team_is_stopped()) return;
-    const int64_t tap = is_whole ? 0 : lk_pool_first_tap(g, 1, start);
-    const int64_t tap_end = is_whole ? g->kernel[1] : lk_pool_end_tap(g, 1, start);
-    first_stage(self, line, lines, tap, lk_max(tap, tap_end));
+    first_stage(self, line, lines);
     if (pool->kind == LK_POOL_MAX) continue;
     const double divisor = self->divisor * (double)lk_pool_divisor(g, pool->kind, 1, line);
     second_stage(self, line, lines, divisor);
@@ -244,15 +242,12 @@ static void do_block(const lk_pool *pool, const float *from, float *to, int64_t 
   self.columns = lk_min(pool->block_columns, g->out[2] - self.first_column);
   self.lines = lk_min(pool->block_lines, g->out[1] - self.first_line);
   self.width = width_of(g, self.columns);
-  const int64_t place = lk_pool_start(g, 2, self.first_column);
-  self.begin = lk_min(lk_max(-place, 0), self.width);
-  self.end = lk_max(lk_min(g->in[2] - place, self.width), self.begin);
-  self.first_place = place + self.begin;
-  const int64_t start = lk_pool_start(g, 0, plane), tap = lk_pool_first_tap(g, 0, start);
+  self.places = lk_find_inside(lk_pool_start(g, 2, self.first_column), 1, self.width, g->in[2]);
+  const lk_inside planes = lk_pool_find_inside(g, 0, plane);
   const int64_t plane_size = g->in[1] * g->in[2] * g->inner;
-  self.planes = lk_max(lk_pool_end_tap(g, 0, start) - tap, 0);
+  self.planes = planes.count;
   self.plane_step = g->dilations[0] * plane_size;
-  self.from = from + (image * g->in[0] + start + tap * g->dilations[0]) * plane_size + channel;
+  self.from = from + (image * g->in[0] + planes.at) * plane_size + channel;
   if (pool->kind != LK_POOL_MAX) {
     self.divisor = (double)lk_pool_divisor(g, pool->kind, 0, plane);
     set_divisors(&self, divisors);

@@ -3,6 +3,7 @@
 
 #include <latchkey/base.h>
 
+#include "ops/kernel/inside.h"
 #include "ops/kernel/reduce/row_loops.h"
 
 typedef enum lk_pool_kind {
@@ -29,10 +30,11 @@ typedef struct lk_pool_geometry {
 static inline int64_t lk_pool_start(const lk_pool_geometry *self, uint32_t dim, int64_t o) {
   return o * self->strides[dim] - self->begin[dim];
 }
-/* The first tap, counted from 0, that does not lie before the input, of a window that starts at
- * `start`, and the tap behind the last one that does not lie behind it. */
-int64_t lk_pool_first_tap(const lk_pool_geometry *self, uint32_t dim, int64_t start);
-int64_t lk_pool_end_tap(const lk_pool_geometry *self, uint32_t dim, int64_t start);
+/* The taps of its window that lie in the input. */
+static inline lk_inside lk_pool_find_inside(const lk_pool_geometry *self, uint32_t dim, int64_t o) {
+  return lk_find_inside(lk_pool_start(self, dim, o), self->dilations[dim], self->kernel[dim],
+                        self->in[dim]);
+}
 /* By how many elements the mean of output `o` is divided along one dimension. */
 int64_t lk_pool_divisor(const lk_pool_geometry *self, lk_pool_kind kind, uint32_t dim, int64_t o);
 
