@@ -59,6 +59,84 @@ LK_VEC_FN vec vec_from_int(veci x) {
 LK_VEC_FN vec vec_load_stream(const float *from) {
   return vec_load(from);
 }
+
+typedef veci vec_mask; /* all bits of a lane, or none */
+typedef vecd vecd_mask;
+
+/* 1 where the mask is set, else 0. */
+LK_VEC_FN veci vec_ones(vec_mask mask) {
+  return mask & 1;
+}
+LK_VEC_FN vec_mask veci_nonzero(veci x) {
+  return x != 0;
+}
+#endif
+
+/* ---- what the instruction sets have under names that differ in a prefix ---- */
+
+#if LK_VEC_BYTES == 64
+#define LK_MM(name) _mm512_##name
+typedef __m512 lk_mm;
+typedef __m512d lk_mmd;
+typedef __m512i lk_mmi;
+#elif LK_VEC_BYTES == 32
+#define LK_MM(name) _mm256_##name
+typedef __m256 lk_mm;
+typedef __m256d lk_mmd;
+typedef __m256i lk_mmi;
+#else
+#define LK_MM(name) _mm_##name
+typedef __m128 lk_mm;
+typedef __m128d lk_mmd;
+typedef __m128i lk_mmi;
+#endif
+
+LK_VEC_FN vec vec_sqrt(vec x) {
+  return (vec)LK_MM(sqrt_ps)((lk_mm)x);
+}
+LK_VEC_FN vecd vecd_sqrt(vecd x) {
+  return (vecd)LK_MM(sqrt_pd)((lk_mmd)x);
+}
+LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
+  return (vec)LK_MM(max_ps)((lk_mm)a, (lk_mm)b);
+}
+LK_VEC_FN vec vec_min_or_second(vec a, vec b) {
+  return (vec)LK_MM(min_ps)((lk_mm)a, (lk_mm)b);
+}
+LK_VEC_FN vecb vecb_max(vecb a, vecb b) {
+  return (vecb)LK_MM(max_epu8)((lk_mmi)a, (lk_mmi)b);
+}
+/* Of each lane, both int16_t: the sum of their products, which wraps around with the sum. */
+LK_VEC_FN veci veci_add_products(veci sum, veci left, veci right) {
+  return (veci)((vecu)sum + (vecu)LK_MM(madd_epi16)((lk_mmi)left, (lk_mmi)right));
+}
+/* To the nearest, ties to even; what is no number or too large is any number. */
+LK_VEC_FN veci vec_to_int(vec x) {
+  return (veci)LK_MM(cvtps_epi32)((lk_mm)x);
+}
+/* Toward zero; INT32_MIN where that is no int32_t, and of NaN. */
+LK_VEC_FN veci vec_cut(vec x) {
+  return (veci)LK_MM(cvttps_epi32)((lk_mm)x);
+}
+/* 2^n for whole n in -126 .. 127, and 0 for -127. */
+LK_VEC_FN vec vec_power(vec n) {
+  return (vec)((vecu)(vec_to_int(n) + 127) << 23);
+}
+#if LK_VEC_BYTES < 64
+/* x 2^n, rounded once, for whole n in -300 .. 300 and x near 1: by two powers, because one of them
+ * alone may not be a number of the type. The first is added to the exponent. */
+LK_VEC_FN vec vec_scale(vec x, vec n) {
+  const veci whole = vec_to_int(n), half = whole >> 1;
+  return (vec)((vecu)x + ((vecu)half << 23)) * (vec)((vecu)(whole - half + 127) << 23);
+}
+#endif
+#if LK_VEC_BYTES > 16
+LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
+  return (vec)LK_MM(fmadd_ps)((lk_mm)a, (lk_mm)b, (lk_mm)c);
+}
+LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
+  return (vecd)LK_MM(fmadd_pd)((lk_mmd)a, (lk_mmd)b, (lk_mmd)c);
+}
 #endif
 
 #if LK_VEC_BYTES == 64

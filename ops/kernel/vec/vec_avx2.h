@@ -1,9 +1,6 @@
 /* What vec.h needs of AVX2, FMA and F16C. Included by vec.h alone. */
 #pragma once
 
-typedef veci vec_mask; /* all bits of a lane, or none */
-typedef vecd vecd_mask;
-
 LK_VEC_FN __m256i vec_first(int64_t count) {
   return (__m256i)((veci){0, 1, 2, 3, 4, 5, 6, 7} < (int32_t)count);
 }
@@ -29,33 +26,12 @@ LK_VEC_FN void vecd_store_part(double *to, vecd x, int64_t count) {
   _mm256_maskstore_pd(to, vecd_first(count), (__m256d)x);
 }
 
-LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
-  return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-}
-LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
-  return (vecd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-}
-LK_VEC_FN vec vec_sqrt(vec x) {
-  return (vec)_mm256_sqrt_ps((__m256)x);
-}
-LK_VEC_FN vecd vecd_sqrt(vecd x) {
-  return (vecd)_mm256_sqrt_pd((__m256d)x);
-}
 /* The lower halves of both by turns; the upper ones. */
 LK_VEC_FN vec vec_interleave_low(vec a, vec b) {
   return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 }
 LK_VEC_FN vec vec_interleave_high(vec a, vec b) {
   return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-}
-LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
-  return (vec)_mm256_max_ps((__m256)a, (__m256)b);
-}
-LK_VEC_FN vecb vecb_max(vecb a, vecb b) {
-  return (vecb)_mm256_max_epu8((__m256i)a, (__m256i)b);
-}
-LK_VEC_FN vec vec_min_or_second(vec a, vec b) {
-  return (vec)_mm256_min_ps((__m256)a, (__m256)b);
 }
 
 #define LK_VEC_COMPARE(name, predicate)                                                            \
@@ -81,13 +57,6 @@ LK_VEC_FN vecd vecd_select(vecd_mask mask, vecd yes, vecd no) {
 LK_VEC_FN vec vec_pick(vec x, veci from) {
   return (vec)_mm256_permutevar8x32_ps((__m256)x, (__m256i)from);
 }
-/* 1 where the mask is set, else 0. */
-LK_VEC_FN veci vec_ones(vec_mask mask) {
-  return mask & 1;
-}
-LK_VEC_FN vec_mask veci_nonzero(veci x) {
-  return x != 0;
-}
 LK_VEC_FN int vec_any_lane(vec_mask mask) {
   return _mm256_movemask_ps((__m256)mask) != 0;
 }
@@ -110,17 +79,6 @@ LK_VEC_FN vec vec_trunc(vec x) {
 }
 LK_VEC_FN vecd vecd_trunc(vecd x) {
   return (vecd)_mm256_round_pd((__m256d)x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-}
-/* x 2^n, rounded once, for whole n in -300 .. 300 and x near 1: by two powers, because one of them
- * alone may not be a number of the type. The first is added to the exponent. */
-LK_VEC_FN vec vec_scale(vec x, vec n) {
-  const veci whole = (veci)_mm256_cvtps_epi32((__m256)n);
-  const veci half = whole >> 1;
-  return (vec)((vecu)x + ((vecu)half << 23)) * (vec)((vecu)(whole - half + 127) << 23);
-}
-/* 2^n for whole n in -126 .. 127, and 0 for -127. */
-LK_VEC_FN vec vec_power(vec n) {
-  return (vec)((vecu)((veci)_mm256_cvtps_epi32((__m256)n) + 127) << 23);
 }
 
 LK_VEC_FN vecd vecd_low(vec x) {
@@ -161,11 +119,6 @@ LK_VEC_FN vec_bytes veci_low_bytes(veci x) {
   const __m128i both =
       _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
   return (vec_bytes)_mm_cvtsi128_si64(both);
-}
-
-/* Toward zero; INT32_MIN where that is no int32_t, and of NaN. */
-LK_VEC_FN veci vec_cut(vec x) {
-  return (veci)_mm256_cvttps_epi32((__m256)x);
 }
 
 LK_VEC_FN veci veci_load_u8(const uint8_t *from) {

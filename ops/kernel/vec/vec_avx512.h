@@ -33,18 +33,6 @@ LK_VEC_FN void vecd_store_part(double *to, vecd x, int64_t count) {
   _mm512_mask_storeu_pd(to, (__mmask8)vec_first(count), (__m512d)x);
 }
 
-LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
-  return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-}
-LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
-  return (vecd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
-}
-LK_VEC_FN vec vec_sqrt(vec x) {
-  return (vec)_mm512_sqrt_ps((__m512)x);
-}
-LK_VEC_FN vecd vecd_sqrt(vecd x) {
-  return (vecd)_mm512_sqrt_pd((__m512d)x);
-}
 /* The lower halves of both by turns; the upper ones. */
 LK_VEC_FN vec vec_interleave_low(vec a, vec b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -52,15 +40,6 @@ LK_VEC_FN vec vec_interleave_low(vec a, vec b) {
 LK_VEC_FN vec vec_interleave_high(vec a, vec b) {
   return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
                                  31);
-}
-LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
-  return (vec)_mm512_max_ps((__m512)a, (__m512)b);
-}
-LK_VEC_FN vecb vecb_max(vecb a, vecb b) {
-  return (vecb)_mm512_max_epu8((__m512i)a, (__m512i)b);
-}
-LK_VEC_FN vec vec_min_or_second(vec a, vec b) {
-  return (vec)_mm512_min_ps((__m512)a, (__m512)b);
 }
 
 #define LK_VEC_COMPARE(name, predicate)                                                            \
@@ -120,10 +99,6 @@ LK_VEC_FN vecd vecd_trunc(vecd x) {
 LK_VEC_FN vec vec_scale(vec x, vec n) {
   return (vec)_mm512_scalef_ps((__m512)x, (__m512)n);
 }
-/* 2^n for whole n in -126 .. 127, and 0 for -127. */
-LK_VEC_FN vec vec_power(vec n) {
-  return (vec)((vecu)((veci)_mm512_cvtps_epi32((__m512)n) + 127) << 23);
-}
 
 LK_VEC_FN vecd vecd_low(vec x) {
   return (vecd)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x));
@@ -159,11 +134,6 @@ LK_VEC_FN void vec_store_f16(uint16_t *to, vec x) {
 /* The low byte of each lane. */
 LK_VEC_FN vec_bytes veci_low_bytes(veci x) {
   return (vec_bytes)_mm512_cvtepi32_epi8((__m512i)x);
-}
-
-/* Toward zero; INT32_MIN where that is no int32_t, and of NaN. */
-LK_VEC_FN veci vec_cut(vec x) {
-  return (veci)_mm512_cvttps_epi32((__m512)x);
 }
 
 LK_VEC_FN veci veci_load_u8(const uint8_t *from) {

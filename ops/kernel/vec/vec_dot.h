@@ -26,28 +26,11 @@ typedef int16_t lk_dot_left;
 typedef int16_t lk_dot_right;
 
 LK_VEC_FN veci vec_dot(veci sum, veci left, veci right) {
-#if LK_VEC_BYTES == 64
-  const veci products = (veci)_mm512_madd_epi16((__m512i)left, (__m512i)right);
-#elif LK_VEC_BYTES == 32
-  const veci products = (veci)_mm256_madd_epi16((__m256i)left, (__m256i)right);
-#else
-  const veci products = (veci)_mm_madd_epi16((__m128i)left, (__m128i)right);
-#endif
-  return (veci)((vecu)sum + (vecu)products);
+  return veci_add_products(sum, left, right);
 }
 #endif
 
-/* To the nearest, ties to even; what is no number or too large is any number. */
-LK_VEC_FN veci vec_to_int(vec x) {
-#if LK_VEC_BYTES == 64
-  return (veci)_mm512_cvtps_epi32((__m512)x);
-#elif LK_VEC_BYTES == 32
-  return (veci)_mm256_cvtps_epi32((__m256)x);
-#else
-  return (veci)_mm_cvtps_epi32((__m128)x);
-#endif
-}
-/* The same, held between two whole numbers that have an i32, as every number then has; NaN is the
+/* vec_to_int, held between two whole numbers that have an i32, as every number then has; NaN is the
  * lower one. Clipped first: that makes no difference for whole limits. */
 LK_VEC_FN veci vec_to_int_between(vec x, vec low, vec high) {
   return vec_to_int(vec_min_or_second(vec_max_or_second(x, low), high));

@@ -3,9 +3,6 @@
 
 #include "ops/kernel/number.h"
 
-typedef veci vec_mask; /* all bits of a lane, or none */
-typedef vecd vecd_mask;
-
 /* The first `count` lanes, 0 < count < lanes; the others are 0. */
 LK_VEC_FN vec vec_load_part(const float *from, int64_t count) {
   vec x = {0};
@@ -40,27 +37,12 @@ LK_VEC_FN vec vec_fma(vec a, vec b, vec c) {
 LK_VEC_FN vecd vecd_fma(vecd a, vecd b, vecd c) {
   return a * b + c;
 }
-LK_VEC_FN vec vec_sqrt(vec x) {
-  return (vec)_mm_sqrt_ps((__m128)x);
-}
-LK_VEC_FN vecd vecd_sqrt(vecd x) {
-  return (vecd)_mm_sqrt_pd((__m128d)x);
-}
 /* The lower halves of both by turns; the upper ones. */
 LK_VEC_FN vec vec_interleave_low(vec a, vec b) {
   return __builtin_shufflevector(a, b, 0, 4, 1, 5);
 }
 LK_VEC_FN vec vec_interleave_high(vec a, vec b) {
   return __builtin_shufflevector(a, b, 2, 6, 3, 7);
-}
-LK_VEC_FN vec vec_max_or_second(vec a, vec b) {
-  return (vec)_mm_max_ps((__m128)a, (__m128)b);
-}
-LK_VEC_FN vecb vecb_max(vecb a, vecb b) {
-  return (vecb)_mm_max_epu8((__m128i)a, (__m128i)b);
-}
-LK_VEC_FN vec vec_min_or_second(vec a, vec b) {
-  return (vec)_mm_min_ps((__m128)a, (__m128)b);
 }
 
 #define LK_VEC_COMPARE(name, instruction)                                                          \
@@ -85,13 +67,6 @@ LK_VEC_FN vecd vecd_select(vecd_mask mask, vecd yes, vecd no) {
 /* Lane i is x[from[i]]. */
 LK_VEC_FN vec vec_pick(vec x, veci from) {
   return (vec){x[from[0]], x[from[1]], x[from[2]], x[from[3]]};
-}
-/* 1 where the mask is set, else 0. */
-LK_VEC_FN veci vec_ones(vec_mask mask) {
-  return mask & 1;
-}
-LK_VEC_FN vec_mask veci_nonzero(veci x) {
-  return x != 0;
 }
 LK_VEC_FN int vec_any_lane(vec_mask mask) {
   return _mm_movemask_ps((__m128)mask) != 0;
@@ -137,17 +112,6 @@ LK_VEC_FN vec vec_round(vec x) {
   const vec signed_one = (vec)((veci)rounded | ((veci)x & INT32_MIN));
   return vec_select(vec_lt(size, vec_splat(0x1p23F)), signed_one, x);
 }
-/* x 2^n, rounded once, for whole n in -300 .. 300 and x near 1: by two powers, because one of them
- * alone may not be a number of the type. The first is added to the exponent. */
-LK_VEC_FN vec vec_scale(vec x, vec n) {
-  const veci whole = (veci)_mm_cvtps_epi32((__m128)n);
-  const veci half = whole >> 1;
-  return (vec)((vecu)x + ((vecu)half << 23)) * (vec)((vecu)(whole - half + 127) << 23);
-}
-/* 2^n for whole n in -126 .. 127, and 0 for -127. */
-LK_VEC_FN vec vec_power(vec n) {
-  return (vec)((vecu)((veci)_mm_cvtps_epi32((__m128)n) + 127) << 23);
-}
 
 LK_VEC_FN vecd vecd_low(vec x) {
   return (vecd)_mm_cvtps_pd((__m128)x);
@@ -184,11 +148,6 @@ LK_VEC_FN vec_bytes veci_low_bytes(veci x) {
   const __m128i low = _mm_and_si128((__m128i)x, _mm_set1_epi32(UINT8_MAX));
   const __m128i words = _mm_packs_epi32(low, low);
   return (vec_bytes)_mm_cvtsi128_si32(_mm_packus_epi16(words, words));
-}
-
-/* Toward zero; INT32_MIN where that is no int32_t, and of NaN. */
-LK_VEC_FN veci vec_cut(vec x) {
-  return (veci)_mm_cvttps_epi32((__m128)x);
 }
 
 LK_VEC_FN veci veci_load_u8(const uint8_t *from) {
