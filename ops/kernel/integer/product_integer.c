@@ -458,21 +458,6 @@ lk_integer_operands lk_integer_operands_of(uint32_t has, void *const *pointers) 
   return read;
 }
 
-/* Which row of A and which matrix of B a batch begins with. */
-typedef struct place {
-  int64_t a_row, matrix;
-} place;
-
-static place find_place(const lk_product_integer *self, int64_t batch) {
-  place found = {0, 0};
-  for (uint32_t i = self->batch_rank; i-- > 0; batch /= self->batch[i].size) {
-    const int64_t at = batch % self->batch[i].size;
-    found.a_row += at * self->batch[i].a;
-    found.matrix += at * self->batch[i].b;
-  }
-  return found;
-}
-
 int32_t lk_integer_zero_of_c(uint8_t c_dtype, const lk_integer_operands *of) {
   const uint8_t *zero = of->of[LK_INTEGER_C_ZERO];
   if (zero == NULL) return 0;
@@ -512,9 +497,9 @@ static void run_block(const lk_product_integer *self, const lk_integer_operands 
                       bool has_rows, int32_t *scratch, block_runs *runs) {
   const int64_t chunk = turn % self->chunks, block = turn / self->chunks % self->blocks;
   const int64_t batch = turn / self->chunks / self->blocks, first = block * self->block_rows;
-  const place at = find_place(self, batch);
+  const lk_matmul_place at = lk_matmul_find_place(self->batch, self->batch_rank, batch);
   const uint8_t *a_zero = of->of[LK_INTEGER_A_ZERO];
-  lk_integer_block call = describe(self, of, at.matrix);
+  lk_integer_block call = describe(self, of, at.b);
   call.a = scratch;
   call.rows = lk_min(self->rows - first, self->block_rows);
   call.first_panel = chunk * self->panels / self->chunks;
@@ -522,10 +507,10 @@ static void run_block(const lk_product_integer *self, const lk_integer_operands 
   call.c = (char *)of->of[LK_INTEGER_C] +
            (batch * self->c_batch + first * self->c_row) * (int64_t)lk_dtype_size(self->c_dtype);
   if (call.bias != NULL) call.bias += first * self->bias_row;
-  if (a_zero != NULL) call.a_zero = a_zero + (at.a_row + first) * self->a_zero_step;
+  if (a_zero != NULL) call.a_zero = a_zero + (at.a + first) * self->a_zero_step;
   if (!has_rows) {
-    take_block(self, (const uint8_t *)of->of[LK_INTEGER_A] + at.a_row * self->a_row, first,
-               call.rows, a_zero, scratch, runs);
+    take_block(self, (const uint8_t *)of->of[LK_INTEGER_A] + at.a * self->a_row, first, call.rows,
+               a_zero, scratch, runs);
   }
   if (runs->are_used) {
     call.runs = runs->at;

@@ -117,21 +117,6 @@ int64_t lk_matmul_scratch_size(const lk_matmul *self) {
 
 /* ---- batches ---- */
 
-lk_matmul_place lk_matmul_find_place(const lk_matmul *self, int64_t batch) {
-  lk_matmul_place found = {0};
-  int64_t matrices = 1;
-  for (uint32_t i = self->batch_rank; i-- > 0; batch /= self->batch[i].size) {
-    const int64_t at = batch % self->batch[i].size;
-    found.a += at * self->batch[i].a;
-    found.b += at * self->batch[i].b;
-    found.c += at * self->batch[i].c;
-    if (self->batch[i].b == 0) continue;
-    found.b_matrix += at * matrices;
-    matrices *= self->batch[i].size;
-  }
-  return found;
-}
-
 /* Where a matrix of the right operand lies. */
 static int64_t matrix_offset(const lk_matmul *self, int64_t matrix) {
   int64_t offset = 0;
@@ -181,7 +166,7 @@ static void pack_panels(const void *arg, int64_t begin_panel, int64_t end_panel)
 /* A task of the product, of one batch. `product`: this one's, or one that ends as it does. */
 static void do_task(const lk_matmul *self, const lk_product *product, const operands *read,
                     int64_t batch, int64_t task, const lk_product_maker *maker, float *made) {
-  const lk_matmul_place at = lk_matmul_find_place(self, batch);
+  const lk_matmul_place at = lk_matmul_find_place(self->batch, self->batch_rank, batch);
   const lk_product_chain *chain =
       self->has_chain ? (const void *)((const char *)self + lk_matmul_size(self)) : NULL;
   lk_product_rows source = lk_product_rows_make(product, read->a + at.a, self->a_row, self->a_k);
@@ -239,7 +224,7 @@ static void do_dots(const void *arg, int64_t begin, int64_t end) {
   const operands read = read_pointers(self, loop->pointers);
   const int64_t panels = self->product.panels, width = self->product.panel;
   for (int64_t i = begin; i < end; i++) {
-    const lk_matmul_place at = lk_matmul_find_place(self, i / panels);
+    const lk_matmul_place at = lk_matmul_find_place(self->batch, self->batch_rank, i / panels);
     const int64_t first = i % panels * width, columns = lk_min(width, self->columns - first);
     const float *rows[FEW_DOTS] = {NULL};
     float sums[FEW_DOTS * LK_MICRO_COLUMNS];
@@ -265,7 +250,7 @@ static void do_lines(const void *arg, int64_t begin, int64_t end) {
   const bool has_end =
       self->has_bias || self->has_chain || self->low != -INFINITY || self->high != INFINITY;
   for (int64_t i = begin; i < end; i++) {
-    const lk_matmul_place at = lk_matmul_find_place(self, i / tasks);
+    const lk_matmul_place at = lk_matmul_find_place(self->batch, self->batch_rank, i / tasks);
     const int64_t first = i % tasks * LINES, rows = lk_min(LINES, self->rows - first);
     float sums[LINES] = {0}, parts[LINES];
     for (int64_t k = 0; k < self->k && !(k > 0 && lk_team_is_stopped()); k += LINE_PART) {
@@ -290,7 +275,7 @@ static void do_sums(const void *arg, int64_t begin, int64_t end) {
   const lk_product_loops *loops = lk_product_loops_get(self->isa);
   const operands read = read_pointers(self, loop->pointers);
   for (int64_t i = begin; i < end; i++) {
-    const lk_matmul_place at = lk_matmul_find_place(self, i);
+    const lk_matmul_place at = lk_matmul_find_place(self->batch, self->batch_rank, i);
     float *to = read.c + at.c;
     for (int64_t n = 0; n < self->columns; n++) {
       to[n] = read.residual != NULL ? read.residual[at.c + n] : 0;
@@ -339,7 +324,7 @@ static void multiply_bytes(const lk_matmul *self, const operands *read, int64_t 
 /* By rows as they are. */
 static void sum_bits(const lk_matmul *self, const operands *read, int64_t batch, int64_t panel,
                      const bits_maker *of_bits, float *sums) {
-  const lk_matmul_place at = lk_matmul_find_place(self, batch);
+  const lk_matmul_place at = lk_matmul_find_place(self->batch, self->batch_rank, batch);
   const int64_t width = self->product.panel, first = panel * width;
   lk_bits_panels_sum(of_bits->panels, of_bits->loops, read->a + at.a, self->a_row, self->rows,
                      panel, sums);

@@ -53,12 +53,6 @@ static inline size_t lk_matmul_size(const lk_matmul *self) {
   return offsetof(lk_matmul, batch) + self->batch_rank * sizeof self->batch[0];
 }
 
-/* Where a batch's matrices lie, and which of the right operand's it is. */
-typedef struct lk_matmul_place {
-  int64_t a, b, b_matrix, c;
-} lk_matmul_place;
-lk_matmul_place lk_matmul_find_place(const lk_matmul *self, int64_t batch);
-
 /* Elements of the packed right operand. */
 int64_t lk_matmul_packed_size(const lk_matmul *self);
 /* `b` is the one matrix, by b_k and b_column, at any address. By all threads of the region where it

@@ -142,7 +142,7 @@ static void do_tasks(const void *arg, int64_t begin_task, int64_t end_task) {
   const int64_t width = BLOCK_PANELS * self->panel;
   const int64_t tasks = row_blocks * lk_div_up(of->columns, width);
   for (int64_t i = begin_task; i < end_task; i++) {
-    const lk_matmul_place place = lk_matmul_find_place(of, i / tasks);
+    const lk_matmul_place place = lk_matmul_find_place(of->batch, of->batch_rank, i / tasks);
     const int64_t row = i % tasks % row_blocks * BLOCK_ROWS;
     const int64_t column = i % tasks / row_blocks * width;
     const block at = {.a = (const char *)loop->pointers[0] +
