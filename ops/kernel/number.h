@@ -3,6 +3,7 @@
 #pragma once
 
 #include <latchkey/base.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -75,6 +76,29 @@ static inline double lk_bf16_to_f64(uint16_t bits) {
   memcpy(&value, &wide, sizeof value);
   return (double)value;
 }
+
+/* f64 to f32, so that it can be rounded to f16 or bf16 as if it had been f64: where digits are cut
+ * off, the last one that is left is odd, and so no tie (Boldo and Melquiond, "When double rounding
+ * is odd", 2005). */
+static inline float lk_f64_to_odd_f32(double value) {
+  float near = (float)value;
+  const double back = (double)near;
+  uint32_t bits;
+  memcpy(&bits, &near, sizeof bits);
+  const bool is_over = __builtin_fabs(back) > __builtin_fabs(value);
+  const bool is_inexact = back < value || back > value; /* not NaN */
+  if (is_inexact) bits = (bits - (is_over ? 1 : 0)) | 1;
+  memcpy(&near, &bits, sizeof near);
+  return near;
+}
 /* To the nearest, ties to even; beyond the largest finite value: infinity. NaN stays NaN. */
-uint16_t lk_f64_to_f16(double value);
-uint16_t lk_f64_to_bf16(double value);
+static inline uint16_t lk_f64_to_f16(double value) {
+  return lk_f32_to_f16(lk_f64_to_odd_f32(value));
+}
+static inline uint16_t lk_f64_to_bf16(double value) {
+  const float odd = lk_f64_to_odd_f32(value);
+  uint32_t bits;
+  memcpy(&bits, &odd, sizeof bits);
+  const uint32_t nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  return (uint16_t)(value != value ? (bits >> 16 & 0x8000) | 0x7fc0 : nearest);
+}

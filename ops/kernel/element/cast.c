@@ -6,6 +6,7 @@
 
 #include "base/tensor.h"
 #include "ops/kernel/element/element_program.h"
+#include "ops/kernel/number.h"
 
 enum { PIECE = 2048, TURN = 4 * PIECE /* elements */ };
 
@@ -16,22 +17,10 @@ static void add(lk_cast *self, lk_element_fn *loop, uint32_t dtype) {
   self->loops[self->n_loops++] = loop;
 }
 
-/* f64 to f32, so that it can be rounded to f16 or bf16 as if it had been f64: where digits are cut
- * off, the last one that is left is odd, and so no tie (Boldo and Melquiond, "When double rounding
- * is odd", 2005). */
 static void to_odd(const lk_element_args *args) {
   const double *from = (const double *)(const void *)args->a.at;
   float *to = (float *)(void *)args->to.at;
-  for (int64_t i = 0; i < args->cols; i++) {
-    const float near = (float)from[i];
-    const double back = (double)near;
-    uint32_t bits;
-    memcpy(&bits, &near, sizeof bits);
-    const bool is_over = __builtin_fabs(back) > __builtin_fabs(from[i]);
-    const bool is_inexact = back < from[i] || back > from[i]; /* not NaN */
-    if (is_inexact) bits = (bits - (is_over ? 1 : 0)) | 1;
-    memcpy(&to[i], &bits, sizeof bits);
-  }
+  for (int64_t i = 0; i < args->cols; i++) to[i] = lk_f64_to_odd_f32(from[i]);
 }
 
 static void add_conversion(lk_cast *self, const lk_element_loops *loops, lk_element_class from,

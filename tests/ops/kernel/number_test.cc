@@ -77,6 +77,13 @@ TEST(Number, HalvesAreRoundedToTheNearest) {
     ASSERT_EQ(lk_f32_to_f16(std::nextafter(half, 1e9F)), bits + 1) << bits;
     ASSERT_EQ(lk_f32_to_f16(half), bits + (bits & 1)) << bits;
   }
+  for (uint16_t bits = 0; bits < 0x7f7f; bits++) {
+    const double low = lk_bf16_to_f64(bits), high = lk_bf16_to_f64(bits + 1),
+                 middle = (low + high) / 2;
+    ASSERT_EQ(lk_f64_to_bf16(std::nextafter(middle, low)), bits) << bits;
+    ASSERT_EQ(lk_f64_to_bf16(std::nextafter(middle, high)), bits + 1) << bits;
+    ASSERT_EQ(lk_f64_to_bf16(-middle), 0x8000 + bits + (bits & 1)) << bits;
+  }
 }
 
 TEST(Number, BeyondTheLargestIsInfinity) {
@@ -87,6 +94,8 @@ TEST(Number, BeyondTheLargestIsInfinity) {
   EXPECT_EQ(lk_f32_to_f16(65520), 0x7c00);
   EXPECT_EQ(lk_f32_to_f16(1e38F), 0x7c00);
   EXPECT_EQ(lk_f64_to_bf16(1e300), 0x7f80);
+  EXPECT_EQ(lk_f64_to_bf16(-INF), 0xff80);
+  EXPECT_EQ(lk_f64_to_bf16(-std::numeric_limits<double>::quiet_NaN()), 0xffc0);
 }
 
 TEST(Number, IntegersOutOfRangeAreTheLeast) {
