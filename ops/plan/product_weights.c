@@ -6,69 +6,24 @@
 #include "ops/kernel/conv/conv_pack.h"
 #include "ops/plan/packing.h"
 
-static lk_status pack_conv(const void *params, const void *plain, void *to, lk_error *error) {
-  (void)error;
-  lk_conv_pack(params, plain, to);
-  return LK_OK;
-}
-
-static lk_status unpack_conv(const void *params, const void *packed, void *plain, lk_error *error) {
-  (void)error;
-  lk_conv_unpack(params, packed, plain);
-  return LK_OK;
-}
-
-static lk_status pack_transposed(const void *params, const void *plain, void *to, lk_error *error) {
-  (void)error;
-  lk_conv_transposed_pack(params, plain, to);
-  return LK_OK;
-}
-
-static lk_status unpack_transposed(const void *params, const void *packed, void *plain,
-                                   lk_error *error) {
-  (void)error;
-  lk_conv_transposed_unpack(params, packed, plain);
-  return LK_OK;
-}
-
-static lk_status pack_depthwise(const void *params, const void *plain, void *to, lk_error *error) {
-  (void)error;
-  lk_depthwise_pack(params, plain, to);
-  return LK_OK;
-}
-
-static lk_status unpack_depthwise(const void *params, const void *packed, void *plain,
-                                  lk_error *error) {
-  (void)error;
-  lk_depthwise_unpack(params, packed, plain);
-  return LK_OK;
-}
-
-static lk_status pack_matmul(const void *params, const void *plain, void *to, lk_error *error) {
-  (void)error;
-  lk_matmul_pack(params, plain, to);
-  return LK_OK;
-}
-
-static lk_status unpack_matmul(const void *params, const void *packed, void *plain,
-                               lk_error *error) {
-  (void)error;
-  lk_matmul_unpack(params, packed, plain);
-  return LK_OK;
-}
-
-static lk_status pack_recurrent(const void *params, const void *plain, void *to, lk_error *error) {
-  (void)error;
-  lk_recurrent_pack(params, plain, to);
-  return LK_OK;
-}
-
-static lk_status unpack_recurrent(const void *params, const void *packed, void *plain,
-                                  lk_error *error) {
-  (void)error;
-  lk_recurrent_unpack(params, packed, plain);
-  return LK_OK;
-}
+/* How the weights store calls a kernel's packing, which cannot fail, and the other way round. */
+#define PACKER(name)                                                                               \
+  static lk_status pack_##name(const void *params, const void *plain, void *to, lk_error *error) { \
+    (void)error;                                                                                   \
+    lk_##name##_pack(params, plain, to);                                                           \
+    return LK_OK;                                                                                  \
+  }                                                                                                \
+  static lk_status unpack_##name(const void *params, const void *packed, void *plain,              \
+                                 lk_error *error) {                                                \
+    (void)error;                                                                                   \
+    lk_##name##_unpack(params, packed, plain);                                                     \
+    return LK_OK;                                                                                  \
+  }
+PACKER(conv)
+PACKER(conv_transposed)
+PACKER(depthwise)
+PACKER(matmul)
+PACKER(recurrent)
 
 /* ---- constant, or of a run ---- */
 
@@ -123,7 +78,7 @@ lk_status lk_conv_weights(lk_planner *planner, const lk_conv *conv, lk_operand *
 lk_status lk_conv_transposed_weights(lk_planner *planner, const lk_conv_transposed *conv,
                                      lk_operand *out_operand, lk_error *error) {
   weights of = {.layout = {{LK_PACKED_CONV_TRANSPOSED}},
-                .packer = {pack_transposed, unpack_transposed, conv, sizeof *conv},
+                .packer = {pack_conv_transposed, unpack_conv_transposed, conv, sizeof *conv},
                 .pack = lk_conv_transposed_pack_kernel,
                 .elements = lk_conv_transposed_packed_size(conv)};
   lk_conv_transposed_layout(conv, &of.layout.numbers[1]);
