@@ -31,11 +31,6 @@ void lk_conv_cursor_begin(lk_conv_source *self, int64_t row);
 /* Within the line, or to the beginning of the next one. */
 void lk_conv_cursor_advance(lk_conv_source *self, int64_t pixels);
 
-/* Where the last window of a line begins that lies in the input, if it does. */
-static inline int64_t lk_conv_last_inside(const lk_conv *conv) {
-  return conv->shape.in[2] - 1 - (conv->shape.kernel[2] - 1) * conv->shape.dilation[2];
-}
-
 typedef struct lk_conv_tap {
   int64_t number;
   int64_t at[LK_CONV_DIMS]; /* position in the kernel; 0 along merged ones */

@@ -61,20 +61,19 @@ void lk_conv_lines_plan(lk_conv *conv) {
 
 /* ---- tiles ---- */
 
-/* How many pixels from here on along the line have their windows in its input. */
-static int64_t pixels_inside(const lk_conv_source *self) {
-  const lk_conv *conv = self->conv;
-  const lk_conv_cursor *cursor = &self->cursor;
-  const int64_t last = lk_conv_last_inside(conv);
-  if (cursor->at[2] < 0 || cursor->at[2] > last) return 0;
-  return (last - cursor->at[2]) / conv->shape.stride[2] + 1;
+/* How many of `count` windows along a dimension, from here on, lie in its input. */
+static int64_t windows_inside(const lk_conv_source *self, int d, int64_t count) {
+  const lk_conv_shape *shape = &self->conv->shape;
+  const lk_inside found = lk_find_inside(self->cursor.at[d], shape->stride[d], count,
+                                         shape->in[d] - lk_conv_extent(shape, d) + 1);
+  return found.first == 0 ? found.count : 0;
 }
 
 /* The next tiles of `left` pixels; returns whether all windows lie in the line. */
 static bool find_tiles(const lk_conv_source *self, int64_t left, lk_product_tiles *out) {
   const lk_conv *conv = self->conv;
   const int64_t most = conv->trims ? conv->line_rows : lk_min(conv->line_rows, LK_MICRO_LOOSE_ROWS);
-  int64_t inside = lk_min(left, pixels_inside(self));
+  int64_t inside = windows_inside(self, 2, left);
   /* those behind it do not become a tile of few rows */
   if (!conv->trims && inside < left) inside = lk_max(0, inside - lk_max(0, most - (left - inside)));
   if (inside == 0 || (conv->trims && inside < lk_min(left, most))) {
@@ -93,11 +92,8 @@ static bool find_tiles(const lk_conv_source *self, int64_t left, lk_product_tile
 /* The lines from here on, among `left` pixels, whose windows all lie in the input across them. */
 static int64_t lines_alike(const lk_conv_source *self, int64_t left) {
   const lk_conv_shape *shape = &self->conv->shape;
-  const int64_t at = self->cursor.at[1], extent = (shape->kernel[1] - 1) * shape->dilation[1] + 1;
-  const int64_t room = shape->in[1] - extent - at;
-  if (at < 0 || room < 0) return 1;
   const int64_t lines = lk_min(left / shape->out[2], shape->out[1] - self->cursor.pixel[1]);
-  return lk_min(lines, room / shape->stride[1] + 1);
+  return lk_max(1, windows_inside(self, 1, lines));
 }
 
 /* ---- taps ---- */
