@@ -232,8 +232,9 @@ private:
 
 class HostImageWorks : public lk::HostWorksTest {
 protected:
-  // By all engines, which agree. False: it was refused.
-  bool run_all(const std::string &name, Outcome *by_native) {
+  // By all engines, which agree; where broken numbers may be those at which f32 ends, on the status
+  // alone. False: it was refused.
+  bool run_all(const std::string &name, bool is_broken, Outcome *by_native) {
     for (const lk::HostSide &side : sides) {
       SCOPED_TRACE(side.engine);
       Outcome found;
@@ -244,6 +245,7 @@ protected:
       if (found.status != LK_OK || by_native->status != LK_OK) continue;
       EXPECT_EQ(found.out.desc.dtype, now.inputs[0].desc.dtype);
       EXPECT_EQ(found.out.dims(), now.out);
+      if (is_broken && !is_comparable(now)) continue;
       EXPECT_TRUE(
           lk::all_close(now.out, numbers_of(by_native->out), numbers_of(found.out), within(now)));
     }
@@ -273,7 +275,7 @@ protected:
     now = drawn.work;
     SCOPED_TRACE("case " + std::to_string(seed) + ", " + lk::text_of(now));
     Outcome found, right;
-    const bool is_there = run_all(std::to_string(seed), &found);
+    const bool is_there = run_all(std::to_string(seed), false, &found);
     if (HasFailure()) return;
     if (drawn.has_twin) {
       run_twin(drawn, "twin" + std::to_string(seed), &right);
@@ -296,7 +298,7 @@ protected:
     }
     SCOPED_TRACE("case " + std::to_string(seed) + ", " + lk::text_of(now));
     Outcome found;
-    if (run_all(std::to_string(seed), &found)) {
+    if (run_all(std::to_string(seed), true, &found)) {
       expect_computed(found);
       n_run++;
       return;
