@@ -1,6 +1,5 @@
 /* Conv, ConvTranspose, ConvInteger, QLinearConv (ONNX operators of these names), FusedConv,
  * NhwcConv, NhwcFusedConv (com.microsoft). */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/status.h"

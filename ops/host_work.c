@@ -1,5 +1,6 @@
 /* Works that a host describes for its own operators. Kernels trust a work; so all that it says is
- * checked here, and its tensors are described by the library. */
+ * checked, and its tensors are described by the library. Fields are checked kind by kind, in other
+ * files. */
 #include "ops/host_work.h"
 
 #include <inttypes.h>

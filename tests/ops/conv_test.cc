@@ -162,6 +162,25 @@ TEST(Conv, OfEveryChannelByItselfWithAWindowWiderThanTheImage) {
   check(c);
 }
 
+// A volume of one plane, before which there is padding: its only window sees nothing else.
+TEST(Conv, OfEveryChannelByItselfBeforeWhichThereIsPadding) {
+  const Window window = {{1, 1, 2}, {2, 1, 1}, {1, 1, 1}, {1, 0, 0}, {0, 0, 0}};
+  const Value x = random({1, 16, 1, 4, 5}, 1), w = random({16, 1, 1, 1, 2}, 2);
+  const Value b = random({16}, 3);
+  for (const lk_layout wish : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+    OpTester("Conv", 11)
+        .input(x)
+        .constant(w)
+        .constant(b)
+        .attr("group", 16)
+        .attr_ints("strides", window.strides)
+        .attr_ints("pads", window.pads())
+        .wish(wish)
+        .expect(lk::ref::conv(x, w, &b, window, 16))
+        .run();
+  }
+}
+
 TEST(Conv, OfSmallGroups) {
   for (int64_t channels : {2, 4, 7, 12, 40}) {
     Case c = square(2, 6 * channels, 6 * channels, 9, 3, 6);

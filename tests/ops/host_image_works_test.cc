@@ -180,7 +180,7 @@ private:
     if (work_.kind == LK_WORK_CONV_TRANSPOSED && which == 5 && 2 + size_t(i) < of_->out.size()) {
       of_->out[2 + size_t(i)] += window.out[i] < 20 ? 3 : 0; // beyond what windows reach
       window.out[i] = of_->out[2 + size_t(i)];
-      return {};
+      return {"window.out"};
     }
     int64_t *const lists[] = {window.kernel, window.strides, window.dilations,
                               window.begin,  window.end,     window.out};

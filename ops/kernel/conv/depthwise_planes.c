@@ -40,7 +40,8 @@ static int64_t line_elements(const lk_conv_shape *shape, int64_t columns) {
 }
 
 bool lk_depthwise_planes_takes(const lk_conv_shape *shape) {
-  const bool is_flat = shape->in[0] == 1 && shape->out[0] == 1 && shape->kernel[0] == 1;
+  const bool is_flat =
+      shape->in[0] == 1 && shape->out[0] == 1 && shape->kernel[0] == 1 && shape->pad[0] == 0;
   return is_flat && shape->in_channels == 1 && shape->out_channels == 1 &&
          shape->kernel[2] <= LK_DEPTHWISE_WINDOW &&
          lk_conv_extent(shape, 1) <= BUFFER / line_elements(shape, LEAST_COLUMNS);
