@@ -140,17 +140,6 @@ Value in_loops(const Case &given) {
   return y;
 }
 
-// `dims` with some dimensions of size 1, and some of the first ones left out.
-Dims repeated(Draw *draw, const Dims &dims) {
-  Dims made = dims;
-  const int64_t kept = draw->in(0, (int64_t(1) << dims.size()) - 1);
-  for (size_t i = 0; i < dims.size(); i++) {
-    if ((kept >> i & 1) == 0) made[i] = 1;
-  }
-  while (!made.empty() && made[0] == 1 && draw->maybe()) made.erase(made.begin());
-  return made;
-}
-
 Case arithmetic(Draw *draw) {
   static const std::vector<std::string> ops = {"Add", "Sub", "Mul", "Div", "Sum"};
   static const std::vector<lk_post_op_kind> kinds = {
@@ -160,7 +149,7 @@ Case arithmetic(Draw *draw) {
   const Dims dims = draw->dims(size_t(draw->in(0, 5)), 1, draw->maybe() ? 3 : 9);
   made.node.op = draw->of(ops);
   const bool turns = draw->in(0, 3) == 0, is_whole = draw->maybe();
-  const Dims other = is_whole ? dims : repeated(draw, dims);
+  const Dims other = is_whole ? dims : lk::repeated(draw, dims);
   made.inputs = {lk::random(turns ? other : dims, draw->seed()),
                  lk::random(turns ? dims : other, draw->seed(), 0.5F, 2)};
   for (int64_t n = draw->in(0, 3); n > 0; n--) {
@@ -168,7 +157,8 @@ Case arithmetic(Draw *draw) {
     lk_post_op post_op = {uint32_t(kind), -1, 0.25F, 0.75F};
     if (LK_POST_OP_IS_BINARY(kind)) {
       post_op.input = int32_t(made.inputs.size());
-      made.inputs.push_back(lk::random(draw->maybe() ? dims : repeated(draw, dims), draw->seed()));
+      made.inputs.push_back(
+          lk::random(draw->maybe() ? dims : lk::repeated(draw, dims), draw->seed()));
     }
     made.node.post_ops.push_back(post_op);
   }

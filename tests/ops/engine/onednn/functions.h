@@ -77,4 +77,15 @@ inline const float SPECIAL[] = {
     FLT_MIN, 1e-30F, -1e-30F, FLT_MAX,    -FLT_MAX, 1e20F,    -1e20F, 88,       -88,    104,
     -104,    -16,    16,      8388607.5F, -1000.5F, INFINITY, NAN,    -INFINITY};
 
+// `dims` with some dimensions of size 1, and some of the first ones left out.
+inline Dims repeated(Draw *draw, const Dims &dims) {
+  Dims made = dims;
+  const int64_t kept = draw->in(0, (int64_t(1) << dims.size()) - 1);
+  for (size_t i = 0; i < dims.size(); i++) {
+    if ((kept >> i & 1) == 0) made[i] = 1;
+  }
+  while (!made.empty() && made[0] == 1 && draw->maybe()) made.erase(made.begin());
+  return made;
+}
+
 } // namespace lk

@@ -14,10 +14,8 @@ using lk::Function;
 using lk::Host;
 using lk::Value;
 
-class HalfElements : public ::testing::TestWithParam<uint32_t> {
+class HalfElements : public lk::HalvesByBoth {
 protected:
-  static uint32_t dtype() { return GetParam(); }
-  static bool is_computed() { return lk::computes(dtype()); }
   // Whether oneDNN took what was run since `before`.
   uint64_t taken(uint64_t before) const { return onednn.works() - before; }
   static Case case_of(const Function &function, const Value &x) {
@@ -28,13 +26,6 @@ protected:
     return made;
   }
   static Value one() { return lk::halves(dtype(), {1}, {1}); }
-  std::string reason() const {
-    lk_engine_left_info info = {};
-    info.struct_size = sizeof info;
-    LK_EXPECT_OK(api()->engine_left(onednn.context, 0, &info, LK_ERR));
-    return info.reason;
-  }
-  Host native{"native"}, onednn{"onednn"};
 };
 
 // Of f32, oneDNN has them: Gelu by tanh within 1e-6, which is no digit where x is about -5, and
@@ -144,17 +135,6 @@ TEST_P(HalfElements, ArithmeticHasTheBitsOfNative) {
   }
 }
 
-// `dims` with some dimensions of size 1, and some of the first ones left out.
-Dims repeated(Draw *draw, const Dims &dims) {
-  Dims made = dims;
-  const int64_t kept = draw->in(0, (int64_t(1) << dims.size()) - 1);
-  for (size_t i = 0; i < dims.size(); i++) {
-    if ((kept >> i & 1) == 0) made[i] = 1;
-  }
-  while (!made.empty() && made[0] == 1 && draw->maybe()) made.erase(made.begin());
-  return made;
-}
-
 struct Drawn {
   Case given;
   int32_t over = -1; // runs in place over this input
@@ -165,7 +145,7 @@ Drawn arithmetic(Draw *draw, uint32_t dtype) {
   Case &given = made.given;
   const Dims dims =
       draw->dims(size_t(draw->in(0, 5)), draw->in(0, 9) == 0 ? 0 : 1, draw->maybe() ? 3 : 9);
-  const Dims other = draw->maybe() ? dims : repeated(draw, dims);
+  const Dims other = draw->maybe() ? dims : lk::repeated(draw, dims);
   const bool turns = draw->in(0, 3) == 0;
   given.node.op = draw->of<std::string>({"Add", "Sub", "Mul", "Div"});
   for (const Dims &of : {turns ? other : dims, turns ? dims : other}) {

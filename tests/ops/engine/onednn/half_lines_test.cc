@@ -16,25 +16,9 @@ using lk::resize::How;
 // Sums of numbers of about 1, which cancel.
 constexpr double kOfF32 = 2e-5;
 
-class HalfLines : public ::testing::TestWithParam<uint32_t> {
+class HalfLines : public lk::HalvesByBoth {
 protected:
-  static uint32_t dtype() { return GetParam(); }
-  static bool is_computed() { return lk::computes(dtype()); }
-  static Value random(Draw *draw, const Dims &dims) {
-    std::vector<double> numbers(size_t(lk::count_of(dims)));
-    for (double &number : numbers) number = double(draw->in(-256, 256)) / 128;
-    return lk::halves(dtype(), dims, numbers);
-  }
-  void expect_right(const Case &each, const Value &right) {
-    for (Host *host : {&native, &onednn}) {
-      Value computed;
-      host->run(each, &computed);
-      if (HasFatalFailure()) return;
-      ASSERT_TRUE(lk::are_neighbours(right, computed, kOfF32))
-          << (host == &native ? "native" : "onednn");
-    }
-  }
-  Host native{"native"}, onednn{"onednn"};
+  static Value random(Draw *draw, const Dims &dims) { return HalvesByBoth::random(draw, dims, 2); }
 };
 
 // Over `axis` and those behind it.
@@ -76,7 +60,7 @@ TEST_P(HalfLines, AreReducedAsByPlainLoops) {
     each.layout = draw.layout(rank);
     each.wish = draw.wish(rank);
     SCOPED_TRACE("case " + std::to_string(i) + ", " + op + " of " + lk::text_of(x.desc));
-    expect_right(each, reduced(each, axis));
+    expect_right(each, reduced(each, axis), kOfF32);
     if (HasFatalFailure()) return;
   }
   if (is_computed()) {
@@ -144,7 +128,7 @@ TEST_P(HalfLines, AreResizedAsByPlainLoops) {
     }
     const Value real = lk::resize::resized(lk::cast(&native, x, LK_F32), axes, how);
     const std::vector<float> numbers = real.as<float>();
-    expect_right(each, lk::halves(dtype(), sizes, {numbers.begin(), numbers.end()}));
+    expect_right(each, lk::halves(dtype(), sizes, {numbers.begin(), numbers.end()}), kOfF32);
     if (HasFatalFailure()) return;
   }
   if (is_computed()) {

@@ -18,31 +18,9 @@ using lk::Value;
 // Numbers of about 1 that cancel are within the digits of f32 of what is right.
 constexpr double kOfF32 = 4e-6;
 
-class HalfNorms : public ::testing::TestWithParam<uint32_t> {
+class HalfNorms : public lk::HalvesByBoth {
 protected:
-  static uint32_t dtype() { return GetParam(); }
-  static bool is_computed() { return lk::computes(dtype()); }
-  static Value random(Draw *draw, const Dims &dims) {
-    std::vector<double> numbers(size_t(lk::count_of(dims)));
-    for (double &number : numbers) number = double(draw->in(-256, 256)) / 64;
-    return lk::halves(dtype(), dims, numbers);
-  }
-  void expect_right(const Case &each, const Value &right) {
-    for (Host *host : {&native, &onednn}) {
-      Value computed;
-      host->run(each, &computed);
-      if (HasFatalFailure()) return;
-      ASSERT_TRUE(lk::are_neighbours(right, computed, kOfF32))
-          << (host == &native ? "native" : "onednn");
-    }
-  }
-  std::string reason() const {
-    lk_engine_left_info info = {};
-    info.struct_size = sizeof info;
-    LK_EXPECT_OK(api()->engine_left(onednn.context, 0, &info, LK_ERR));
-    return info.reason;
-  }
-  Host native{"native"}, onednn{"onednn"};
+  static Value random(Draw *draw, const Dims &dims) { return HalvesByBoth::random(draw, dims, 4); }
 };
 
 // What is normed together: `span` numbers from `first` on; scale and shift of number i.
@@ -116,7 +94,8 @@ TEST_P(HalfNorms, OfRowsAreThoseOfPlainLoops) {
     const std::vector<double> shift =
         each.inputs.size() > 2 ? lk::numbers_of_halves(each.inputs[2]) : std::vector<double>();
     expect_right(
-        each, layer_norm(x, axis, is_centered, 1e-5, lk::numbers_of_halves(each.inputs[1]), shift));
+        each, layer_norm(x, axis, is_centered, 1e-5, lk::numbers_of_halves(each.inputs[1]), shift),
+        kOfF32);
     if (HasFatalFailure()) return;
   }
   if (is_computed()) {
@@ -141,8 +120,10 @@ TEST_P(HalfNorms, OfChannelsAreThoseOfPlainLoops) {
     each.layout = draw.of<lk_layout>({LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_PLAIN});
     each.wish = draw.wish(dims.size());
     SCOPED_TRACE("case " + std::to_string(i) + ", " + lk::text_of(each.inputs[0].desc));
-    expect_right(each, group_norm(each.inputs[0], is_instance ? channels : groups, each.inputs[1],
-                                  each.inputs[2]));
+    expect_right(
+        each,
+        group_norm(each.inputs[0], is_instance ? channels : groups, each.inputs[1], each.inputs[2]),
+        kOfF32);
     if (HasFatalFailure()) return;
   }
 }
@@ -198,7 +179,7 @@ TEST_P(HalfNorms, OfLocalResponsesAreThoseOfPlainLoops) {
     each.layout = draw.of<lk_layout>({LK_LAYOUT_CHANNELS_LAST, LK_LAYOUT_PLAIN});
     each.wish = draw.wish(rank);
     SCOPED_TRACE("case " + std::to_string(i) + ", " + lk::text_of(each.inputs[0].desc));
-    expect_right(each, lrn(each.inputs[0], size, double(0.5F), double(beta)));
+    expect_right(each, lrn(each.inputs[0], size, double(0.5F), double(beta)), kOfF32);
     if (HasFatalFailure()) return;
     whole += lk::steps_of(&onednn, each) == 1 ? 1 : 0;
   }

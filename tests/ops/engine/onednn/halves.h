@@ -111,4 +111,34 @@ inline ::testing::AssertionResult are_neighbours(const Value &right, const Value
   return ::testing::AssertionSuccess();
 }
 
+// Nodes of one of the two types, by both engines.
+class HalvesByBoth : public ::testing::TestWithParam<uint32_t> {
+protected:
+  static uint32_t dtype() { return GetParam(); }
+  static bool is_computed() { return computes(dtype()); }
+  // From -most to most, so that sums cancel.
+  static Value random(Draw *draw, const Dims &dims, int most) {
+    std::vector<double> numbers(size_t(count_of(dims)));
+    for (double &number : numbers) number = double(draw->in(-256, 256)) / 256 * most;
+    return halves(dtype(), dims, numbers);
+  }
+  // `atol` as are_neighbours has it.
+  void expect_right(const Case &each, const Value &right, double atol) {
+    for (Host *host : {&native, &onednn}) {
+      Value computed;
+      host->run(each, &computed);
+      if (HasFatalFailure()) return;
+      ASSERT_TRUE(are_neighbours(right, computed, atol)) << (host == &native ? "native" : "onednn");
+    }
+  }
+  // Why oneDNN has left the first work.
+  std::string reason() const {
+    lk_engine_left_info info = {};
+    info.struct_size = sizeof info;
+    LK_EXPECT_OK(api()->engine_left(onednn.context, 0, &info, LK_ERR));
+    return info.reason;
+  }
+  Host native{"native"}, onednn{"onednn"};
+};
+
 } // namespace lk
