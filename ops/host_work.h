@@ -49,7 +49,7 @@ lk_host_take_fn lk_host_take_element, lk_host_take_softmax, lk_host_take_layer_n
     lk_host_take_group_norm, lk_host_take_lrn, lk_host_take_product, lk_host_take_reduce,
     lk_host_take_conv, lk_host_take_pool, lk_host_take_resize;
 
-/* Steps, of kinds that have others than their tasks where there is nothing to compute, and those of
- * the task else. `sums`: of products and convolutions. */
+/* Makes the steps of kinds whose plan is another one where there is nothing to compute; else they
+ * are those of the task. `sums`: of products and convolutions. */
 typedef lk_status lk_host_plan_fn(const lk_host_work *self, lk_error *error);
 lk_host_plan_fn lk_host_plan_sums, lk_host_plan_reduce, lk_host_plan_pool, lk_host_plan_resize;

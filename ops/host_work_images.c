@@ -95,7 +95,7 @@ static lk_status infer_transposed(const lk_host_work *self, const lk_window *win
   return LK_OK;
 }
 
-/* `most`: with a last window that reaches beyond the padding; as `made` where it may not. */
+/* `most`: the same with ceil_mode, where that is allowed; else `made` again. */
 static lk_status check_positions(const lk_host_work *self, const lk_window_shape *made,
                                  const lk_window_shape *most, lk_error *error) {
   const int64_t *given = self->given->work.window.out;

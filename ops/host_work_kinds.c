@@ -120,7 +120,7 @@ lk_status lk_host_take_layer_norm(lk_host_work *self, lk_error *error) {
   return take_norm(self, error);
 }
 
-/* Engines tell by their number what scales are of. */
+/* By the number of scales, engines tell whether they are of channels or of groups. */
 static lk_status check_scales(const lk_host_work *self, int64_t channels, lk_error *error) {
   const lk_tensor_desc *scale = &self->task.work.tensors[LK_ROLE_SCALE];
   const int64_t groups = self->given->work.groups;
@@ -189,9 +189,30 @@ lk_status lk_host_take_product(lk_host_work *self, lk_error *error) {
   return LK_OK;
 }
 
+/* Of a product, what a row of src and a column of weights share. */
+static int64_t shared_dim(const lk_work *work) {
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  const lk_matmul_order order = work->orders[0];
+  if (src->rank < 2 || order.swaps == 0) return src->dims[src->rank - 1];
+  return src->dims[order.batch_inside != 0 ? 0 : src->rank - 2];
+}
+
+/* Multiplications and additions: for each element of dst, or of a transposed convolution of src, as
+ * many as an output has weights. */
+static double flops_of(const lk_work *work) {
+  const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
+  const double dst = (double)lk_elements(&work->tensors[LK_ROLE_DST]);
+  if (work->kind == LK_WORK_PRODUCT) return 2 * dst * (double)shared_dim(work);
+  if (weights->dims[0] == 0) return 0;
+  const double each = (double)lk_elements(weights) / (double)weights->dims[0];
+  return 2 * each *
+         (work->kind == LK_WORK_CONV ? dst : (double)lk_elements(&work->tensors[LK_ROLE_SRC]));
+}
+
 lk_status lk_host_plan_sums(const lk_host_work *self, lk_error *error) {
   const bool has_bias = lk_work_has(&self->task.work, LK_ROLE_BIAS);
   if (lk_elements(&self->task.work.tensors[LK_ROLE_SRC]) > 0) {
+    self->planner->draft.flops = flops_of(&self->task.work);
     return lk_plan_task(self->planner, &self->task, error);
   }
   return lk_plan_sum_of_nothing(self->planner, has_bias ? self->task.from[LK_ROLE_BIAS].index : -1,

@@ -78,7 +78,7 @@ static lk_reducing reducing_of(const lk_op_node *node) {
   return (lk_reducing)node->class_->variant;
 }
 
-/* The function that those are of one element which do not keep it. */
+/* What a reduction that does not keep a single element (lk_reducing_keeps_one) makes of it. */
 static uint32_t function_of(lk_reducing what) {
   return what == LK_REDUCING_LOG_SUM      ? LK_FUNCTION_LOG
          : what == LK_REDUCING_SUM_SQUARE ? LK_FUNCTION_SQUARE

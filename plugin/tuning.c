@@ -5,8 +5,7 @@
 #include "plugin/table.h"
 #include "plugin/tuning_file.h"
 
-/* The key of the value that computes a work of a plan. NULL: native does; or there are
- * several, since the largest number is that of all further works. */
+/* The key of the value that computes a work of a plan. NULL: native does, or there are several. */
 static const lk_key *key_of(const lk_plan_body *body, uint32_t work) {
   const lk_step_arg *args = lk_plan_args(body);
   const lk_key *key = NULL;

@@ -1,5 +1,7 @@
 #include "executor_glue/run/tune.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -7,14 +9,11 @@
 #include "executor_glue/run/choose_plan.h"
 #include "executor_glue/run/execute.h"
 
-#include <string.h>
-
 /* The first one fills caches and packs weights, and does not count. */
 enum { LEAST_ROUNDS = 4 };
 
-/* Of a node. It has hardly ever more than one; further ones are not told apart, and stay estimated.
- */
-enum { MOST_WORKS = 4 };
+/* Which work of a node is measured: none has more than one. */
+enum { WORK = 1 };
 
 typedef enum side_index { NATIVE, ENGINE, N_SIDES } side_index;
 
@@ -23,9 +22,9 @@ typedef struct side {
   lk_plan_entry *entry;
   lk_lease lease;
   lk_run_times times;
-  /* [n_nodes]: of all rounds but the first, what the steps of a work took together; 0: it has none
-   */
-  uint64_t (*least_ns)[MOST_WORKS];
+  /* [n_nodes]: of all rounds but the first, what the steps of the work took together; 0: there is
+   * none */
+  uint64_t *least_ns;
 } side;
 
 /* ---- what is run ---- */
@@ -81,25 +80,23 @@ static lk_status begin_times(lk_invocation *invocation, side *self, lk_error *er
   return lk_run_times_begin(&self->times, executor->allocator, labels, error);
 }
 
-/* Of the works of a step of the run plan. What the operator does besides, whoever computes its
- * works, does not count. */
-static void sum_works(const side *self, uint32_t step, uint64_t out_ns[MOST_WORKS]) {
+/* Of the work of a step of the run plan. What the operator does besides, whoever computes its work,
+ * does not count. */
+static uint64_t sum_work(const side *self, uint32_t step) {
   const lk_labels *labels = self->times.labels;
-  memset(out_ns, 0, MOST_WORKS * sizeof *out_ns);
+  uint64_t ns = 0;
   for (uint32_t i = labels->first[step]; i < labels->first[step + 1]; i++) {
-    const uint32_t work = labels->steps[i].work;
-    if (work >= 1 && work <= MOST_WORKS) out_ns[work - 1] += self->times.times[i].ns;
+    if (labels->steps[i].work == WORK) ns += self->times.times[i].ns;
   }
+  return ns;
 }
 
 static void keep_least(side *self) {
   const lk_run_plan *plan = lk_plan_entry_plan(self->entry);
   for (uint32_t step = 0; step < plan->n_steps; step++) {
-    uint64_t ns[MOST_WORKS], *least = self->least_ns[plan->steps[step].node];
-    sum_works(self, step, ns);
-    for (uint32_t i = 0; i < MOST_WORKS; i++) {
-      if (ns[i] > 0 && (least[i] == 0 || ns[i] < least[i])) least[i] = ns[i];
-    }
+    uint64_t *least = &self->least_ns[plan->steps[step].node];
+    const uint64_t ns = sum_work(self, step);
+    if (ns > 0 && (*least == 0 || ns < *least)) *least = ns;
   }
 }
 
@@ -134,13 +131,10 @@ static lk_status note(const lk_invocation *invocation, const side sides[N_SIDES]
   const lk_api *api = invocation->executor->program->api;
   for (uint32_t i = 0; i < plan->n_steps; i++) {
     const lk_run_step *step = &plan->steps[i];
-    for (uint32_t k = 0; k < MOST_WORKS; k++) {
-      const uint64_t native = sides[NATIVE].least_ns[step->node][k];
-      const uint64_t engine = sides[ENGINE].least_ns[step->node][k];
-      if (native == 0 || engine == 0) continue;
-      LK_RETURN_NOT_OK(
-          api->plan_note_work(step->plan, k + 1, (double)native, (double)engine, error));
-    }
+    const uint64_t native = sides[NATIVE].least_ns[step->node];
+    const uint64_t engine = sides[ENGINE].least_ns[step->node];
+    if (native == 0 || engine == 0) continue;
+    LK_RETURN_NOT_OK(api->plan_note_work(step->plan, WORK, (double)native, (double)engine, error));
   }
   return LK_OK;
 }

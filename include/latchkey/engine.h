@@ -437,9 +437,9 @@ typedef struct lk_work_post_op {
 /* Channels are dimension 1 of each tensor that has such; the layout says where they lie in memory.
  * What a kind of work does not have is 0. No padding.
  *
- * A work with tensors of f16 or bf16 is computed as in f32, and rounded once, at its end, but for
- * reorders and concatenations, which keep all bits. Its
- * tensors may be of several types. It is offered as it is. Convolutions, products of real numbers,
+ * A work with tensors of f16 or bf16 is computed as in f32, and rounded once, at its end; reorders
+ * and concatenations keep all bits. Tensors of a work may be of several types.
+ * It is offered as it is. Convolutions, products of real numbers,
  * poolings, Softmax, norms and recurrent layers of these types that an engine leaves, or whose
  * post-ops it does not take to the last, are offered once more with f32 in the place of them, and
  * the library converts what comes and goes. Attention comes with f32 in the place of those types,

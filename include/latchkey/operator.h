@@ -104,8 +104,8 @@ typedef struct lk_operator_work {
    *   LK_WORK_RESIZE: SRC, DST. `resize`: `up` and `down` of each dimension, also of one that keeps
    *     its size, whose scale is 1. Dst has the size that the scale gives, rounded down or to the
    *     nearest. `start` and `end` are read with LK_COORDINATES_TF_CROP_AND_RESIZE
-   * No norm over groups, LRN or convolution is of f64. Spatial dimensions are 1 to 3. What `window`
-   * has behind its rank, and `resize` behind that of src, is not read.
+   * No norm over groups, LRN or convolution is of f64. Spatial dimensions are 1 to 3. Numbers of
+   * `window` behind its rank, and of `resize` behind that of src, are not read.
    * Only LK_WORK_ELEMENT has post-ops. */
   lk_work work;
   /* Of each role that is there: which of the node's inputs it is. SRC must be input 0 and WEIGHTS

@@ -25,7 +25,7 @@ static double most_of(const lk_choice *made) {
   return made->is_measured ? MOST_MEASURED : most;
 }
 
-/* Why native computes it, though it is measured or estimated to take more than most_of(). */
+/* Why native computes it: the engine takes more than most_of(). */
 static const char *dear_reason(const lk_choice *made) {
   if (made->is_measured) return "it takes more than 0.95 of native's time";
   if (made->is_of_class) return "its size class takes more than 0.9 of native's time";

@@ -8,7 +8,8 @@ typedef struct lk_choosing {
   double native_ns; /* estimated */
   double run_ratio; /* what the engine takes beside that, as it says; 0: it does not say */
   /* Estimated: reorders that bring tensors into the layouts that it wants. Where it was measured
-   * its neighbours were of the engine, too, and the tensors lay so. */
+   * its neighbours were of the engine, too, and the tensors lay so; but at the ends of a graph
+   * measured times have reorders, which count twice then. */
   double reorder_ns;
   double build_ns;
   double measured_native_ns, measured_engine_ns; /* 0: not measured */

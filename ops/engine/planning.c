@@ -16,10 +16,7 @@ static void expect(lk_planner *planner, const lk_engine_answer *answer) {
 static lk_status ask(lk_planner *planner, const lk_engine_entry *asked, const lk_task *task,
                      lk_engine_answer *out_answer, lk_error *error) {
   *out_answer = (lk_engine_answer){0};
-  if (asked == NULL) return LK_OK;
-  LK_RETURN_NOT_OK(lk_plan_value(planner, asked, task, out_answer, error));
-  lk_engines_count(planner->env->engines, task->work.kind, out_answer, planner->node->output_name);
-  return LK_OK;
+  return asked != NULL ? lk_plan_value(planner, asked, task, out_answer, error) : LK_OK;
 }
 
 static lk_status plan_native(lk_planner *planner, const lk_task *task, lk_error *error) {
@@ -28,23 +25,20 @@ static lk_status plan_native(lk_planner *planner, const lk_task *task, lk_error 
 
 /* ---- changes of layout, which belong to the work that wants them ---- */
 
-static bool is_layout_change(const lk_work *work) {
-  if (work->kind != LK_WORK_REORDER) return false;
-  for (uint32_t i = 0; i < work->tensors[LK_ROLE_SRC].rank; i++) {
-    if (work->order[i] != i) return false;
-  }
-  return true;
-}
-
-/* `auto` weighs and measures the work as a whole. */
-static lk_status plan_layout_change(lk_planner *planner, const lk_task *task, lk_error *error) {
+/* `auto` weighs and measures the work as a whole. Nobody is told of its parts. */
+static lk_status change_layout(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                               lk_error *error) {
+  static const uint8_t order[LK_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+  _Static_assert(LK_MAX_RANK == 8, "one for each dimension");
   const lk_engines *engines = planner->env->engines;
   const lk_plan_asks asks = (lk_plan_asks)planner->body->asks;
   const lk_engine_entry *asked =
       lk_engines_is_auto(engines) ? NULL : lk_engines_asked(engines, asks);
   lk_engine_answer answer;
-  LK_RETURN_NOT_OK(ask(planner, asked, task, &answer, error));
-  return answer.is_planned ? LK_OK : plan_native(planner, task, error);
+  lk_task task;
+  lk_task_reorder(&task, order, from, to);
+  LK_RETURN_NOT_OK(ask(planner, asked, &task, &answer, error));
+  return answer.is_planned ? LK_OK : plan_native(planner, &task, error);
 }
 
 /* ---- works of the node ---- */
@@ -56,6 +50,9 @@ static lk_status plan_work(lk_planner *planner, const lk_task *task, uint32_t in
   const lk_engine_entry *asked = lk_engines_asked(engines, asks);
   lk_engine_answer answer;
   LK_RETURN_NOT_OK(ask(planner, asked, task, &answer, error));
+  if (asked != NULL) {
+    lk_engines_count(engines, task->work.kind, &answer, planner->node->output_name);
+  }
   if (lk_engines_notes(engines, asks)) {
     lk_engines_note(engines, task->work.kind, index, asks, &answer, planner->node->output_name);
     expect(planner, &answer);
@@ -66,7 +63,6 @@ static lk_status plan_work(lk_planner *planner, const lk_task *task, uint32_t in
 /* Works have their numbers in the order in which the operator has them, whoever computes them, so
  * that what they take can be compared. */
 static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
-  if (is_layout_change(&task->work)) return plan_layout_change(planner, task, error);
   const uint32_t index = planner->n_works;
   planner->n_works += index < LK_STEP_MOST_WORK ? 1 : 0;
   planner->work = planner->n_works;
@@ -80,4 +76,4 @@ static bool resize(const lk_resizing *self, const lk_task *task) {
   return lk_native_planning[task->work.kind]->resize(self, task);
 }
 
-const lk_planning lk_engines_planning = {plan, resize};
+const lk_planning lk_engines_planning = {plan, resize, change_layout};

@@ -64,6 +64,16 @@ static void round_attention(lk_work_attention *of) {
   round_place(&of->y);
 }
 
+/* A pooling of all of a dimension has a window as large as that: 0, as no other has. */
+static void round_window(const lk_work *work, lk_window_shape *of) {
+  for (uint32_t i = 0; i < of->rank && i < LK_MAX_SPATIAL; i++) {
+    const bool is_whole = work->kind == LK_WORK_POOL && of->out[i] == 1 &&
+                          of->kernel[i] == work->tensors[LK_ROLE_SRC].dims[2 + i];
+    if (is_whole) of->kernel[i] = 0;
+    of->out[i] = round_up(of->out[i]);
+  }
+}
+
 /* A scale is a quotient of two sizes, or was given as one number. */
 static void divide_scales(lk_work_resize *of) {
   for (uint32_t i = 0; i < LK_MAX_RANK; i++) {
@@ -81,9 +91,7 @@ void lk_size_class(const lk_work *work, lk_work *out_class) {
     if ((parameters >> role & 1) != 0) continue;
     round_tensor(&out_class->tensors[role], of_channels);
   }
-  for (uint32_t i = 0; i < LK_MAX_SPATIAL; i++) {
-    out_class->window.out[i] = round_up(out_class->window.out[i]);
-  }
+  round_window(work, &out_class->window);
   round_attention(&out_class->attention);
   divide_scales(&out_class->resize);
 }

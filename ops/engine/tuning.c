@@ -42,6 +42,9 @@ struct lk_tuning {
   _Atomic uint64_t works, skipped;
   pthread_mutex_t mutex; /* guards the tables, and the times in them */
   lk_table table, classes;
+  /* what lk_tuning_fitting has counted last: of whom, when there were so many works */
+  lk_key_engine counted_of;
+  uint64_t counted_works, counted;
 };
 
 lk_status lk_tuning_create(const lk_allocator *allocator, lk_intern *intern, lk_tuning **out_tuning,
@@ -215,9 +218,9 @@ bool lk_tuning_find_class(lk_tuning *tuning, const lk_key *key, lk_tuned *out_ti
   return is_known;
 }
 
-uint64_t lk_tuning_fitting(lk_tuning *tuning, const lk_key_engine *engine) {
+/* With the lock held. */
+static uint64_t count_fitting(const lk_tuning *tuning, const lk_key_engine *engine) {
   uint64_t count = 0;
-  lk_guard_lock(&tuning->mutex);
   for (lk_table_node *node = lk_table_first(&tuning->table); node != NULL;
        node = lk_table_next(node)) {
     lk_key_engine of;
@@ -225,6 +228,19 @@ uint64_t lk_tuning_fitting(lk_tuning *tuning, const lk_key_engine *engine) {
       count += memcmp(&of, engine, sizeof of) == 0 ? 1 : 0;
     }
   }
+  return count;
+}
+
+/* Works do not go. Who asks again and again, as statistics do, does not hold others up. */
+uint64_t lk_tuning_fitting(lk_tuning *tuning, const lk_key_engine *engine) {
+  lk_guard_lock(&tuning->mutex);
+  const uint64_t works = lk_tuning_works(tuning);
+  if (works != tuning->counted_works || memcmp(&tuning->counted_of, engine, sizeof *engine) != 0) {
+    tuning->counted = count_fitting(tuning, engine);
+    tuning->counted_of = *engine;
+    tuning->counted_works = works;
+  }
+  const uint64_t count = tuning->counted;
   lk_guard_unlock(&tuning->mutex);
   return count;
 }

@@ -6,7 +6,7 @@
 
 #include "ops/kernel/sizes.h"
 
-/* `count` places from number `first` on, of which that one is at `at`. */
+/* `count` neighbouring places. The first of them has number `first` and lies at `at`. */
 typedef struct lk_inside {
   int64_t first, count, at;
 } lk_inside;

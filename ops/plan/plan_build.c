@@ -128,7 +128,9 @@ static lk_status plan_steps(lk_planner *planner, lk_error *error) {
   if (!is_empty) {
     if (node->class_->by_f32) LK_RETURN_NOT_OK(lk_planner_widen(planner, error));
     LK_RETURN_NOT_OK(node->class_->plan(planner, error));
-    planner->work = planner->n_works; /* what comes behind brings outputs from the last one */
+    /* what comes behind brings outputs from the last step, and is a part of its work */
+    const uint32_t n_steps = planner->draft.n_steps;
+    planner->work = n_steps > 0 ? planner->arrays.steps[n_steps - 1].work : 0;
     LK_RETURN_NOT_OK(lk_planner_narrow(planner, error));
   }
   return check_in_place(planner, error);

@@ -9,7 +9,6 @@
 #include "ops/kernel/element/cast.h"
 #include "ops/plan/blocks.h"
 #include "ops/plan/packing.h"
-#include "ops/plan/work.h"
 
 /* Makes room for one more in an array of the draft. A status. */
 #define GROW(planner, array, error)                                                                \
@@ -70,9 +69,7 @@ void lk_planner_end(lk_planner *planner) {
 /* From one layout to another. */
 static lk_status change_layout(lk_planner *planner, const lk_operand *from, const lk_operand *to,
                                lk_error *error) {
-  static const uint8_t order[LK_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
-  _Static_assert(LK_MAX_RANK == 8, "one for each dimension");
-  LK_RETURN_NOT_OK(lk_plan_reorder(planner, order, from, to, error));
+  LK_RETURN_NOT_OK(planner->env->planning->change_layout(planner, from, to, error));
   planner->body->n_reorders++;
   atomic_fetch_add_explicit(&planner->env->reorders, 1, memory_order_relaxed);
   return LK_OK;

@@ -31,6 +31,19 @@ typedef struct lk_wide_tensor {
   lk_operand f32;
 } lk_wide_tensor;
 
+typedef struct lk_task lk_task; /* work.h */
+
+/* What makes steps of tasks: of all of them (lk_ops_env.planning), or of those of one kind. */
+struct lk_planning {
+  /* Emits the steps of the task, and of the post-ops of its node. */
+  lk_status (*plan)(lk_planner *planner, const lk_task *task, lk_error *error);
+  /* As lk_op_class.resize, for such steps. NULL: no operator has it. */
+  bool (*resize)(const lk_resizing *self, const lk_task *task);
+  /* Emits a step that brings `from` into the layout of `to`. NULL: of those of one kind. */
+  lk_status (*change_layout)(lk_planner *planner, const lk_operand *from, const lk_operand *to,
+                             lk_error *error);
+};
+
 /* Operators read `env`, `node`, `body`, `inputs`, and `outputs`, which are described before `plan`
  * is called. */
 struct lk_planner {

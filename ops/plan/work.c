@@ -30,10 +30,7 @@ lk_status lk_plan_binary(lk_planner *planner, uint32_t function, uint32_t a, uin
 lk_status lk_plan_reorder(lk_planner *planner, const uint8_t order[LK_MAX_RANK],
                           const lk_operand *from, const lk_operand *to, lk_error *error) {
   lk_task task;
-  lk_task_begin(&task, LK_WORK_REORDER);
-  lk_task_place(&task, LK_ROLE_SRC, from);
-  lk_task_place(&task, LK_ROLE_DST, to);
-  memcpy(task.work.order, order, from->desc.rank * sizeof *order);
+  lk_task_reorder(&task, order, from, to);
   return lk_plan_task(planner, &task, error);
 }
 

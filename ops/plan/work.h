@@ -110,6 +110,15 @@ static inline void lk_task_apply_input(lk_task *task, const lk_planner *planner,
   lk_task_input(task, (lk_role)made->operand, index, &planner->inputs[index].desc);
 }
 
+/* A reorder of two operands of one type: dimension i of `to` is dimension order[i] of `from`. */
+static inline void lk_task_reorder(lk_task *task, const uint8_t order[LK_MAX_RANK],
+                                   const lk_operand *from, const lk_operand *to) {
+  lk_task_begin(task, LK_WORK_REORDER);
+  lk_task_place(task, LK_ROLE_SRC, from);
+  lk_task_place(task, LK_ROLE_DST, to);
+  memcpy(task->work.order, order, from->desc.rank * sizeof *order);
+}
+
 /* A whole plan: output 0 = function(input 0), with the node's post-ops. */
 lk_status lk_plan_function(lk_planner *planner, uint32_t function, float alpha, float beta,
                            lk_error *error);
@@ -150,11 +159,3 @@ static inline bool lk_task_is_placed(const lk_task *task, lk_role role) {
 /* The operand in `layout`, or as the work has it where it is placed. */
 lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,
                        lk_operand *out_operand, lk_error *error);
-
-/* What makes steps of tasks: of all of them (lk_ops_env.planning), or of those of one kind. */
-struct lk_planning {
-  /* Emits the steps of the task, and of the post-ops of its node. */
-  lk_status (*plan)(lk_planner *planner, const lk_task *task, lk_error *error);
-  /* As lk_op_class.resize, for such steps. NULL: no operator has it. */
-  bool (*resize)(const lk_resizing *self, const lk_task *task);
-};

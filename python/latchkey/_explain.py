@@ -535,13 +535,13 @@ def _tune_words(context: Mapping[str, Any], sessions: Iterable[Mapping[str, Any]
 def _unused_times(context: Mapping[str, Any]) -> str:
     """Why nothing was chosen by the times that there are."""
     works, fitting = (context["engine"][name] for name in ("tuning_works", "tuning_fitting"))
-    measured = f"what was measured, {_count(works, 'work')}"
+    measured = f"the times that were measured, of {_count(works, 'work')}"
     if fitting == 0:
-        return (f"{measured}, was measured with another number of threads than "
-                f"{context['threads']}, or by another oneDNN or on another processor, and is not "
-                "used")
+        return (f"{measured}, are not used: they are of another number of threads than "
+                f"{context['threads']}, of another engine or version of it, or of another "
+                "processor")
     some = "" if fitting == works else f" ({fitting} of them on this processor with its threads)"
-    return f"{measured}{some}, is of none of these, nor of their size classes"
+    return f"{measured}{some}, are of other works than these, and of other size classes"
 
 
 def _choices(context: Mapping[str, Any], sessions: Sequence[Mapping[str, Any]],

@@ -245,6 +245,7 @@ protected:
       if (found.status != LK_OK || by_native->status != LK_OK) continue;
       EXPECT_EQ(found.out.desc.dtype, now.inputs[0].desc.dtype);
       EXPECT_EQ(found.out.dims(), now.out);
+      EXPECT_EQ(found.flops, by_native->flops);
       if (is_broken && !is_comparable(now)) continue;
       EXPECT_TRUE(
           lk::all_close(now.out, numbers_of(by_native->out), numbers_of(found.out), within(now)));
@@ -282,6 +283,9 @@ protected:
       if (HasFatalFailure()) return;
       ASSERT_EQ(found.status, right.status) << found.message << right.message;
       EXPECT_EQ(found.out.bytes, right.out.bytes) << "other bits than " << drawn.twin.op;
+      if (lk::count_of(now.inputs[0].dims()) > 0) {
+        EXPECT_EQ(found.flops, right.flops);
+      }
     } else {
       ASSERT_EQ(found.status, LK_OK) << found.message;
     }

@@ -58,6 +58,7 @@ struct Outcome {
   lk_status status = LK_OK;
   std::string message;
   Value out;
+  double flops = 0; // of the plan
 };
 
 // A context of one engine, which has the operator.
@@ -76,6 +77,7 @@ struct HostSide {
     to->status = bind(given, op, &plan);
     to->message = LK_MESSAGE;
     if (to->status != LK_OK) return;
+    to->flops = host_plan_info(plan).flops;
     std::vector<Memory> memory;
     std::vector<void *> pointers;
     for (size_t i = 0; i < given.inputs.size(); i++) {

@@ -249,4 +249,4 @@ static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error)
   return (is_transposed ? plan_conv_transposed : plan_conv)(planner, task, &shape, error);
 }
 
-const lk_planning lk_native_conv = {plan, resize};
+const lk_planning lk_native_conv = {.plan = plan, .resize = resize};

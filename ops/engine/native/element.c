@@ -231,4 +231,4 @@ static bool resize(const lk_resizing *self, const lk_task *task) {
   return lk_chain_resize(self);
 }
 
-const lk_planning lk_native_element = {plan, resize};
+const lk_planning lk_native_element = {.plan = plan, .resize = resize};

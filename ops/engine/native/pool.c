@@ -176,4 +176,4 @@ static bool resize(const lk_resizing *self, const lk_task *task) {
   return true;
 }
 
-const lk_planning lk_native_pool = {plan, resize};
+const lk_planning lk_native_pool = {.plan = plan, .resize = resize};

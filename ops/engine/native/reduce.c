@@ -134,4 +134,4 @@ static bool resize(const lk_resizing *self, const lk_task *task) {
   return lk_resize_reduction(self, task->work.axes, &reduction);
 }
 
-const lk_planning lk_native_reduce = {plan, resize};
+const lk_planning lk_native_reduce = {.plan = plan, .resize = resize};

@@ -1,5 +1,6 @@
-/* Faults and limits of oneDNN 3.14.1: works for which it has primitives that count wrongly, write
- * beyond their output, or take minutes to build. Those are left. */
+/* Faults and limits of oneDNN 3.14.1: works for which it has primitives that compute wrongly, write
+ * beyond their output, take minutes to build, or do so much in one piece that a run that is
+ * cancelled would wait for it. Those are left. */
 #pragma once
 
 #include "ops/engine/onednn/shapes.h"
@@ -20,7 +21,7 @@ enum {
 
 /* Of convolutions and poolings. */
 bool lk_onednn_has_small_window(const lk_work *work);
-/* Of transposed convolutions; others have. */
+/* Whether a transposed convolution has a small kernel; true of all others. */
 bool lk_onednn_has_small_kernel(const lk_work *work);
 /* Whether windows leave as much of src behind them as there is padding before it, and that is more
  * than there are windows. Of bytes and of bf16, oneDNN writes beyond dst then. */

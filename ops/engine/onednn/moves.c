@@ -2,7 +2,7 @@
 
 /* ---- what is left ---- */
 
-static bool is_ordered(const lk_work *work) {
+static bool has_order(const lk_work *work) {
   for (uint32_t i = 0; i < work->tensors[LK_ROLE_SRC].rank; i++) {
     if (work->order[i] >= work->tensors[LK_ROLE_SRC].rank) return false;
   }
@@ -13,7 +13,9 @@ const char *lk_moves_left(const lk_work *work) {
   if (lk_onednn_type(work->tensors[LK_ROLE_DST].dtype) == dnnl_data_type_undef) {
     return "oneDNN does not have the type";
   }
-  return work->kind == LK_WORK_CONCAT || is_ordered(work) ? NULL : "its order is none";
+  return work->kind == LK_WORK_CONCAT || has_order(work)
+             ? NULL
+             : "its order names a dimension that is not there";
 }
 
 /* ---- descriptors ---- */

@@ -116,7 +116,7 @@ static int shares_of(const lk_onednn *engine, const lk_work *work) {
   return shares < MOST_SHARES ? (int)shares : MOST_SHARES;
 }
 
-/* One that lies where a pointer of a run is, or so many bytes behind it. */
+/* An argument that lies `offset` bytes behind pointer `pointer` of a run. */
 static lk_status add_arg(onednn_value *self, int arg, uint32_t pointer, uint64_t offset,
                          lk_error *error) {
   const_dnnl_memory_desc_t desc = NULL;

@@ -2,6 +2,7 @@
 // another.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -303,8 +304,8 @@ protected:
     node.ints = {{"kernel_shape", {1, 1}}, {"p", {3}}};
     LK_EXPECT_OK(node.create(executor, &op, LK_ERR));
   }
-  Plan bind_pool(uint32_t flags) {
-    const lk_tensor tensors[] = {{lk::desc_of(LK_F32, {1, 2, 3, 5}), nullptr}};
+  Plan bind_pool(uint32_t flags, lk_dtype dtype = LK_F32) {
+    const lk_tensor tensors[] = {{lk::desc_of(dtype, {1, 2, 3, 5}), nullptr}};
     lk_bind_desc desc = host_bind(tensors, 1);
     desc.flags = flags;
     Plan plan;
@@ -330,9 +331,11 @@ TEST_F(AutoPart, StepsHaveTheNumberOfTheirWork) {
     EXPECT_EQ(works(plan), wanted) << flags;
     EXPECT_EQ(host_plan_info(plan).n_values, flags == LK_BIND_ENGINE ? 1u : 0u);
   }
+  const std::vector<uint32_t> converted = works(bind_pool(0, LK_BF16));
+  EXPECT_EQ(std::count(converted.begin(), converted.end(), 1u), 1) << "the roots are converted";
 }
 
-// Who computes in f32 needs them, and who takes bf16 as it is does not: they are a part of the work.
+// Who computes in f32 needs them, and who takes bf16 as it is does not: they are part of the work.
 TEST_F(AutoPart, ConversionsAreStepsOfTheWork) {
   lk::TestNode node;
   node.op = "MatMul";

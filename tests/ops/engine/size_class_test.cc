@@ -194,7 +194,17 @@ std::vector<int64_t *> free_numbers(lk_work *work) {
   return found;
 }
 
+// Windows of poolings of all of a dimension, which are as large as that.
+void drop_whole_windows(lk_work *work) {
+  lk_window_shape &of = work->window;
+  for (uint32_t i = 0; i < of.rank && work->kind == LK_WORK_POOL; i++) {
+    if (of.out[i] == 1 && of.kernel[i] == work->tensors[LK_ROLE_SRC].dims[2 + i]) of.kernel[i] = 0;
+  }
+}
+
 bool is_one_class(lk_work a, lk_work b) {
+  drop_whole_windows(&a);
+  drop_whole_windows(&b);
   const std::vector<int64_t *> of_a = free_numbers(&a), of_b = free_numbers(&b);
   if (of_a.size() != of_b.size()) return false;
   for (size_t i = 0; i < of_a.size(); i++) {
@@ -207,6 +217,25 @@ bool is_one_class(lk_work a, lk_work b) {
     }
   }
   return is_same(a, b);
+}
+
+lk_work global_pool(int64_t size, int64_t kernel) {
+  lk_work made;
+  memset(&made, 0, sizeof made);
+  const int64_t src[] = {1, 8, size, size}, dst[] = {1, 8, 1, 1};
+  made.kind = LK_WORK_POOL;
+  made.roles = 1u << LK_ROLE_SRC | 1u << LK_ROLE_DST;
+  made.tensors[LK_ROLE_SRC] = lk_tensor_desc_make(LK_F32, 4, src);
+  made.tensors[LK_ROLE_DST] = lk_tensor_desc_make(LK_F32, 4, dst);
+  made.window.rank = 2;
+  for (uint32_t i = 0; i < 2; i++) made.window.kernel[i] = kernel, made.window.out[i] = 1;
+  return made;
+}
+
+TEST(SizeClass, WindowsOfAllOfAnImageAreAsFreeAsThat) {
+  EXPECT_TRUE(is_same(class_of(global_pool(7, 7)), class_of(global_pool(8, 8))));
+  EXPECT_FALSE(is_same(class_of(global_pool(8, 8)), class_of(global_pool(9, 9))));
+  EXPECT_FALSE(is_same(class_of(global_pool(7, 7)), class_of(global_pool(8, 7))));
 }
 
 TEST(SizeClass, IsSharedByWorksThatDifferInFreeSizesOnly) {

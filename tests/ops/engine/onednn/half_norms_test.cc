@@ -79,6 +79,7 @@ Case case_of_layer(const Value &x, int64_t axis, bool is_centered) {
 
 TEST_P(HalfNorms, OfRowsAreThoseOfPlainLoops) {
   Draw draw(1);
+  int whole = 0; // taken as they are, and not as f32
   for (int i = 0; i < 400; i++) {
     const size_t rank = size_t(draw.in(1, 4)), axis = size_t(draw.in(0, int64_t(rank) - 1));
     const Value x = random(&draw, draw.dims(rank, 1, rank > 2 ? 7 : 60));
@@ -97,9 +98,10 @@ TEST_P(HalfNorms, OfRowsAreThoseOfPlainLoops) {
         each, layer_norm(x, axis, is_centered, 1e-5, lk::numbers_of_halves(each.inputs[1]), shift),
         kOfF32);
     if (HasFatalFailure()) return;
+    whole += lk::steps_of(&onednn, each) == 1 ? 1 : 0;
   }
   if (is_computed()) {
-    EXPECT_GT(onednn.works(), 300u);
+    EXPECT_GT(whole, 100);
     EXPECT_EQ(onednn.stats().engine_references, 0u); // none was built in vain
   }
 }

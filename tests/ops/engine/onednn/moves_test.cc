@@ -127,9 +127,10 @@ TEST(Moves, AreNoWorkWhereNothingMoves) {
   Case last = transpose_of({2, 3, 4, 5}, {0, 3, 1, 2}); // NHWC to NCHW, which may lie as NHWC
   last.wish = LK_LAYOUT_ANY;
   onednn.run(last, &out);
+  EXPECT_EQ(onednn.stats().engine_left, 0u);
   EXPECT_EQ(onednn.works(), 0u);
   onednn.run(transpose_of({7, 5}, {1, 0}), &out);
-  EXPECT_EQ(onednn.works(), 1u);
+  EXPECT_EQ(onednn.works(), kHasPrimitives ? 1u : 0u);
 }
 
 Case plain_conv() {
@@ -148,7 +149,7 @@ TEST(Moves, BringTensorsIntoTheLayoutsOfPrimitives) {
   onednn.run(plain_conv(), &out);
   const lk_stats stats = onednn.stats();
   EXPECT_EQ(stats.reorders, 2u); // plain to channels last, and back
-  EXPECT_EQ(stats.engine_works, 3u);
+  EXPECT_EQ(stats.engine_works, 1u);
   EXPECT_EQ(stats.engine_left, 0u);
   EXPECT_EQ(stats.kind[LK_KIND_VALUE].builds, 3u);
 }
