@@ -85,15 +85,10 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
-/* Of the weights, for one output channel: C / groups times the kernel. */
-static double kernel_elements(const lk_tensor_desc *w) {
-  return w->dims[0] > 0 ? (double)lk_elements(w) / (double)w->dims[0] : 0;
-}
-
 static double conv_flops(const lk_op_node *node, const lk_tensor *inputs,
                          const lk_tensor_desc *outputs) {
   (void)node;
-  return 2 * (double)lk_elements(&outputs[0]) * kernel_elements(&inputs[1].desc);
+  return lk_conv_flops(&outputs[0], &inputs[1].desc);
 }
 
 /* Every element of the input goes through M / groups kernels. */
@@ -101,7 +96,7 @@ static double conv_transpose_flops(const lk_op_node *node, const lk_tensor *inpu
                                    const lk_tensor_desc *outputs) {
   (void)node;
   (void)outputs;
-  return 2 * (double)lk_elements(&inputs[0].desc) * kernel_elements(&inputs[1].desc);
+  return lk_conv_flops(&inputs[0].desc, &inputs[1].desc);
 }
 
 /* What is computed, but for the scales and zero points of bytes. */
@@ -245,7 +240,7 @@ const lk_op_class lk_op_nhwc_fused_conv = {
 static double qlinear_flops(const lk_op_node *node, const lk_tensor *inputs,
                             const lk_tensor_desc *outputs) {
   (void)node;
-  return 2 * (double)lk_elements(&outputs[0]) * kernel_elements(&inputs[3].desc);
+  return lk_conv_flops(&outputs[0], &inputs[3].desc);
 }
 
 /* Scales and zero points: of one value, or those of the weights of one for each channel. */

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/host_work.h"
+#include "ops/plan/conv_operands.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/matmul_shape.h"
 #include "ops/plan/moves.h"
@@ -189,24 +190,15 @@ lk_status lk_host_take_product(lk_host_work *self, lk_error *error) {
   return LK_OK;
 }
 
-/* Of a product, what a row of src and a column of weights share. */
-static int64_t shared_dim(const lk_work *work) {
-  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
-  const lk_matmul_order order = work->orders[0];
-  if (src->rank < 2 || order.swaps == 0) return src->dims[src->rank - 1];
-  return src->dims[order.batch_inside != 0 ? 0 : src->rank - 2];
-}
-
-/* Multiplications and additions: for each element of dst, or of a transposed convolution of src, as
- * many as an output has weights. */
+/* As the operators of these names count them. */
 static double flops_of(const lk_work *work) {
-  const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
-  const double dst = (double)lk_elements(&work->tensors[LK_ROLE_DST]);
-  if (work->kind == LK_WORK_PRODUCT) return 2 * dst * (double)shared_dim(work);
-  if (weights->dims[0] == 0) return 0;
-  const double each = (double)lk_elements(weights) / (double)weights->dims[0];
-  return 2 * each *
-         (work->kind == LK_WORK_CONV ? dst : (double)lk_elements(&work->tensors[LK_ROLE_SRC]));
+  const lk_tensor_desc *tensors = work->tensors;
+  const lk_tensor_desc *src = &tensors[LK_ROLE_SRC], *weights = &tensors[LK_ROLE_WEIGHTS];
+  const lk_tensor_desc *dst = &tensors[LK_ROLE_DST];
+  if (work->kind == LK_WORK_CONV) return lk_conv_flops(dst, weights);
+  if (work->kind == LK_WORK_CONV_TRANSPOSED) return lk_conv_flops(src, weights);
+  const lk_matmul of = lk_matmul_of_ordered(src, weights, work->orders, dst);
+  return 2 * (double)lk_elements(dst) * (double)of.k;
 }
 
 lk_status lk_host_plan_sums(const lk_host_work *self, lk_error *error) {

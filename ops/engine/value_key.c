@@ -8,12 +8,10 @@
 /* ---- the fields of a work ---- */
 
 /* What a work has besides kind, tensors and post-ops, which have records of their own.
- * I(member, name, type): a whole number; S(member, name): LK_SHORTS numbers of 16 bits;
- * B(member, name): LK_MAX_RANK numbers of 8 bits;
- * D(member, name): LK_MAX_RANK doubles, by their bits; W(member, name): LK_WORDS numbers of 32
- * bits, by their bits; P(member, name): a place, LK_PLACES whole numbers; F(member, name): a float;
- * N(member): always 0. A member that is missing here does not compile. */
-#define LK_WORK_FIELD_LIST(I, S, B, D, W, P, F, N)                                                 \
+ * I(member, name, type): a whole number; A(member, name, count, type): so many numbers, by their
+ * bits; F(member, name): a float; N(member): always 0. A member that is missing here does not
+ * compile. */
+#define LK_WORK_FIELD_LIST(I, A, F, N)                                                             \
   I(constants, CONSTANTS, uint32_t)                                                                \
   N(window.reserved)                                                                               \
   I(groups, GROUPS, int64_t)                                                                       \
@@ -28,26 +26,26 @@
   I(is_centered, CENTERED, uint32_t)                                                               \
   F(epsilon, EPSILON)                                                                              \
   I(reducing, REDUCING, uint32_t)                                                                  \
-  S(orders, ORDERS)                                                                                \
+  A(orders, ORDERS, LK_SHORTS, uint16_t)                                                           \
   F(factor, FACTOR)                                                                                \
   N(reserved)                                                                                      \
-  B(order, ORDER)                                                                                  \
+  A(order, ORDER, LK_MAX_RANK, uint8_t)                                                            \
   I(bits.block, BLOCK, int64_t)                                                                    \
   I(bits.width, WIDTH, uint32_t)                                                                   \
   I(bits.takes_bytes, TAKES_BYTES, uint32_t)
 
 /* Of one kind of works each, which others are not asked for one by one. */
-#define LK_RECURRENT_FIELD_LIST(I, S, B, D, W, P, F, N)                                            \
+#define LK_RECURRENT_FIELD_LIST(I, A, F, N)                                                        \
   I(recurrent.cell, CELL, uint32_t)                                                                \
   I(recurrent.direction, DIRECTION, uint32_t)                                                      \
   I(recurrent.batch_first, BATCH_FIRST, uint32_t)                                                  \
   I(recurrent.couples_forget, COUPLES_FORGET, uint32_t)                                            \
   F(recurrent.clip, CLIP)                                                                          \
   N(recurrent.reserved)                                                                            \
-  W(recurrent.activations, ACTIVATIONS)                                                            \
-  W(recurrent.alphas, ALPHAS)                                                                      \
-  W(recurrent.betas, BETAS)
-#define LK_RESIZE_FIELD_LIST(I, S, B, D, W, P, F, N)                                               \
+  A(recurrent.activations, ACTIVATIONS, LK_WORDS, uint32_t)                                        \
+  A(recurrent.alphas, ALPHAS, LK_WORDS, uint32_t)                                                  \
+  A(recurrent.betas, BETAS, LK_WORDS, uint32_t)
+#define LK_RESIZE_FIELD_LIST(I, A, F, N)                                                           \
   I(resize.interpolation, INTERPOLATION, uint32_t)                                                 \
   I(resize.coordinates, COORDINATES, uint32_t)                                                     \
   I(resize.nearest, NEAREST, uint32_t)                                                             \
@@ -56,11 +54,11 @@
   I(resize.rounded, ROUNDED, uint32_t)                                                             \
   F(resize.cubic, CUBIC)                                                                           \
   F(resize.extrapolation, EXTRAPOLATION)                                                           \
-  D(resize.up, UP)                                                                                 \
-  D(resize.down, DOWN)                                                                             \
-  D(resize.start, START)                                                                           \
-  D(resize.end, END)
-#define LK_ATTENTION_FIELD_LIST(I, S, B, D, W, P, F, N)                                            \
+  A(resize.up, UP, LK_MAX_RANK, double)                                                            \
+  A(resize.down, DOWN, LK_MAX_RANK, double)                                                        \
+  A(resize.start, START, LK_MAX_RANK, double)                                                      \
+  A(resize.end, END, LK_MAX_RANK, double)
+#define LK_ATTENTION_FIELD_LIST(I, A, F, N)                                                        \
   I(attention.batch, BATCH, int64_t)                                                               \
   I(attention.heads, HEADS, int64_t)                                                               \
   I(attention.kv_heads, KV_HEADS, int64_t)                                                         \
@@ -68,10 +66,10 @@
   I(attention.keys, KEYS, int64_t)                                                                 \
   I(attention.size, HEAD_SIZE, int64_t)                                                            \
   I(attention.v_size, V_SIZE, int64_t)                                                             \
-  P(attention.q, Q_PLACE)                                                                          \
-  P(attention.k, K_PLACE)                                                                          \
-  P(attention.v, V_PLACE)                                                                          \
-  P(attention.y, Y_PLACE)                                                                          \
+  A(attention.q, Q_PLACE, LK_PLACES, int64_t)                                                      \
+  A(attention.k, K_PLACE, LK_PLACES, int64_t)                                                      \
+  A(attention.v, V_PLACE, LK_PLACES, int64_t)                                                      \
+  A(attention.y, Y_PLACE, LK_PLACES, int64_t)                                                      \
   I(attention.past, PAST, int64_t)                                                                 \
   I(attention.left, LEFT, int64_t)                                                                 \
   I(attention.right, RIGHT, int64_t)                                                               \
@@ -99,25 +97,17 @@ enum { LK_SHORTS = 4, LK_WORDS = LK_WORK_DIRECTIONS * LK_WORK_ACTIVATIONS, LK_PL
 
 #define SIZE_I(member, name, type) +sizeof(type)
 #define SIZE_V(member, name) +LK_MAX_SPATIAL * sizeof(int64_t)
-#define SIZE_S(member, name) +LK_SHORTS * sizeof(uint16_t)
-#define SIZE_B(member, name) +LK_MAX_RANK * sizeof(uint8_t)
-#define SIZE_D(member, name) +LK_MAX_RANK * sizeof(double)
-#define SIZE_W(member, name) +LK_WORDS * sizeof(uint32_t)
-#define SIZE_P(member, name) +LK_PLACES * sizeof(int64_t)
+#define SIZE_A(member, name, count, type) +(count) * sizeof(type)
 #define SIZE_F(member, name) +sizeof(float)
 #define SIZE_N(member) +sizeof(uint32_t)
 #define SIZE_OF(member) sizeof(((lk_work *)0)->member)
 _Static_assert(SIZE_OF(kind) + SIZE_OF(roles) + SIZE_OF(n_post_ops) + SIZE_OF(tensors) +
                        SIZE_OF(post_ops) +
                        SIZE_OF(window.rank) LK_WINDOW_FIELD_LIST(SIZE_V)
-                           LK_WORK_FIELD_LIST(SIZE_I, SIZE_S, SIZE_B, SIZE_D, SIZE_W, SIZE_P,
-                                              SIZE_F, SIZE_N)
-                               LK_RECURRENT_FIELD_LIST(SIZE_I, SIZE_S, SIZE_B, SIZE_D, SIZE_W,
-                                                       SIZE_P, SIZE_F, SIZE_N)
-                                   LK_RESIZE_FIELD_LIST(SIZE_I, SIZE_S, SIZE_B, SIZE_D, SIZE_W,
-                                                        SIZE_P, SIZE_F, SIZE_N)
-                                       LK_ATTENTION_FIELD_LIST(SIZE_I, SIZE_S, SIZE_B, SIZE_D,
-                                                               SIZE_W, SIZE_P, SIZE_F, SIZE_N) ==
+                           LK_WORK_FIELD_LIST(SIZE_I, SIZE_A, SIZE_F, SIZE_N)
+                               LK_RECURRENT_FIELD_LIST(SIZE_I, SIZE_A, SIZE_F, SIZE_N)
+                                   LK_RESIZE_FIELD_LIST(SIZE_I, SIZE_A, SIZE_F, SIZE_N)
+                                       LK_ATTENTION_FIELD_LIST(SIZE_I, SIZE_A, SIZE_F, SIZE_N) ==
                    sizeof(lk_work),
                "each member of a work is in its key");
 
@@ -134,25 +124,16 @@ typedef struct field {
   {LK_WORD_##name, offsetof(lk_work, member), 1, sizeof(type), FORM_INTEGERS},
 #define ROW_V(member, name)                                                                        \
   {LK_WORD_##name, offsetof(lk_work, window.member), LK_MAX_SPATIAL, sizeof(int64_t), FORM_SPATIAL},
-#define ROW_S(member, name)                                                                        \
-  {LK_WORD_##name, offsetof(lk_work, member), LK_SHORTS, sizeof(uint16_t), FORM_INTEGERS},
-#define ROW_B(member, name)                                                                        \
-  {LK_WORD_##name, offsetof(lk_work, member), LK_MAX_RANK, sizeof(uint8_t), FORM_INTEGERS},
-#define ROW_D(member, name)                                                                        \
-  {LK_WORD_##name, offsetof(lk_work, member), LK_MAX_RANK, sizeof(double), FORM_INTEGERS},
-#define ROW_W(member, name)                                                                        \
-  {LK_WORD_##name, offsetof(lk_work, member), LK_WORDS, sizeof(uint32_t), FORM_INTEGERS},
-#define ROW_P(member, name)                                                                        \
-  {LK_WORD_##name, offsetof(lk_work, member), LK_PLACES, sizeof(int64_t), FORM_INTEGERS},
+#define ROW_A(member, name, count, type)                                                           \
+  {LK_WORD_##name, offsetof(lk_work, member), count, sizeof(type), FORM_INTEGERS},
 #define ROW_F(member, name)                                                                        \
   {LK_WORD_##name, offsetof(lk_work, member), 1, sizeof(float), FORM_FLOAT},
 #define ROW_N(member)
-static const field fields[] = {
-    LK_WORK_FIELD_LIST(ROW_I, ROW_S, ROW_B, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
-        LK_RECURRENT_FIELD_LIST(ROW_I, ROW_S, ROW_B, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
-            LK_RESIZE_FIELD_LIST(ROW_I, ROW_S, ROW_B, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
-                LK_ATTENTION_FIELD_LIST(ROW_I, ROW_S, ROW_B, ROW_D, ROW_W, ROW_P, ROW_F, ROW_N)
-                    LK_WINDOW_FIELD_LIST(ROW_V)};
+static const field fields[] = {LK_WORK_FIELD_LIST(ROW_I, ROW_A, ROW_F, ROW_N)
+                                   LK_RECURRENT_FIELD_LIST(ROW_I, ROW_A, ROW_F, ROW_N)
+                                       LK_RESIZE_FIELD_LIST(ROW_I, ROW_A, ROW_F, ROW_N)
+                                           LK_ATTENTION_FIELD_LIST(ROW_I, ROW_A, ROW_F, ROW_N)
+                                               LK_WINDOW_FIELD_LIST(ROW_V)};
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
 /* ---- names of kinds and roles ---- */
@@ -223,64 +204,32 @@ static inline void add_integer(lk_key_builder *builder, uint32_t name, int64_t v
   if (value != 0) lk_key_add_attr(builder, name, &value, 1);
 }
 
-__attribute__((noinline)) static void add_some_shorts(lk_key_builder *builder, uint32_t name,
-                                                      const uint16_t from[LK_SHORTS]) {
-  int64_t values[LK_SHORTS];
-  for (uint32_t i = 0; i < LK_SHORTS; i++) values[i] = from[i];
-  lk_key_add_attr(builder, name, values, LK_SHORTS);
-}
-
-static inline void add_shorts(lk_key_builder *builder, uint32_t name, const void *from) {
-  uint64_t all;
-  _Static_assert(sizeof all == LK_SHORTS * sizeof(uint16_t), "looked at together");
-  memcpy(&all, from, sizeof all);
-  if (all != 0) add_some_shorts(builder, name, from);
-}
-
-__attribute__((noinline)) static void add_some_bytes(lk_key_builder *builder, uint32_t name,
-                                                     const uint8_t from[LK_MAX_RANK]) {
-  int64_t values[LK_MAX_RANK];
-  for (uint32_t i = 0; i < LK_MAX_RANK; i++) values[i] = from[i];
-  lk_key_add_attr(builder, name, values, LK_MAX_RANK);
-}
-
-static inline void add_bytes(lk_key_builder *builder, uint32_t name, const uint8_t *from) {
-  uint64_t all;
-  _Static_assert(sizeof all == LK_MAX_RANK * sizeof *from, "looked at together");
-  memcpy(&all, from, sizeof all);
-  if (all != 0) add_some_bytes(builder, name, from);
-}
-
-__attribute__((noinline)) static void add_some_doubles(lk_key_builder *builder, uint32_t name,
-                                                       const int64_t bits[LK_MAX_RANK]) {
-  lk_key_add_attr(builder, name, bits, LK_MAX_RANK);
-}
-
-static inline void add_doubles(lk_key_builder *builder, uint32_t name,
-                               const double values[LK_MAX_RANK]) {
-  int64_t bits[LK_MAX_RANK], any = 0;
-  memcpy(bits, values, sizeof bits);
-  for (uint32_t i = 0; i < LK_MAX_RANK; i++) any |= bits[i];
-  if (any != 0) add_some_doubles(builder, name, bits);
-}
-
-static void add_words(lk_key_builder *builder, uint32_t name, const void *from) {
-  uint32_t words[LK_WORDS], any = 0;
-  int64_t values[LK_WORDS];
-  memcpy(words, from, sizeof words);
-  for (uint32_t i = 0; i < LK_WORDS; i++) {
-    values[i] = words[i];
-    any |= words[i];
+/* Whether all bytes are 0, of which there are a multiple of 8. */
+static inline bool is_zero(const void *bytes, size_t size) {
+  uint64_t any = 0;
+  for (size_t at = 0; at < size; at += sizeof any) {
+    uint64_t word;
+    memcpy(&word, (const unsigned char *)bytes + at, sizeof word);
+    any |= word;
   }
-  if (any != 0) lk_key_add_attr(builder, name, values, LK_WORDS);
+  return any == 0;
 }
 
-static void add_place(lk_key_builder *builder, uint32_t name, const lk_heads_place *of) {
-  const int64_t values[LK_PLACES] = {of->first, of->batch, of->head, of->row};
-  _Static_assert(sizeof values == sizeof *of, "all of a place");
-  if ((of->first | of->batch | of->head | of->row) != 0) {
-    lk_key_add_attr(builder, name, values, LK_PLACES);
+__attribute__((noinline)) static void add_some(lk_key_builder *builder, uint32_t name,
+                                               const void *from, uint32_t count, size_t size) {
+  int64_t values[LK_MAX_RANK] = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    memcpy(&values[i], (const unsigned char *)from + i * size, size);
   }
+  lk_key_add_attr(builder, name, values, count);
+}
+_Static_assert(LK_SHORTS <= LK_MAX_RANK && LK_WORDS <= LK_MAX_RANK && LK_PLACES <= LK_MAX_RANK,
+               "add_some has room for them");
+
+/* All of them together are a multiple of 8 bytes. */
+static inline void add_array(lk_key_builder *builder, uint32_t name, const void *from,
+                             uint32_t count, size_t size) {
+  if (!is_zero(from, count * size)) add_some(builder, name, from, count, size);
 }
 
 #define COUNT_V(member, name) +1
@@ -341,36 +290,23 @@ lk_status lk_value_key_fix(const lk_allocator *allocator, const lk_key_engine *e
 }
 
 #define ADD_I(member, name, type) add_integer(builder, LK_WORD_##name, work->member);
-#define ADD_S(member, name) add_shorts(builder, LK_WORD_##name, &work->member);
-#define ADD_B(member, name) add_bytes(builder, LK_WORD_##name, work->member);
-#define ADD_D(member, name) add_doubles(builder, LK_WORD_##name, work->member);
-#define ADD_W(member, name) add_words(builder, LK_WORD_##name, work->member);
-#define ADD_P(member, name) add_place(builder, LK_WORD_##name, &work->member);
+#define ADD_A(member, name, count, type)                                                           \
+  add_array(builder, LK_WORD_##name, &work->member, count, sizeof(type));
 #define ADD_F(member, name) add_float(builder, LK_WORD_##name, work->member);
 #define ADD_N(member)
 
 __attribute__((noinline)) static void add_recurrent(lk_key_builder *builder, const lk_work *work) {
-  LK_RECURRENT_FIELD_LIST(ADD_I, ADD_S, ADD_B, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
+  LK_RECURRENT_FIELD_LIST(ADD_I, ADD_A, ADD_F, ADD_N)
 }
 
 __attribute__((noinline)) static void add_resize(lk_key_builder *builder, const lk_work *work) {
-  LK_RESIZE_FIELD_LIST(ADD_I, ADD_S, ADD_B, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
+  LK_RESIZE_FIELD_LIST(ADD_I, ADD_A, ADD_F, ADD_N)
 }
 
 __attribute__((noinline)) static void add_attention(lk_key_builder *builder, const lk_work *work) {
-  LK_ATTENTION_FIELD_LIST(ADD_I, ADD_S, ADD_B, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
+  LK_ATTENTION_FIELD_LIST(ADD_I, ADD_A, ADD_F, ADD_N)
 }
 
-/* Whether all bytes are 0, of which there are a multiple of 8. */
-static inline bool is_zero(const void *bytes, size_t size) {
-  uint64_t any = 0;
-  for (size_t at = 0; at < size; at += sizeof any) {
-    uint64_t word;
-    memcpy(&word, (const unsigned char *)bytes + at, sizeof word);
-    any |= word;
-  }
-  return any == 0;
-}
 _Static_assert(SIZE_OF(recurrent) % 8 == 0 && SIZE_OF(resize) % 8 == 0 &&
                    SIZE_OF(attention) % 8 == 0,
                "is_zero takes them");
@@ -384,7 +320,7 @@ __attribute__((always_inline)) static inline void add_work(lk_key_builder *build
                       is_operand ? role - LK_ROLE_OPERAND : 0, &work->tensors[role]);
   }
   if (work->window.rank != 0) add_window(builder, work);
-  LK_WORK_FIELD_LIST(ADD_I, ADD_S, ADD_B, ADD_D, ADD_W, ADD_P, ADD_F, ADD_N)
+  LK_WORK_FIELD_LIST(ADD_I, ADD_A, ADD_F, ADD_N)
   if (!is_zero(&work->recurrent, sizeof work->recurrent)) add_recurrent(builder, work);
   if (!is_zero(&work->resize, sizeof work->resize)) add_resize(builder, work);
   if (!is_zero(&work->attention, sizeof work->attention)) add_attention(builder, work);

@@ -68,3 +68,8 @@ lk_status lk_conv_channels(const lk_conv_operands *of, bool is_transposed, int64
                            lk_dims *dims, int64_t *out_channels, lk_error *error) {
   return (is_transposed ? check_transposed : check_direct)(of, groups, dims, out_channels, error);
 }
+
+double lk_conv_flops(const lk_tensor_desc *from, const lk_tensor_desc *weights) {
+  if (weights->dims[0] == 0) return 0;
+  return 2 * (double)lk_elements(from) * ((double)lk_elements(weights) / (double)weights->dims[0]);
+}

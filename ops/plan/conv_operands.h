@@ -9,6 +9,10 @@ typedef struct lk_conv_operands {
   const lk_tensor_desc *x, *w, *bias;
 } lk_conv_operands;
 
+/* Multiplications and additions: each element of `from`, the output, or of a transposed convolution
+ * the input, has those of the weights of one channel. */
+double lk_conv_flops(const lk_tensor_desc *from, const lk_tensor_desc *weights);
+
 /* Checks input [N][C][spatial], weights [M][C / groups][kernel], or of a transposed convolution
  * [C][M / groups][kernel], and bias [M]. `*out_channels` is M. `groups`: 1 or more. Dimensions may
  * be terms of `dims`, which is NULL when all are numbers. LK_INVALID_ARGUMENT; LK_OUT_OF_RANGE

@@ -19,10 +19,6 @@
 
 enum { LARGE_NORM = 12 << 10, LARGE_LRN = 300 << 10, LARGE_WEIGHTS = 4 << 20 }; /* elements */
 
-static bool is_half(uint32_t dtype) {
-  return dtype == LK_F16 || dtype == LK_BF16;
-}
-
 /* One row goes through the weights once: they come from memory, and nothing else counts. */
 static double of_product(const lk_work *work) {
   const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
@@ -156,7 +152,7 @@ static bool is_exact(const lk_work *work, const lk_offer *offer) {
 }
 
 void lk_onednn_estimate(const lk_work *work, lk_offer *offer) {
-  const bool is_of_halves = is_half(work->tensors[LK_ROLE_DST].dtype);
+  const bool is_of_halves = lk_onednn_is_half(work);
   const bool may_win = is_of_halves || lk_work_is_of_bytes(work);
   offer->run_ratio = may_win && !is_exact(work, offer) ? OF_OTHERS
                      : lk_work_is_of_bytes(work)       ? lk_bytes_estimate(work)

@@ -47,11 +47,6 @@ static bool is_real(const lk_work *work, uint32_t role) {
   return dtype == LK_F32 || dtype == work->tensors[LK_ROLE_DST].dtype;
 }
 
-static bool is_half(const lk_work *work) {
-  const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
-  return dtype == LK_F16 || dtype == LK_BF16;
-}
-
 /* Src, weights and dst are of one type. What is of f16 or bf16 is computed in f32, and rounded
  * once. */
 static bool takes_types(const lk_onednn *self, const lk_work *work, lk_offer *offer) {
@@ -67,7 +62,7 @@ static bool takes_types(const lk_onednn *self, const lk_work *work, lk_offer *of
     return leave(offer, "its tensors are of several types");
   }
   if (dtype == LK_F32) return true;
-  if (!is_half(work)) return leave(offer, "it is not of f32, f16 or bf16");
+  if (!lk_onednn_is_half(work)) return leave(offer, "it is not of f32, f16 or bf16");
   if (work->kind == LK_WORK_RECURRENT) return leave(offer, "f16 and bf16 of this kind are left");
   return (dtype == LK_BF16 ? self->has_bf16 : self->has_f16) ||
          leave(offer, "the processor has no instructions for the type");
@@ -208,7 +203,7 @@ static bool has_half_lrn(const lk_work *work, const lk_offer *offer) {
 static bool offer_lrn(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (work->lrn.size % 2 != 1) return leave(offer, "windows have an even size");
   if (work->tensors[LK_ROLE_SRC].rank != 4) return leave(offer, "its rank is not 4");
-  if (is_half(work) && !has_half_lrn(work, offer)) {
+  if (lk_onednn_is_half(work) && !has_half_lrn(work, offer)) {
     return leave(offer, "of f16 and bf16, its channels do not lie last, or its numbers are rare");
   }
   return keep_layout(offer, placed);
@@ -255,7 +250,7 @@ static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *off
   if (rank < 3 || rank > 5) return leave(offer, "its rank is not 3 to 5");
   if (work->tensors[LK_ROLE_SRC].dims[1] > LK_MOST_CHANNELS) return leave(offer, "many channels");
   if (lk_onednn_line_of(work) > LK_MOST_OF_LINE) return leave(offer, LONG_LINE);
-  if (is_half(work) && offer->layouts[LK_ROLE_SRC] != LK_LAYOUT_CHANNELS_LAST) {
+  if (lk_onednn_is_half(work) && offer->layouts[LK_ROLE_SRC] != LK_LAYOUT_CHANNELS_LAST) {
     return leave(offer, "of f16 and bf16, its channels do not lie last");
   }
   if (!has_channels(work, LK_ROLE_SCALE) || !has_channels(work, LK_ROLE_SHIFT)) {
@@ -397,10 +392,11 @@ static int64_t element_line(const lk_elements *of) {
  * a unit in the last place, where f32 has some that are within 1e-6 alone. But bf16 below 2^-120
  * may be 0: the processor's instruction makes no denormal numbers. */
 static const char *inexact(const lk_work *work, const lk_work_post_op *function) {
-  if (is_half(work) && function->kind == LK_POST_GELU_TANH) {
+  if (lk_onednn_is_half(work) && function->kind == LK_POST_GELU_TANH) {
     return "oneDNN loses digits of small results";
   }
-  if (is_half(work) && function->kind == LK_FUNCTION_ROUND) return "oneDNN rounds f32 alone";
+  if (lk_onednn_is_half(work) && function->kind == LK_FUNCTION_ROUND)
+    return "oneDNN rounds f32 alone";
   return lk_onednn_inexact(function);
 }
 
@@ -408,7 +404,8 @@ static const char *inexact(const lk_work *work, const lk_work_post_op *function)
 static bool takes_post_op(const lk_work *work, const lk_elements *of,
                           const lk_work_post_op *post_op) {
   const uint32_t role = post_op->operand;
-  if (!takes_function(post_op) || (is_half(work) && inexact(work, post_op) != NULL)) return false;
+  if (!takes_function(post_op) || (lk_onednn_is_half(work) && inexact(work, post_op) != NULL))
+    return false;
   if (role == 0) return true;
   return work->tensors[role].dtype == of->dtype &&
          (of->repeats[role] == 0 || lk_elements_is_number(of, role) ||

@@ -17,6 +17,12 @@ static inline bool lk_onednn_has(const lk_work *work, uint32_t role) {
   return (work->roles >> role & 1) != 0;
 }
 
+/* Whether dst is of f16 or bf16. */
+static inline bool lk_onednn_is_half(const lk_work *work) {
+  const uint32_t dtype = work->tensors[LK_ROLE_DST].dtype;
+  return dtype == LK_F16 || dtype == LK_BF16;
+}
+
 /* oneDNN's type of an lk_dtype; dnnl_data_type_undef where it has none. */
 dnnl_data_type_t lk_onednn_type(uint32_t dtype);
 
