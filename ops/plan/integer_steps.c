@@ -114,14 +114,18 @@ void lk_integer_give(lk_integer_step *self, lk_integer_role role, const lk_opera
   if (role == LK_INTEGER_BIAS) product->bias_column = step, product->bias_matrix = matrix;
 }
 
+enum { LONG_LINE = 6 }; /* taps of one channel, from which on a line fills the words by itself */
+
 /* Whether a convolution is quicker on pixels of whole words, which tiles read where they are, than
  * on the channels that there are. */
 static bool suits_pixels(const lk_integer_step *self, const lk_tensor_desc *a) {
   const lk_integer_loops *loops = lk_integer_loops_get(lk_isa_get());
   const lk_conv_shape *conv = &self->product.conv;
-  return self->pads_weights && conv->groups == 1 && conv->in_channels > 1 &&
-         conv->in_channels < LK_PIXEL_BYTES && conv->dilation[2] == 1 && a->dtype == LK_U8 &&
-         a->layout == LK_LAYOUT_PLAIN && loops->group == LK_PIXEL_BYTES && !loops->has_tiles;
+  const bool fills_words = conv->in_channels == 1 && conv->kernel[2] >= LONG_LINE;
+  return self->pads_weights && conv->groups == 1 && conv->in_channels > 0 &&
+         conv->in_channels < LK_PIXEL_BYTES && !fills_words && conv->dilation[2] == 1 &&
+         a->dtype == LK_U8 && a->layout == LK_LAYOUT_PLAIN && loops->group == LK_PIXEL_BYTES &&
+         !loops->has_tiles;
 }
 
 /* A as pixels, with weights of 0 for what is behind its channels. */

@@ -65,26 +65,30 @@ TEST(OnednnAuto, NativeComputesTheRest) {
   }
 }
 
-// Of bytes: no product, but small groups, and pictures.
+// Of bytes: no product, but small groups, and pictures of i8: native reads those of u8 as words.
 TEST(OnednnAuto, TakesConvolutionsOfBytesWhereNativeIsSlower) {
   struct {
     Dims x, w;
     int64_t groups;
+    bool is_signed;
     uint32_t is_engine;
-  } const cases[] = {{{1, 64, 28, 28}, {64, 16, 3, 3}, 4, 1},
-                     {{1, 3, 96, 96}, {16, 3, 3, 3}, 1, 1},
-                     {{1, 64, 28, 28}, {64, 64, 1, 1}, 1, 0}};
+  } const cases[] = {{{1, 64, 28, 28}, {64, 16, 3, 3}, 4, false, 1},
+                     {{1, 3, 224, 224}, {16, 3, 3, 3}, 1, false, 0},
+                     {{1, 3, 224, 224}, {16, 3, 3, 3}, 1, true, 1},
+                     {{1, 64, 28, 28}, {64, 64, 1, 1}, 1, false, 0}};
   for (const auto &each : cases) {
     Case given;
     given.node.op = "ConvInteger";
     given.node.opset = 10;
     given.node.ints = {{"group", {each.groups}}};
+    const auto count = size_t(lk::count_of(each.x));
     given.inputs = {
-        lk::tensor<uint8_t>(each.x, std::vector<uint8_t>(size_t(lk::count_of(each.x)), 3)),
+        each.is_signed ? lk::tensor<int8_t>(each.x, std::vector<int8_t>(count, 3))
+                       : lk::tensor<uint8_t>(each.x, std::vector<uint8_t>(count, 3)),
         lk::tensor<int8_t>(each.w, std::vector<int8_t>(size_t(lk::count_of(each.w)), -2))};
     given.node.constants = {given.inputs[1]};
     given.wish = LK_LAYOUT_CHANNELS_LAST; // sums that would be turned take as long as that
-    SCOPED_TRACE(lk::text_of(each.w));
+    SCOPED_TRACE(lk::text_of(each.w) + (each.is_signed ? " of i8" : " of u8"));
     if (lk_isa_has_vnni()) {
       const lk_engine_choice_info info = choice_of(given);
       EXPECT_EQ(info.is_engine, each.is_engine) << info.reason;
