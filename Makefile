@@ -15,21 +15,18 @@ run_tests = @ctest --preset $(1) -j $(TEST_JOBS) --output-junit $(CURDIR)/build/
 configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 
 .DEFAULT_GOAL := build
-.PHONY: help docs fuzz promela setup setup-development setup-onednn build development python demo test \
+.PHONY: help docs fuzz promela setup setup-development build development python demo test \
   test-development test-nightly test-avx2 test-avx512-core test-sse2 test-onednn test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long \
   lint format clean soak valgrind build-coverage coverage mutate nightly
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
-setup: ## install what building and the demo need (Debian packages, .deps, .venv)
+setup: ## install what building and the demo need (Debian packages, .venv, oneDNN)
 	@tools/setup
 
 setup-development: ## the same for tests and checks
 	@tools/setup --development
-
-setup-onednn: ## builds oneDNN for the engine of that name, once for all checkouts
-	@tools/setup --onednn
 
 build: setup ## the library, the provider and the command, in build/
 	$(call configure,release)
@@ -39,9 +36,14 @@ development: setup-development ## these with tests, benchmarks and examples, in 
 	$(call configure,development)
 	@cmake --build --preset development -j $(JOBS)
 
-demo: python ## read three lines of text from a picture, and show the cache table; by oneDNN too where it is built
-	@$(PYTHON) examples/read_text.py
-	@[ ! -e .deps/onednn/lib/libdnnl.a ] || { echo && $(PYTHON) examples/read_text.py --engine onednn; }
+# On a new machine the first text comes before oneDNN is built.
+demo: ## read three lines of text from a picture, and show the cache table: by the engine native, then by onednn
+	@tools/setup --without-onednn
+	@tools/install_python
+	@$(PYTHON) examples/read_text.py --engine native
+	@tools/setup
+	@tools/install_python
+	@echo && $(PYTHON) examples/read_text.py --engine onednn
 
 test: test-development test-avx2 test-avx512-core test-sse2 test-onednn test-thread-mode $(SANITIZERS:%=test-%) ## all tests, once more by parts with other instruction sets, a cache for each thread, and under the sanitizers
 

@@ -4,7 +4,7 @@
 if(LATCHKEY_ONEDNN STREQUAL "bundled")
   find_package(dnnl 3.14 CONFIG QUIET PATHS ${PROJECT_SOURCE_DIR}/.deps/onednn NO_DEFAULT_PATH)
   if(NOT dnnl_FOUND)
-    message(STATUS "No oneDNN in .deps/onednn (tools/setup --onednn builds it): the engine onednn "
+    message(STATUS "No oneDNN in .deps/onednn (tools/setup builds it): the engine onednn "
                    "is left out")
   endif()
 elseif(LATCHKEY_ONEDNN STREQUAL "system")

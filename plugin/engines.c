@@ -56,7 +56,7 @@ static lk_status load(const char *name, lk_engine_open_fn *out_open, lk_error *e
         "failed to choose engine '%s': its module cannot be loaded (%.300s); 'native' is "
         "always there%s",
         name, why != NULL ? why : "no reason given",
-        strcmp(name, "onednn") == 0 ? ", and `tools/setup --onednn` and a new build make "
+        strcmp(name, "onednn") == 0 ? ", and `tools/setup` and a new build make "
                                       "'onednn'"
                                     : ", and the library has 'auto' and 'onednn' besides");
   }

@@ -16,7 +16,7 @@ from conftest import make_model, random
 
 MODULE = Path(latchkey.__file__).parent / "liblatchkey_onednn.so"
 needs_module = pytest.mark.skipif(
-    not MODULE.exists(), reason="this build has no oneDNN: tools/setup --onednn builds it")
+    not MODULE.exists(), reason="this build has no oneDNN: tools/setup builds it")
 
 
 @needs_module

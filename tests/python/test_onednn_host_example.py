@@ -14,7 +14,7 @@ SIZES = 4
 BUILT = {"matmul": 2 * SIZES, "activation": 2 * SIZES, "multiply": SIZES, "softmax": SIZES}
 
 pytestmark = pytest.mark.skipif(
-    not PROGRAM.exists(), reason="this build has no oneDNN: tools/setup --onednn builds it")
+    not PROGRAM.exists(), reason="this build has no oneDNN: tools/setup builds it")
 
 
 def test_builds_and_packs_once():

@@ -38,7 +38,7 @@ def test_reads_the_three_lines_and_builds_once():
 
 
 @pytest.mark.skipif(not (Path(latchkey.__file__).parent / "liblatchkey_onednn.so").exists(),
-                    reason="this build has no oneDNN: tools/setup --onednn builds it")
+                    reason="this build has no oneDNN: tools/setup builds it")
 def test_reads_them_by_primitives_that_are_built_once():
     result = json.loads(read_text("--json", "--engine", "onednn"))
     for one in result["rounds"]:

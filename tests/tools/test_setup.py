@@ -36,9 +36,10 @@ def checkout(tmp_path):
     return tmp_path
 
 
-def setup(checkout, *arguments):
+def setup(checkout, *arguments, without=("--without-onednn",)):
     return subprocess.run(
-        [checkout / "tools/setup", *arguments], capture_output=True, text=True, timeout=300,
+        [checkout / "tools/setup", *without, *arguments], capture_output=True, text=True,
+        timeout=300,
         env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(checkout / "wheels")})
 
 
@@ -71,3 +72,9 @@ def test_what_else_is_in_the_environment_stays(checkout):
     assert done.returncode == 0, done
     assert [version(checkout, name) for name in ("needed", "more", "latchkey")] == ["2", "1", "7"]
     assert setup(checkout, "--check").returncode == 0
+
+
+def test_onednn_is_for_everybody_who_does_not_leave_it_out(checkout):
+    wanted, left = setup(checkout, "--check", without=()), setup(checkout, "--check")
+    assert wanted.returncode == 1 and "missing: oneDNN" in wanted.stdout, wanted
+    assert left.returncode == 1 and "oneDNN" not in left.stdout, left

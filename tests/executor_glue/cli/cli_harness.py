@@ -14,7 +14,7 @@ COMMAND = os.environ.get("LATCHKEY_COMMAND") or str(
     Path(os.environ.get("LK_TEST_BUILD", "build")) / "latchkey")
 MODULE = Path(COMMAND).parent / "liblatchkey_onednn.so"
 needs_module = pytest.mark.skipif(
-    not MODULE.exists(), reason="this build has no oneDNN: tools/setup --onednn builds it")
+    not MODULE.exists(), reason="this build has no oneDNN: tools/setup builds it")
 
 
 class Result:
