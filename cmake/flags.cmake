@@ -30,6 +30,9 @@ set_property(CACHE LATCHKEY_SANITIZE PROPERTY STRINGS "" address undefined threa
                                               "address,undefined")
 
 option(LATCHKEY_COVERAGE "The flags have gcc count what is reached (preset coverage)" OFF)
+if(LATCHKEY_COVERAGE)
+  add_compile_definitions(XXH_NO_INLINE_HINTS=1) # gcc cannot inline all of xxhash.h with -Og
+endif()
 option(LATCHKEY_FUZZ "Build the targets of tests/fuzz for libFuzzer, by clang" OFF)
 
 # An interface target: what is compiled with it gets the flags, installed consumers do not.
