@@ -20,8 +20,8 @@ import onnx
 QUESTION = __doc__.splitlines()[0]
 ENGINES = ("auto, tuned", "auto", "native", "onednn")
 PEERS = ("onnxruntime", "openvino")
-AT_MOST = 1.02  # of the better of native and onednn
-AT_MOST_OF_PEERS = 1.00  # of the better of both
+AT_MOST = 1.00  # of the better of native and onednn, and of the better of both peers
+NOISE = 0.02  # of native and onednn: where the plan is one of theirs, half of the cases exceed 1
 RECURRING = 10  # runs after which a size has come again
 FURTHER_STARTS = 4
 
@@ -100,8 +100,14 @@ def measure(*case, peers):
 
 
 def is_met(result):
-    return (max(result["ratio"].values()) <= AT_MOST
-            and (result["of_peers"] or 0) <= AT_MOST_OF_PEERS)
+    return (max(result["ratio"].values()) <= AT_MOST + NOISE
+            and (result["of_peers"] or 0) <= AT_MOST)
+
+
+def verdict(result):
+    if not is_met(result):
+        return "MISSED"
+    return "met" if max(result["ratio"].values()) <= AT_MOST else "met, within noise"
 
 
 def cells(result):
@@ -110,7 +116,7 @@ def cells(result):
             *(f"{middle[engine]:.3f}" if engine in middle else "" for engine in ENGINES + PEERS),
             result["better"], *(f"{result['ratio'][engine]:.3f}" for engine in ENGINES[:2]),
             f"{result['of_peers']:.3f}" if result["of_peers"] else "",
-            "met" if is_met(result) else "MISSED"]
+            verdict(result)]
 
 
 def main():
@@ -131,7 +137,8 @@ def main():
     medians = {engine: common.median([r["ratio"][engine] for r in results])
                for engine in ENGINES[:2]}
     if chosen.json:
-        print(json.dumps({"machine": common.machine(), "at_most": AT_MOST, "medians": medians,
+        print(json.dumps({"machine": common.machine(), "at_most": AT_MOST, "noise": NOISE,
+                          "medians": medians,
                           "models": results}))
         return
     common.table(["p50 ms", "threads", *ENGINES, *PEERS, "better", "auto, tuned /", "auto /",
@@ -140,7 +147,7 @@ def main():
     print(f"  medians, of the better of native and onednn: tuned {medians['auto, tuned']:.3f}, "
           f"by estimates {medians['auto']:.3f}; each at most {AT_MOST}")
     print(f"  median of auto, of the better of ONNX Runtime and OpenVINO: "
-          f"{common.median(of_peers):.3f}; each at most {AT_MOST_OF_PEERS}", flush=True)
+          f"{common.median(of_peers):.3f}; each at most {AT_MOST}", flush=True)
 
 
 if __name__ == "__main__":

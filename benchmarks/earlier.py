@@ -1,10 +1,12 @@
-"""How long do whole models take here, beside an earlier commit of this repository?
+"""How long do models and operators take here, beside an earlier commit of this repository?
 
 LATCHKEY_EARLIER is the commit. Its tree is cloned, built and installed once, by its own set-up, in
-the user's cache: some minutes, and what it fetches then. Three kinds of cases: the models of
+the user's cache: some minutes, and what it fetches then. Four kinds of cases: the models of
 `models`, each at one size; those of `sizes`, each at many sizes that were never seen before, by the
-first pass over them; those of `whole_models`, driven from Python. Both commits take turns in short
-blocks, each in a process of its own. A case that misses its target is measured again, in new
+first pass over them; those of `whole_models`, driven from Python; and of each operator that
+`operators` measures the node with the most elements, alone. The engine is LATCHKEY_ENGINE, or
+`native`, the one that the earlier commits have. Both commits take turns in short blocks, each in a
+process of its own. A case that misses its target is measured again, in new
 processes and for longer, and that counts. A model that the earlier commit refuses has no ratio.
 Outputs are not compared here: the three programs compare ours with the peers'.
 """
@@ -22,6 +24,8 @@ import tempfile
 import common
 import models
 import numpy
+import onnx
+import operators
 import sizes
 import whole_models
 
@@ -31,7 +35,9 @@ COMMANDS = (["tools/setup", "--development"],
             ["cmake", "--preset", "release", "-DLATCHKEY_BENCHMARKS=ON"],
             ["cmake", "--build", "--preset", "release", "--target", "worker"],
             ["tools/install_python"])
-TARGETS = {"each": 1.03, "median": 1.01}
+KINDS = ("models", "sizes", "whole_models", "operators")
+ENGINE = {"LATCHKEY_ENGINE": os.environ.get("LATCHKEY_ENGINE", "native")}
+TARGETS = {"each": 1.02, "median": 1.00}
 LONGER = 4  # times as many blocks
 
 
@@ -68,14 +74,14 @@ def built_tree(commit):
 # ---- both commits' processes ----
 
 def c_workers(tree, model, threads):
-    return (functools.partial(common.latchkey, model, threads),
+    return (functools.partial(common.latchkey, model, threads, **ENGINE),
             functools.partial(common.Worker, tree / "build/benchmarks/worker", model, threads))
 
 
 def python_workers(tree, model, threads):
     then = functools.partial(common.Worker, tree / ".venv/bin/python", tree / "benchmarks/peer.py",
                              "latchkey", model, threads)
-    return functools.partial(common.peer, "latchkey", model, threads), then
+    return functools.partial(common.peer, "latchkey", model, threads, **ENGINE), then
 
 
 def takes(start, commands):
@@ -122,6 +128,31 @@ def measure_sizes(shapes, workers, longer):
 
 # ---- the cases ----
 
+def largest_nodes():
+    """(operator, a model of copies of its node with the most elements, feeds), by name."""
+    found = {}
+    for _, proto, feeds in operators.models():
+        values, constants = operators.values_of(proto, feeds)
+        for node in proto.graph.node:
+            case = operators.alone(proto, node, values, constants)
+            if node.op_type in operators.LEFT_OUT or case is None:
+                continue
+            count = sum(values[name].size for name in [*node.input, *node.output] if name)
+            name = operators.operator_of(node)
+            if name not in found or count > found[name][0]:
+                found[name] = count, *case
+    return [(name, model, feeds) for name, (_, model, feeds) in sorted(found.items())]
+
+
+def of_feeds(kind, name, threads, tree, path, feeds, extent, file):
+    """A case that is driven from Python: the model in `path`, on `feeds`, which are put in `file`
+    until the next case."""
+    numpy.savez(file, **feeds)
+    return (kind, name, threads, python_workers(tree, path, threads),
+            functools.partial(measure, [("load", file), ("loaded",)], *extent),
+            [("load", file), ("loaded", 1)])
+
+
 def cases(tree, folder, chosen):
     """(kind, name, threads, workers of both commits, what measures them, what each must run): what
     measures takes the workers by name, and how many times as long as usual."""
@@ -135,15 +166,15 @@ def cases(tree, folder, chosen):
         yield ("sizes", f"{name}, {len(shapes)} sizes", 1, c_workers(tree, model, 1),
                functools.partial(measure_sizes, shapes), [("shapes", 1, shapes[0])])
     blocks, seconds = common.by_extent(chosen, (2, 0.01), (7, 0.1), (31, 0.3))
+    folder = pathlib.Path(folder)
+    extent, file, node = (blocks, seconds), folder / "feeds.npz", folder / "node.onnx"
     for name, opened in whole_models.cases():
-        path, feeds, _ = opened(2, pathlib.Path(folder))
-        file = pathlib.Path(folder) / "feeds.npz"
-        numpy.savez(file, **feeds)
-        commands = [("load", file), ("loaded",)]
+        path, feeds, _ = opened(2, folder)
         for threads in common.thread_counts():
-            yield ("whole_models", name, threads, python_workers(tree, path, threads),
-                   functools.partial(measure, commands, blocks, seconds),
-                   [("load", file), ("loaded", 1)])
+            yield of_feeds("whole_models", name, threads, tree, path, feeds, extent, file)
+    for name, model, feeds in largest_nodes()[::common.by_extent(chosen, 8, 1, 1)]:
+        onnx.save(model, node)
+        yield of_feeds("operators", name, 1, tree, node, feeds, extent, file)
 
 
 def measure_case(workers, how, commands):
@@ -181,7 +212,7 @@ def main():
                 print("  ", kind, name, threads, *cells(r), verdict(r), flush=True)
     medians = {kind: common.median([r["ratio"][COMMIT] for r in results
                                     if r["kind"] == kind and r["ratio"] is not None])
-               for kind in ("models", "sizes", "whole_models")}
+               for kind in KINDS}
     if chosen.json:
         print(json.dumps({"commit": COMMIT, "targets": TARGETS, "medians": medians,
                           "cases": results}))

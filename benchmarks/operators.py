@@ -196,6 +196,10 @@ def measure(model, feeds, blocks, seconds):
     return {engine: min(times[engine]) for engine in clocks}
 
 
+def operator_of(node):
+    return f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+
+
 def shape_text(node, values):
     return ", ".join("x".join(map(str, values[name].shape)) or "1" for name in node.input if name)
 
@@ -222,9 +226,9 @@ def gather(blocks, seconds, wanted):
                      for engine, ns in times.items()}
             if min(times.values()) < LEAST_NS:
                 continue
-            operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
-            found[operator].append({"model": name, "shapes": shape_text(node, values), **times,
-                                    "ratio": times["latchkey"] / times["onnxruntime"]})
+            found[operator_of(node)].append(
+                {"model": name, "shapes": shape_text(node, values), **times,
+                 "ratio": times["latchkey"] / times["onnxruntime"]})
     return found
 
 

@@ -81,6 +81,20 @@ public:
   }
 
   lk_session_stats SessionStats() const { return StatsOf(sessions_.back()); }
+  // How often nodes were bound to sizes, and what that took in all.
+  lk_node_stats Binds() const {
+    lk_session *session = sessions_.back();
+    lk_error error = {};
+    lk_node_stats sum = {};
+    for (uint32_t i = 0; i < sessions->node_count(session); i++) {
+      lk_node_stats each = {};
+      each.struct_size = sizeof each;
+      Check(sessions->node_stats(session, i, &each, &error), error);
+      sum.binds += each.binds;
+      sum.bind_ns += each.bind_ns;
+    }
+    return sum;
+  }
 
   // Of the run plan that takes the most, for each node.
   double NodeBytes() const {
@@ -131,6 +145,7 @@ void PrintAnswer(const std::vector<int64_t> &times) {
 void PrintStats(const Model &model) {
   const lk_stats stats = model.Stats();
   const lk_session_stats session = model.SessionStats();
+  const lk_node_stats binds = model.Binds();
   uint64_t builds = 0, hits = 0;
   for (const lk_kind_stats &kind : stats.kind) {
     builds += kind.builds;
@@ -139,7 +154,7 @@ void PrintStats(const Model &model) {
   std::printf("{\"rss\": %llu, \"bytes\": %llu, \"unlinked\": %llu, \"peak\": %llu, "
               "\"builds\": %llu, \"hits\": %llu, \"packed\": %llu, "
               "\"packed_bytes\": %llu, \"constants\": %llu, \"parallel_runs\": %llu, "
-              "\"node_bytes\": %.1f}\n",
+              "\"binds\": %llu, \"bind_ns\": %llu, \"node_bytes\": %.1f}\n",
               static_cast<unsigned long long>(ResidentBytes()),
               static_cast<unsigned long long>(stats.bytes),
               static_cast<unsigned long long>(stats.unlinked_bytes),
@@ -148,7 +163,9 @@ void PrintStats(const Model &model) {
               static_cast<unsigned long long>(stats.weights_packed),
               static_cast<unsigned long long>(stats.weights_bytes),
               static_cast<unsigned long long>(session.weights_bytes),
-              static_cast<unsigned long long>(session.parallel_runs), model.NodeBytes());
+              static_cast<unsigned long long>(session.parallel_runs),
+              static_cast<unsigned long long>(binds.binds),
+              static_cast<unsigned long long>(binds.bind_ns), model.NodeBytes());
 }
 
 void Obey(Model &model, const std::string &line) {
