@@ -4,12 +4,12 @@
 
 #include "ops/engine/onednn/bytes.h"
 #include "ops/engine/onednn/functions.h"
+#include "ops/engine/onednn/half_products.h"
 #include "ops/engine/onednn/limits.h"
 
-/* Rounded medians of what `latchkey tune` measured: works of f32 of 70 models and `benchmarks/run
- * halves`, on one thread of an AMD EPYC with AVX-512 and bf16. Where oneDNN needs more time, how
- * much more makes no difference: recurrent layers take 0.96 to 2.7 of native's time. */
-#define OF_HALVES 0.6
+/* Rounded medians of what `latchkey tune` measured: works of f32 of 70 models, on one thread of an
+ * AMD EPYC with AVX-512 and bf16. Where oneDNN needs more time, how much more makes no difference:
+ * recurrent layers take 0.96 to 2.7 of native's time. */
 #define OF_LARGE_NORM 0.85    /* 0.69 to 0.93 */
 #define OF_LARGE_LRN 0.88     /* 0.84 to 0.95 */
 #define OF_LARGE_WEIGHTS 0.8  /* 0.76 to 0.81 */
@@ -136,8 +136,10 @@ static double of_bf16(const lk_work *work, const lk_offer *offer) {
 }
 
 /* Softmax is left: a NaN in a line stays where it is in oneDNN. */
-static double of_halves(const lk_work *work, const lk_offer *offer) {
-  if (work->kind == LK_WORK_CONV || work->kind == LK_WORK_PRODUCT) return OF_HALVES;
+static double of_halves(const lk_onednn *self, const lk_work *work, const lk_offer *offer) {
+  if (work->kind == LK_WORK_CONV || work->kind == LK_WORK_PRODUCT) {
+    return lk_onednn_of_half_product(work, self->is_bf16_twice);
+  }
   return work->tensors[LK_ROLE_DST].dtype == LK_BF16 ? of_bf16(work, offer) : OF_OTHERS;
 }
 
@@ -151,12 +153,12 @@ static bool is_exact(const lk_work *work, const lk_offer *offer) {
   return true;
 }
 
-void lk_onednn_estimate(const lk_work *work, lk_offer *offer) {
+void lk_onednn_estimate(const lk_onednn *self, const lk_work *work, lk_offer *offer) {
   const bool is_of_halves = lk_onednn_is_half(work);
   const bool may_win = is_of_halves || lk_work_is_of_bytes(work);
   offer->run_ratio = may_win && !is_exact(work, offer) ? OF_OTHERS
                      : lk_work_is_of_bytes(work)       ? lk_bytes_estimate(work)
-                     : is_of_halves                    ? of_halves(work, offer)
+                     : is_of_halves                    ? of_halves(self, work, offer)
                                                        : of_f32(work);
   offer->build_ns = BUILD_NS;
 }

@@ -3,5 +3,7 @@
 
 #include <latchkey/engine.h>
 
+#include "ops/engine/onednn/module.h"
+
 /* Sets run_ratio and build_ns of an offer of the work. */
-void lk_onednn_estimate(const lk_work *work, lk_offer *offer);
+void lk_onednn_estimate(const lk_onednn *self, const lk_work *work, lk_offer *offer);

@@ -492,6 +492,6 @@ int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *
   if (!lk_work_is_move(work) && !takes_types(self, work, offer)) return 0;
   if (!offers[work->kind](work, placed, offer)) return 0;
   if (work->kind != LK_WORK_ELEMENT) take_post_ops(work, placed, offer);
-  lk_onednn_estimate(work, offer);
+  lk_onednn_estimate(self, work, offer);
   return 1;
 }
