@@ -10,6 +10,10 @@ typedef enum lk_isa {
   LK_ISA_COUNT
 } lk_isa;
 
+/* The table of an instruction set, of the three that a file *_isa.c becomes (LK_OF_ISA). */
+#define LK_BY_ISA(isa, name)                                                                       \
+  ((isa) == LK_ISA_AVX512 ? &name##_avx512 : (isa) == LK_ISA_AVX2 ? &name##_avx2 : &name##_base)
+
 /* The best one that this processor has and the environment variable LATCHKEY_MAX_ISA allows. Always
  * the same in a process. Any thread may ask. */
 lk_isa lk_isa_get(void);

@@ -120,9 +120,9 @@ typedef struct lk_depthwise_tiles {
   void (*across)(const lk_depthwise_across *call);
 } lk_depthwise_tiles;
 
-/* Only for a processor that has the instructions. */
-const lk_depthwise_tiles *lk_depthwise_tiles_get(lk_isa isa);
-
-/* ---- for depthwise_tile.c ---- */
-
 extern const lk_depthwise_tiles lk_depthwise_base, lk_depthwise_avx2, lk_depthwise_avx512;
+
+/* Only for a processor that has the instructions. */
+static inline const lk_depthwise_tiles *lk_depthwise_tiles_get(lk_isa isa) {
+  return LK_BY_ISA(isa, lk_depthwise);
+}

@@ -69,9 +69,7 @@ bool lk_element_is_of_class(uint32_t dtype) {
 }
 
 const lk_element_loops *lk_element_loops_for(uint32_t isa) {
-  return isa == LK_ISA_AVX512 ? &lk_element_loops_avx512
-         : isa == LK_ISA_AVX2 ? &lk_element_loops_avx2
-                              : &lk_element_loops_base;
+  return LK_BY_ISA(isa, lk_element_loops);
 }
 
 lk_element_program lk_element_begin(void) {

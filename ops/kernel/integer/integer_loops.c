@@ -6,10 +6,7 @@
 #include "ops/kernel/sizes.h"
 
 const lk_integer_loops *lk_integer_loops_get(lk_isa isa) {
-  static const lk_integer_loops *const sets[LK_ISA_COUNT] = {[LK_ISA_BASE] = &lk_integer_base,
-                                                             [LK_ISA_AVX2] = &lk_integer_avx2,
-                                                             [LK_ISA_AVX512] = &lk_integer_avx512};
-  if (isa != LK_ISA_AVX512 || !lk_isa_has_vnni()) return sets[isa];
+  if (isa != LK_ISA_AVX512 || !lk_isa_has_vnni()) return LK_BY_ISA(isa, lk_integer);
   return lk_isa_has_amx() ? &lk_integer_amx : &lk_integer_vnni;
 }
 

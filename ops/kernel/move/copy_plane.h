@@ -26,7 +26,9 @@ typedef struct lk_copy_planes {
   lk_copy_plane_fn *blocks[LK_BLOCK_CLASSES]; /* any steps */
 } lk_copy_planes;
 
-/* Only for a processor that has the instructions. */
-const lk_copy_planes *lk_copy_planes_get(lk_isa isa);
-
 extern const lk_copy_planes lk_copy_planes_base, lk_copy_planes_avx2, lk_copy_planes_avx512;
+
+/* Only for a processor that has the instructions. */
+static inline const lk_copy_planes *lk_copy_planes_get(lk_isa isa) {
+  return LK_BY_ISA(isa, lk_copy_planes);
+}

@@ -75,12 +75,12 @@ typedef struct lk_micro {
   lk_micro_fn run_cut[LK_MICRO_VECTORS + 1];
 } lk_micro;
 
+extern const lk_micro lk_micro_base, lk_micro_avx2, lk_micro_avx512;
+
 /* Only for a processor that has the instructions. */
-const lk_micro *lk_micro_get(lk_isa isa);
+static inline const lk_micro *lk_micro_get(lk_isa isa) {
+  return LK_BY_ISA(isa, lk_micro);
+}
 /* Those that compute so few columns soonest, with the same bits: half an AVX-512 vector is a whole
  * one of AVX2. */
 const lk_micro *lk_micro_for(lk_isa isa, int64_t columns);
-
-/* ---- for micro.c ---- */
-
-extern const lk_micro lk_micro_base, lk_micro_avx2, lk_micro_avx512;

@@ -54,9 +54,9 @@ typedef struct lk_product_loops {
   int64_t plain_panel; /* bytes */
 } lk_product_loops;
 
-/* Only for a processor that has the instructions. */
-const lk_product_loops *lk_product_loops_get(lk_isa isa);
-
-/* ---- for product_loops.c ---- */
-
 extern const lk_product_loops lk_product_loops_base, lk_product_loops_avx2, lk_product_loops_avx512;
+
+/* Only for a processor that has the instructions. */
+static inline const lk_product_loops *lk_product_loops_get(lk_isa isa) {
+  return LK_BY_ISA(isa, lk_product_loops);
+}

@@ -189,9 +189,9 @@ typedef struct lk_row_loops {
   lk_norm_row_fn *norm_row;
 } lk_row_loops;
 
-/* Only for a processor that has the instructions. */
-const lk_row_loops *lk_row_loops_get(lk_isa isa);
-
-/* ---- for row_loops.c ---- */
-
 extern const lk_row_loops lk_row_loops_base, lk_row_loops_avx2, lk_row_loops_avx512;
+
+/* Only for a processor that has the instructions. */
+static inline const lk_row_loops *lk_row_loops_get(lk_isa isa) {
+  return LK_BY_ISA(isa, lk_row_loops);
+}

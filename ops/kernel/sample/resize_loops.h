@@ -53,7 +53,9 @@ typedef struct lk_resize_loops {
                 float *to);
 } lk_resize_loops;
 
-/* Only for a processor that has the instructions. */
-const lk_resize_loops *lk_resize_loops_get(lk_isa isa);
-
 extern const lk_resize_loops lk_resize_loops_base, lk_resize_loops_avx2, lk_resize_loops_avx512;
+
+/* Only for a processor that has the instructions. */
+static inline const lk_resize_loops *lk_resize_loops_get(lk_isa isa) {
+  return LK_BY_ISA(isa, lk_resize_loops);
+}

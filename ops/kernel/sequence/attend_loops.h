@@ -26,9 +26,9 @@ typedef struct lk_attend_loops {
   void (*multiply)(float *x, int64_t n, float factor);
 } lk_attend_loops;
 
-/* Only for a processor that has the instructions. */
-const lk_attend_loops *lk_attend_loops_get(lk_isa isa);
-
-/* ---- for attend_loops.c ---- */
-
 extern const lk_attend_loops lk_attend_loops_base, lk_attend_loops_avx2, lk_attend_loops_avx512;
+
+/* Only for a processor that has the instructions. */
+static inline const lk_attend_loops *lk_attend_loops_get(lk_isa isa) {
+  return LK_BY_ISA(isa, lk_attend_loops);
+}

@@ -1,7 +1,6 @@
-/* The loops of products of bytes, compiled for AVX-512. */
-#define LK_VEC_BYTES 64
+/* The loops of products of bytes, compiled for each instruction set. */
 #define LK_DOT_GROUP 2
-#define LK_INTEGER_TABLE lk_integer_avx512
+#define LK_INTEGER_TABLE LK_OF_ISA(lk_integer)
 
 #include <immintrin.h>
 #include <latchkey/base.h>

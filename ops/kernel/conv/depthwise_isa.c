@@ -1,6 +1,5 @@
-/* Tiles of depthwise convolutions, compiled for AVX-512. */
-#define LK_VEC_BYTES 64
-#define LK_DEPTHWISE_TABLE lk_depthwise_avx512
+/* Tiles of depthwise convolutions, compiled for each instruction set. */
+#define LK_DEPTHWISE_TABLE LK_OF_ISA(lk_depthwise)
 
 #include <immintrin.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
-/* The loops of products that need no tiles, compiled for AVX2 and FMA. */
-#define LK_VEC_BYTES 32
-#define LK_PRODUCT_LOOPS lk_product_loops_avx2
+/* The loops of products that need no tiles, compiled for each instruction set. */
+#define LK_PRODUCT_LOOPS LK_OF_ISA(lk_product_loops)
 
 #include <immintrin.h>
 #include <math.h>

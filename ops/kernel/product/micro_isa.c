@@ -1,6 +1,5 @@
-/* The microkernels, compiled for AVX-512. */
-#define LK_VEC_BYTES 64
-#define LK_MICRO_TABLE lk_micro_avx512
+/* The microkernels, compiled for each instruction set. */
+#define LK_MICRO_TABLE LK_OF_ISA(lk_micro)
 
 #include <immintrin.h>
 #include <stddef.h>

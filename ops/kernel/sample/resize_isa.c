@@ -1,6 +1,5 @@
-/* The loops of resizing, compiled for AVX2. */
-#define LK_VEC_BYTES 32
-#define LOOPS lk_resize_loops_avx2
+/* The loops of resizing, compiled for each instruction set. */
+#define LOOPS LK_OF_ISA(lk_resize_loops)
 
 #include <immintrin.h>
 #include <stdbool.h>

@@ -1,6 +1,5 @@
-/* The loops of the kernels that reduce, compiled for AVX-512. */
-#define LK_VEC_BYTES 64
-#define LK_ROW_LOOPS lk_row_loops_avx512
+/* The loops of the kernels that reduce, compiled for each instruction set. */
+#define LK_ROW_LOOPS LK_OF_ISA(lk_row_loops)
 
 #include <float.h>
 #include <immintrin.h>

@@ -1,6 +1,5 @@
-/* The loops of element programs, compiled for AVX-512. */
-#define LK_VEC_BYTES 64
-#define LOOPS lk_element_loops_avx512
+/* The loops of element programs, compiled for each instruction set. */
+#define LOOPS LK_OF_ISA(lk_element_loops)
 
 #include <immintrin.h>
 #include <math.h>

@@ -1,6 +1,5 @@
-/* Planes of strided copies, compiled for AVX-512. */
-#define LK_VEC_BYTES 64
-#define PLANES lk_copy_planes_avx512
+/* Planes of strided copies, compiled for each instruction set. */
+#define PLANES LK_OF_ISA(lk_copy_planes)
 
 #include <immintrin.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
-/* The loops of attention, compiled for AVX-512. */
-#define LK_VEC_BYTES 64
-#define LK_ATTEND_LOOPS lk_attend_loops_avx512
+/* The loops of attention, compiled for each instruction set. */
+#define LK_ATTEND_LOOPS LK_OF_ISA(lk_attend_loops)
 
 #include <immintrin.h>
 #include <math.h>
