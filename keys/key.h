@@ -29,7 +29,10 @@
   R(CONTENT, 6, content, lk_key_content)                                                \
   R(VALUE,   7, value,   lk_key_value)                                                  \
   R(ENGINE,  8, engine,  lk_key_engine)                                                 \
-  R(FLOAT,   9, number,  lk_key_float_record)
+  R(FLOAT,   9, number,  lk_key_float_record)                                           \
+  R(FLOATS, 10, floats,  lk_key_floats_record)                                          \
+  R(BYTES,  11, bytes,   lk_key_bytes_record)                                           \
+  R(TEXT,   12, text,    lk_key_text_record)
 // clang-format on
 
 typedef enum lk_record_type {
@@ -104,6 +107,20 @@ typedef enum lk_record_type {
 #define LK_KEY_FLOAT_FIELDS(F)                                                          \
   F(uint32_t, name,  label)                                                             \
   F(uint32_t, value, float)
+
+/* Attributes of a host's that are no integers: followed by count floats or bytes, padded with
+ * zeros to 8. All NaNs of a floats record are one, 0x7fc00000. */
+#define LK_KEY_FLOATS_FIELDS(F)                                                         \
+  F(uint32_t, name,  label)                                                             \
+  F(uint32_t, count, count)
+
+#define LK_KEY_BYTES_FIELDS(F)                                                          \
+  F(uint32_t, name,  label)                                                             \
+  F(uint32_t, count, count)
+
+#define LK_KEY_TEXT_FIELDS(F)                                                           \
+  F(uint32_t, name,  label)                                                             \
+  F(uint32_t, count, count)
 // clang-format on
 
 /* Before each record: its type, and its size with this prefix, a multiple of 8. */

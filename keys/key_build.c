@@ -78,6 +78,45 @@ void lk_key_seal(lk_key_builder *builder) {
   builder->fixed_hash = XXH3_64bits(builder->bytes, builder->fixed);
 }
 
+/* A record of a name and a count, and where its payload of `bytes` bytes goes, behind which there
+ * are zeros up to the next record. NULL: no room. */
+static uint8_t *put_padded(lk_key_builder *builder, lk_record_type type, uint32_t name,
+                           uint32_t count, uint64_t bytes) {
+  const uint32_t record[2] = {name, count};
+  const uint64_t padded = (bytes + 7) & ~(uint64_t)7;
+  uint8_t *to = lk_key_put(builder, type, record, sizeof record, padded);
+  if (to != NULL && padded > 0) memset(to + padded - 8, 0, 8);
+  return to;
+}
+#define IS_NAME_AND_COUNT(record)                                                                  \
+  _Static_assert(sizeof(record) == 8 && offsetof(record, count) == 4, #record " is put in order");
+IS_NAME_AND_COUNT(lk_key_floats_record)
+IS_NAME_AND_COUNT(lk_key_bytes_record)
+IS_NAME_AND_COUNT(lk_key_text_record)
+
+void lk_key_add_floats(lk_key_builder *builder, uint32_t name, const float *values,
+                       uint32_t count) {
+  static const uint32_t infinity = 0x7f800000, one_nan = 0x7fc00000;
+  uint8_t *to =
+      put_padded(builder, LK_RECORD_FLOATS, name, count, (uint64_t)count * sizeof *values);
+  for (uint32_t i = 0; to != NULL && i < count; i++) {
+    uint32_t bits = 0;
+    memcpy(&bits, values + i, sizeof bits);
+    if ((bits & 0x7fffffff) > infinity) bits = one_nan;
+    memcpy(to + i * sizeof bits, &bits, sizeof bits);
+  }
+}
+
+void lk_key_add_bytes(lk_key_builder *builder, uint32_t name, const void *bytes, uint32_t count) {
+  uint8_t *to = put_padded(builder, LK_RECORD_BYTES, name, count, count);
+  if (to != NULL && count > 0) memcpy(to, bytes, count);
+}
+
+void lk_key_add_text(lk_key_builder *builder, uint32_t name, const char *text, uint32_t count) {
+  uint8_t *to = put_padded(builder, LK_RECORD_TEXT, name, count, count);
+  if (to != NULL && count > 0) memcpy(to, text, count);
+}
+
 void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
                       const lk_tensor *tensor) {
   int64_t size = 0;

@@ -187,6 +187,12 @@ static inline void lk_key_add_float(lk_key_builder *builder, uint32_t name, uint
   (void)lk_key_put(builder, LK_RECORD_FLOAT, &record, sizeof record, 0);
 }
 
+/* All NaNs become one; 0.0 and -0.0 stay two. */
+void lk_key_add_floats(lk_key_builder *builder, uint32_t name, const float *values, uint32_t count);
+/* Any bytes; as `text` they are printed as characters. */
+void lk_key_add_bytes(lk_key_builder *builder, uint32_t name, const void *bytes, uint32_t count);
+void lk_key_add_text(lk_key_builder *builder, uint32_t name, const char *text, uint32_t count);
+
 /* The tensor must be plain. */
 void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
                       const lk_tensor *tensor);

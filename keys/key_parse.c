@@ -113,31 +113,48 @@ static lk_status read_hex(lk_parser *parser, uint32_t size, uint64_t *out) {
   return LK_OK;
 }
 
-/* A word up to the next byte that would be escaped in it; never empty. */
-static lk_status read_word(lk_parser *parser, uint32_t *out) {
-  const char *begin = parser->at;
-  size_t escapes = 0, length = 0;
+/* Goes to the next byte that would be escaped. `has_nul`: %00 is allowed. */
+static lk_status skip_escaped(lk_parser *parser, bool has_nul, size_t *out_escapes) {
+  *out_escapes = 0;
   while (*parser->at == '%' || !lk_is_escaped((unsigned char)*parser->at)) {
     if (accept(parser, '%')) {
-      if (hex_digit(parser->at[0], true) < 0 || hex_digit(parser->at[1], true) < 0 ||
-          memcmp(parser->at, "00", 2) == 0) {
+      if (hex_digit(parser->at[0], true) < 0 || hex_digit(parser->at[1], true) < 0) {
+        return expected(parser, "two digits (0-9, A-F)");
+      }
+      if (!has_nul && memcmp(parser->at, "00", 2) == 0) {
         return expected(parser, "two digits (0-9, A-F), not 00,");
       }
-      escapes++;
+      parser->at++;
+      ++*out_escapes;
     }
     parser->at++;
   }
+  return LK_OK;
+}
+
+/* What `begin` up to `end` says, of which there is room for `end - begin` bytes; how many it is. */
+static size_t decode_escaped(const char *begin, const char *end, char *out) {
+  size_t length = 0;
+  for (const char *c = begin; c < end; c++) {
+    out[length++] = *c;
+    if (*c != '%') continue;
+    out[length - 1] = (char)(hex_digit(c[1], true) * 16 + hex_digit(c[2], true));
+    c += 2;
+  }
+  return length;
+}
+
+/* A word up to the next byte that would be escaped in it; never empty. */
+static lk_status read_word(lk_parser *parser, uint32_t *out) {
+  const char *begin = parser->at;
+  size_t escapes = 0;
+  LK_RETURN_NOT_OK(skip_escaped(parser, false, &escapes));
   if (parser->at == begin) return expected(parser, "a name");
   const size_t size = (size_t)(parser->at - begin);
   if (escapes == 0) return lk_words_get(&parser->words, begin, size, out, parser->error);
   char *decoded = lk_alloc(parser->allocator, size);
   if (decoded == NULL) return lk_fail_memory(parser->error, "a name in a key", size);
-  for (const char *c = begin; c < parser->at; c++) {
-    decoded[length++] = *c;
-    if (*c != '%') continue;
-    decoded[length - 1] = (char)(hex_digit(c[1], true) * 16 + hex_digit(c[2], true));
-    c += 2;
-  }
+  const size_t length = decode_escaped(begin, parser->at, decoded);
   const lk_status status = lk_words_get(&parser->words, decoded, length, out, parser->error);
   lk_free(parser->allocator, decoded);
   return status;
@@ -226,18 +243,31 @@ static lk_status read_field(lk_parser *parser, const lk_field *field, void *reco
   return LK_OK;
 }
 
-/* "[1,2,3]" into parser->values; `size` of each, 4 or 8. */
-static lk_status read_values(lk_parser *parser, uint32_t size) {
+/* What a list has. */
+typedef enum list_kind { LIST_I32, LIST_I64, LIST_FLOATS } list_kind;
+
+static lk_status read_item(lk_parser *parser, list_kind kind, int64_t *out) {
+  uint64_t bits = 0;
+  if (kind != LIST_FLOATS) return read_signed(parser, kind == LIST_I32 ? 4 : 8, out);
+  LK_RETURN_NOT_OK(read_float(parser, &bits));
+  *out = (int64_t)bits;
+  return LK_OK;
+}
+
+/* "[1,2,3]" into parser->values: numbers, or the bits of floats. */
+static lk_status read_values(lk_parser *parser, list_kind kind) {
+  const size_t size = kind == LIST_I64 ? sizeof(int64_t) : sizeof(int32_t);
   parser->n_values = 0;
   if (!accept(parser, '[')) return expected(parser, "'['");
   if (accept(parser, ']')) return LK_OK;
   do {
     if (!LK_GROW(parser->allocator, parser->values, parser->n_values, parser->capacity)) {
-      return lk_fail_memory(parser->error, "values in a key", parser->capacity * 2 * size);
+      return lk_fail_memory(parser->error, "values in a key",
+                            parser->capacity * 2 * sizeof(int64_t));
     }
-    LK_RETURN_NOT_OK(read_signed(parser, size, &parser->values[parser->n_values]));
+    LK_RETURN_NOT_OK(read_item(parser, kind, &parser->values[parser->n_values]));
     parser->n_values++;
-    if (parser->n_values * sizeof(int64_t) > LK_KEY_MAX_BYTES) {
+    if (parser->n_values * size > LK_KEY_MAX_BYTES) {
       return lk_fail(
           parser->error, LK_OUT_OF_RANGE,
           "failed to parse a key: a list is longer than the %u bytes that a key may have",
@@ -267,20 +297,25 @@ static lk_status read_shape(lk_parser *parser, lk_tensor_desc *out) {
   return LK_OK;
 }
 
+/* Two digits for each of `bytes` bytes. */
+static lk_status read_bytes(lk_parser *parser, const char *what, uint8_t *data, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++, parser->at += 2) {
+    const int high = hex_digit(parser->at[0], false);
+    const int low = high < 0 ? -1 : hex_digit(parser->at[1], false);
+    if (low < 0) return expected(parser, what);
+    data[i] = (uint8_t)(high << 4 | low);
+  }
+  return LK_OK;
+}
+
 /* Exactly `bytes` bytes into `data`. */
 static lk_status read_data(lk_parser *parser, uint32_t dtype, uint8_t *data, size_t bytes) {
   if (dtype != LK_I64 && dtype != LK_I32) {
-    for (size_t i = 0; i < bytes; i++, parser->at += 2) {
-      const int high = hex_digit(parser->at[0], false);
-      const int low = high < 0 ? -1 : hex_digit(parser->at[1], false);
-      if (low < 0) return expected(parser, "two digits (0-9, a-f) for each byte of the shape");
-      data[i] = (uint8_t)(high << 4 | low);
-    }
-    return LK_OK;
+    return read_bytes(parser, "two digits (0-9, a-f) for each byte of the shape", data, bytes);
   }
   const char *begin = parser->at;
   const uint32_t size = (uint32_t)lk_dtype_size(dtype);
-  LK_RETURN_NOT_OK(read_values(parser, size));
+  LK_RETURN_NOT_OK(read_values(parser, dtype == LK_I64 ? LIST_I64 : LIST_I32));
   if (parser->n_values * size != bytes) {
     return expected_at(parser, begin, "as many values as the shape has");
   }
@@ -335,6 +370,56 @@ cleanup:
   return status;
 }
 
+/* ---- attributes that are no integers ---- */
+
+static lk_status add_floats(lk_parser *parser, lk_key_builder *builder, uint32_t name) {
+  LK_RETURN_NOT_OK(read_values(parser, LIST_FLOATS));
+  /* in place: each is half as long as what it is read from */
+  for (size_t i = 0; i < parser->n_values; i++) {
+    const uint32_t bits = (uint32_t)parser->values[i];
+    memcpy((uint8_t *)parser->values + i * sizeof bits, &bits, sizeof bits);
+  }
+  lk_key_add_floats(builder, name, (const float *)(const void *)parser->values,
+                    (uint32_t)parser->n_values);
+  return LK_OK;
+}
+
+/* An odd digit is told by who looks for what comes next. */
+static lk_status add_bytes(lk_parser *parser, lk_key_builder *builder, uint32_t name) {
+  const size_t count = strspn(parser->at, "0123456789abcdef") / 2;
+  uint8_t *data = lk_alloc(parser->allocator, count + 1);
+  if (data == NULL) return lk_fail_memory(parser->error, "bytes in a key", count + 1);
+  const lk_status status = read_bytes(parser, "two digits (0-9, a-f)", data, count);
+  if (status == LK_OK) lk_key_add_bytes(builder, name, data, (uint32_t)count);
+  lk_free(parser->allocator, data);
+  return status;
+}
+
+static lk_status add_text(lk_parser *parser, lk_key_builder *builder, uint32_t name) {
+  const char *begin = parser->at;
+  size_t escapes = 0;
+  LK_RETURN_NOT_OK(skip_escaped(parser, true, &escapes));
+  const size_t size = (size_t)(parser->at - begin) + 1;
+  char *decoded = lk_alloc(parser->allocator, size);
+  if (decoded == NULL) return lk_fail_memory(parser->error, "a text in a key", size);
+  const size_t length = decode_escaped(begin, parser->at, decoded);
+  lk_key_add_text(builder, name, decoded, (uint32_t)length);
+  lk_free(parser->allocator, decoded);
+  return LK_OK;
+}
+
+static lk_status add_attribute(lk_parser *parser, const lk_record_fields *record, uint32_t name,
+                               lk_key_builder *builder) {
+  if (record->type == LK_RECORD_FLOATS) return add_floats(parser, builder, name);
+  if (record->type == LK_RECORD_BYTES) return add_bytes(parser, builder, name);
+  return add_text(parser, builder, name);
+}
+
+static bool is_attribute(const lk_record_fields *record) {
+  return record->type == LK_RECORD_FLOATS || record->type == LK_RECORD_BYTES ||
+         record->type == LK_RECORD_TEXT;
+}
+
 /* Behind "<type>" of "<type>.<label>=<payload>,<field>:<value>,..." */
 static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
                              lk_key_builder *builder) {
@@ -342,20 +427,21 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
   memset(&any, 0, sizeof any);
   lk_tensor_desc desc = {0};
   bool has_data = false, first = true;
+  uint32_t word = LK_WORD_NONE;
   if (*parser->at == '.') {
-    uint32_t word = 0;
     if (record->fields[0].form != LK_FORM_label) return expected(parser, "'='");
     parser->at++;
     LK_RETURN_NOT_OK(read_word(parser, &word));
     lk_field_write(&record->fields[0], &any, word);
   }
   if (!accept(parser, '=')) return expected(parser, "'='");
+  if (is_attribute(record)) return add_attribute(parser, record, word, builder);
   parser->n_values = 0;
   if (record->type == LK_RECORD_TENSOR || record->type == LK_RECORD_VALUE) {
     LK_RETURN_NOT_OK(read_shape(parser, &desc));
     first = false;
   } else if (record->type == LK_RECORD_ATTR) {
-    LK_RETURN_NOT_OK(read_values(parser, 8));
+    LK_RETURN_NOT_OK(read_values(parser, LIST_I64));
     first = false;
   }
   for (uint32_t from = 0; *parser->at != ';' && *parser->at != '\0'; first = false) {

@@ -41,13 +41,8 @@ __attribute__((format(printf, 2, 3))) static void put_format(lk_writer *writer, 
   put_text(writer, text);
 }
 
-static void put_word(lk_writer *writer, uint32_t word) {
-  const char *text = lk_intern_text(writer->intern, word);
-  if (text == NULL) {
-    writer->unknown_word = word;
-    return;
-  }
-  for (; *text != '\0'; text++) {
+static void put_escaped(lk_writer *writer, const char *text, size_t length) {
+  for (; length > 0; text++, length--) {
     const unsigned char c = (unsigned char)*text;
     if (lk_is_escaped(c)) {
       put_format(writer, "%%%02X", c);
@@ -55,6 +50,15 @@ static void put_word(lk_writer *writer, uint32_t word) {
       put_bytes(writer, text, 1);
     }
   }
+}
+
+static void put_word(lk_writer *writer, uint32_t word) {
+  const char *text = lk_intern_text(writer->intern, word);
+  if (text == NULL) {
+    writer->unknown_word = word;
+    return;
+  }
+  put_escaped(writer, text, strlen(text));
 }
 
 static void put_name_or_number(lk_writer *writer, const char *name, uint64_t value) {
@@ -137,13 +141,28 @@ static void put_values(lk_writer *writer, const uint8_t *data, size_t size, uint
   put_text(writer, "]");
 }
 
+static void put_floats(lk_writer *writer, const uint8_t *data, uint64_t count) {
+  put_text(writer, "[");
+  for (uint64_t i = 0; i < count; i++) {
+    uint32_t bits = 0;
+    memcpy(&bits, data + i * sizeof bits, sizeof bits);
+    if (i > 0) put_text(writer, ",");
+    put_float(writer, bits);
+  }
+  put_text(writer, "]");
+}
+
+static void put_hex(lk_writer *writer, const uint8_t *data, uint64_t bytes) {
+  for (uint64_t i = 0; i < bytes; i++) put_format(writer, "%02x", data[i]);
+}
+
 /* Integers, which may be shapes that people read, as such; all else as hexadecimal bytes. */
 static void put_data(lk_writer *writer, uint32_t dtype, const uint8_t *data, uint64_t bytes) {
   if (dtype == LK_I64 || dtype == LK_I32) {
     const size_t size = lk_dtype_size(dtype);
     put_values(writer, data, size, bytes / size);
   } else {
-    for (uint64_t i = 0; i < bytes; i++) put_format(writer, "%02x", data[i]);
+    put_hex(writer, data, bytes);
   }
 }
 
@@ -158,6 +177,12 @@ static bool put_payload(lk_writer *writer, const lk_key_reader *reader) {
   } else if (reader->type == LK_RECORD_ATTR) {
     const lk_key_attr_record *attr = reader->record;
     put_values(writer, reader->payload, sizeof(int64_t), attr->count);
+  } else if (reader->type == LK_RECORD_FLOATS) {
+    put_floats(writer, reader->payload, ((const lk_key_floats_record *)reader->record)->count);
+  } else if (reader->type == LK_RECORD_BYTES) {
+    put_hex(writer, reader->payload, ((const lk_key_bytes_record *)reader->record)->count);
+  } else if (reader->type == LK_RECORD_TEXT) {
+    put_escaped(writer, reader->payload, ((const lk_key_text_record *)reader->record)->count);
   } else {
     return false;
   }

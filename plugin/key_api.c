@@ -32,6 +32,29 @@ static lk_status check_lists(const lk_key_desc *desc, lk_error *error) {
                  "failed to make a key: tensors, attrs or values is NULL, but its count is not 0");
 }
 
+static lk_status add_attr(const lk_key_attr *attr, uint32_t index, uint32_t name,
+                          lk_key_builder *key, lk_error *error) {
+  switch (attr->type) {
+  case LK_KEY_ATTR_INTS:
+    lk_key_add_attr(key, name, attr->values, attr->count);
+    return LK_OK;
+  case LK_KEY_ATTR_FLOATS:
+    lk_key_add_floats(key, name, attr->values, attr->count);
+    return LK_OK;
+  case LK_KEY_ATTR_BYTES:
+    lk_key_add_bytes(key, name, attr->values, attr->count);
+    return LK_OK;
+  case LK_KEY_ATTR_STRING:
+    lk_key_add_text(key, name, attr->values, attr->count);
+    return LK_OK;
+  default:
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to make a key: attribute %" PRIu32 " '%s' is of type %" PRIu32
+                   ", give one of LK_KEY_ATTR_INTS (0) to LK_KEY_ATTR_STRING (3)",
+                   index, attr->name != NULL ? attr->name : "", attr->type);
+  }
+}
+
 /* Not inline: few keys have attributes, and a look-up of one without is not to pay for them. */
 __attribute__((noinline)) static lk_status add_attrs(lk_words *words, const lk_key_desc *desc,
                                                      lk_key_builder *key, lk_error *error) {
@@ -40,7 +63,7 @@ __attribute__((noinline)) static lk_status add_attrs(lk_words *words, const lk_k
     uint32_t name = 0;
     LK_RETURN_NOT_OK(check_data("attribute", i, attr->values, attr->count, error));
     LK_RETURN_NOT_OK(lk_word_get(words, attr->name, &name, error));
-    lk_key_add_attr(key, name, attr->values, attr->count);
+    LK_RETURN_NOT_OK(add_attr(attr, i, name, key, error));
   }
   return LK_OK;
 }

@@ -16,11 +16,20 @@ extern "C" {
 
 typedef struct lk_key lk_key; /* immutable; made by key_create or key_parse; any thread */
 
+/* Two attributes are equal when their names, types and counts are, and all their values: integers
+ * and bytes by their bits, floats too, but that all NaNs are one (0.0 and -0.0 are two). */
+typedef enum lk_key_attr_type {
+  LK_KEY_ATTR_INTS = 0,   /* values: const int64_t[count] */
+  LK_KEY_ATTR_FLOATS = 1, /* const float[count] */
+  LK_KEY_ATTR_BYTES = 2,  /* const uint8_t[count], such as a struct without padding */
+  LK_KEY_ATTR_STRING = 3  /* const char[count], not necessarily NUL-terminated; any bytes */
+} lk_key_attr_type;
+
 typedef struct lk_key_attr {
-  const char *name;
-  const int64_t *values; /* [count] */
+  const char *name;   /* NULL = "" */
+  const void *values; /* NULL only with a count of 0 */
   uint32_t count;
-  uint32_t reserved;
+  uint32_t type; /* lk_key_attr_type */
 } lk_key_attr;
 
 typedef enum lk_key_kind {

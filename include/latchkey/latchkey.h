@@ -38,7 +38,7 @@
 extern "C" {
 #endif
 
-#define LK_API_VERSION 8u
+#define LK_API_VERSION 9u
 
 typedef struct lk_api {
   size_t struct_size;

@@ -253,11 +253,12 @@ static inline dnnl_status_t lk_dnnl_make_modes(const int64_t *modes, dnnl_primit
 
 static inline dnnl_status_t lk_dnnl_make_quantization(const lk_key_attr *record, bool is_scales,
                                                       dnnl_primitive_attr_t attr) {
-  const int arg = (int)record->values[0], mask = (int)record->values[1];
-  const dnnl_data_type_t type = (dnnl_data_type_t)record->values[2];
+  const int64_t *v = lk_dnnl_numbers(record);
+  const int arg = (int)v[0], mask = (int)v[1];
+  const dnnl_data_type_t type = (dnnl_data_type_t)v[2];
   const int n_groups = (int)record->count - 3;
 #if DNNL_VERSION_MINOR >= 4
-  const int64_t *groups = n_groups > 0 ? record->values + 3 : NULL;
+  const int64_t *groups = n_groups > 0 ? v + 3 : NULL;
   if (is_scales && (n_groups > 0 || type != dnnl_f32)) {
     return dnnl_primitive_attr_set_scales(attr, arg, mask, n_groups, groups, type);
   }
@@ -274,7 +275,7 @@ static inline dnnl_status_t lk_dnnl_make_quantization(const lk_key_attr *record,
 
 static inline dnnl_status_t lk_dnnl_make_post_op(const lk_key_attr *record,
                                                  const lk_dnnl_note *note, dnnl_post_ops_t to) {
-  const int64_t *v = record->values;
+  const int64_t *v = lk_dnnl_numbers(record);
   switch (note->kind) {
   case LK_DNNL_POST_SUM:
     return dnnl_post_ops_append_sum(to, lk_dnnl_read_float(v[0]), (int32_t)v[1],
@@ -299,14 +300,14 @@ static inline dnnl_status_t lk_dnnl_make_record(const lk_key_attr *record, const
                                                 dnnl_primitive_attr_t attr, dnnl_post_ops_t ops) {
   switch (note->kind) {
   case LK_DNNL_MODES:
-    return lk_dnnl_make_modes(record->values, attr);
+    return lk_dnnl_make_modes(lk_dnnl_numbers(record), attr);
   case LK_DNNL_SCALES:
   case LK_DNNL_ZERO_POINTS:
     return lk_dnnl_make_quantization(record, note->kind == LK_DNNL_SCALES, attr);
 #if DNNL_VERSION_MINOR >= 6
   case LK_DNNL_ROUNDING:
-    return dnnl_primitive_attr_set_rounding(attr, (int)record->values[0],
-                                            (dnnl_rounding_mode_t)record->values[1]);
+    return dnnl_primitive_attr_set_rounding(attr, (int)lk_dnnl_numbers(record)[0],
+                                            (dnnl_rounding_mode_t)lk_dnnl_numbers(record)[1]);
 #endif
   default:
     return lk_dnnl_make_post_op(record, note, ops);
@@ -343,7 +344,7 @@ static inline dnnl_status_t lk_dnnl_make_descs(lk_dnnl_spec *spec) {
   uint32_t i = 0;
   for (i = 0; i < spec->n_records && status == dnnl_success; i++) {
     lk_dnnl_note *note = &spec->notes[i];
-    const int64_t *v = spec->records[i].values + note->desc_at;
+    const int64_t *v = lk_dnnl_numbers(&spec->records[i]) + note->desc_at;
     if (note->desc_at == 0 || note->desc != NULL) continue;
     status = v[2] == (int64_t)dnnl_format_kind_any
                  ? dnnl_memory_desc_create_with_tag(&note->made, (int)v[0], v + 4,
@@ -507,7 +508,7 @@ static inline lk_status lk_dnnl_add_factors(lk_dnnl_value *self, int of, int mas
 static inline lk_status lk_dnnl_find_arguments(lk_dnnl_value *self, const lk_key_attr *record,
                                                lk_dnnl_record_kind kind, int index,
                                                lk_error *error) {
-  const int64_t *v = record->values;
+  const int64_t *v = lk_dnnl_numbers(record);
   const int n_groups =
       kind == LK_DNNL_SCALES || kind == LK_DNNL_ZERO_POINTS ? (int)record->count - 3 : 0;
   lk_status status = LK_OK;

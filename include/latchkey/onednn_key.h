@@ -110,7 +110,7 @@ static inline void lk_dnnl_open_record(lk_dnnl_spec *spec, lk_dnnl_record_kind k
   record->name = name;
   record->values = spec->numbers + spec->n_numbers;
   record->count = 0;
-  record->reserved = 0;
+  record->type = LK_KEY_ATTR_INTS;
   note->kind = kind;
   note->desc_at = 0;
   note->desc = NULL;
@@ -132,13 +132,18 @@ static inline void lk_dnnl_put(lk_dnnl_spec *spec, int64_t number) {
   lk_dnnl_put_all(spec, &number, 1);
 }
 
+/* The numbers of a record. Of a float that the host has added, they are its bits. */
+static inline const int64_t *lk_dnnl_numbers(const lk_key_attr *record) {
+  return (const int64_t *)record->values;
+}
+
 /* Begins a record of an argument, of which a primitive has one of each kind: of two, a run could
  * give one only. */
 static inline void lk_dnnl_open_argument(lk_dnnl_spec *spec, lk_dnnl_record_kind kind,
                                          const char *name, int arg) {
   uint32_t i = 0;
   for (i = 0; i < spec->n_records && spec->status == LK_OK; i++) {
-    if (spec->notes[i].kind == kind && spec->records[i].values[0] == arg) {
+    if (spec->notes[i].kind == kind && lk_dnnl_numbers(&spec->records[i])[0] == arg) {
       lk_dnnl_reject(spec, LK_INVALID_ARGUMENT, "argument %d has two records \"%s\": add one", arg,
                      name);
     }
@@ -147,10 +152,11 @@ static inline void lk_dnnl_open_argument(lk_dnnl_spec *spec, lk_dnnl_record_kind
   lk_dnnl_put(spec, arg);
 }
 
-/* A float as its bits: 0.0 and -0.0 are different. */
+/* A float as its bits, as keys have it: 0.0 and -0.0 are different, and all NaNs are one. */
 static inline void lk_dnnl_put_float(lk_dnnl_spec *spec, float number) {
   uint32_t bits = 0;
   memcpy(&bits, &number, sizeof bits);
+  if ((bits & 0x7fffffff) > 0x7f800000) bits = 0x7fc00000;
   lk_dnnl_put(spec, (int64_t)bits);
 }
 
@@ -412,6 +418,8 @@ static inline void lk_dnnl_add_int(lk_dnnl_spec *spec, const char *name, int64_t
 static inline void lk_dnnl_add_float(lk_dnnl_spec *spec, const char *name, float number) {
   lk_dnnl_open_parameter(spec, name);
   lk_dnnl_put_float(spec, number);
+  /* The library runs on little-endian machines only: the float is the first half of its number. */
+  if (spec->status == LK_OK) spec->records[spec->n_records - 1].type = LK_KEY_ATTR_FLOATS;
 }
 
 /* ---- attributes ---- */
@@ -643,7 +651,7 @@ static inline const_dnnl_memory_desc_t lk_dnnl_desc(const lk_dnnl_spec *spec, in
   uint32_t i = 0;
   for (i = 0; i < spec->n_records; i++) {
     const lk_dnnl_note *note = &spec->notes[i];
-    if (note->kind == LK_DNNL_DESC && spec->records[i].values[0] == arg) {
+    if (note->kind == LK_DNNL_DESC && lk_dnnl_numbers(&spec->records[i])[0] == arg) {
       return note->desc != NULL ? note->desc : note->made;
     }
   }
@@ -660,7 +668,7 @@ static inline const int64_t *lk_dnnl_ints(const lk_dnnl_spec *spec, const char *
     const lk_key_attr *record = &spec->records[i];
     if (spec->notes[i].kind == LK_DNNL_PARAMETER && strcmp(record->name, name) == 0) {
       if (out_count != NULL) *out_count = (int)record->count;
-      return record->values;
+      return lk_dnnl_numbers(record);
     }
   }
   return NULL;

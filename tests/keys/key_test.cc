@@ -176,6 +176,38 @@ TEST(Key, NoByteIsLeftFromTheBuilder) {
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
+// What is not an integer ends anywhere within eight bytes: nothing of the builder is behind it.
+TEST(Key, NoByteIsLeftBehindAttributes) {
+  const uint8_t bytes[17] = {1, 2, 3};
+  const float floats[3] = {1, 2, 3};
+  for (uint32_t count = 0; count < 17; count++) {
+    std::string made[2];
+    for (int i = 0; i < 2; i++) {
+      lk_key_builder builder;
+      memset(&builder, i == 0 ? 0x55 : 0xaa, sizeof builder);
+      const lk_key_head head = {};
+      lk_key_begin(&builder, lk_allocator_default(), &head);
+      lk_key_add_bytes(&builder, LK_WORD_INPUT, bytes, count);
+      lk_key_add_text(&builder, LK_WORD_INPUT, "0123456789abcdefg", count);
+      lk_key_add_floats(&builder, LK_WORD_INPUT, floats, count % 4);
+      made[i] = lk::key_bytes(lk::finish(&builder));
+    }
+    EXPECT_EQ(made[0], made[1]) << count;
+  }
+}
+
+TEST(Key, AttributesOfOneLengthDifferByType) {
+  const float one = 1;
+  Builder bytes, text, floats;
+  lk_key_add_bytes(&bytes.builder, LK_WORD_INPUT, &one, sizeof one);
+  lk_key_add_text(&text.builder, LK_WORD_INPUT, reinterpret_cast<const char *>(&one), sizeof one);
+  lk_key_add_floats(&floats.builder, LK_WORD_INPUT, &one, 1);
+  OwnedKey of_bytes = bytes.finish(), of_text = text.finish(), of_floats = floats.finish();
+  expect_different(of_bytes, of_text);
+  expect_different(of_bytes, of_floats);
+  expect_different(of_text, of_floats);
+}
+
 TEST(Key, ValuesCountByTypeShapeAndBytes) {
   int64_t dims[] = {1, 64, 0};
   auto with = [&](std::vector<int64_t> of, uint32_t dtype, void *data) {

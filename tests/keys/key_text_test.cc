@@ -70,6 +70,11 @@ protected:
     const lk_key_engine engine = {word("plain"), word("1.0"), 0, 2};
     lk_key_add_engine(&builder, &engine);
     lk_key_add_float(&builder, LK_WORD_EPSILON, post_op.alpha);
+    const float floats[] = {0.5f, -0.f};
+    const uint8_t bytes[] = {0, 255, 16};
+    lk_key_add_floats(&builder, LK_WORD_ALPHAS, floats, 2);
+    lk_key_add_bytes(&builder, LK_WORD_BLOCK, bytes, 3);
+    lk_key_add_text(&builder, LK_WORD_STATE, "a;b", 3);
     return lk::finish(&builder);
   }
 
@@ -82,7 +87,8 @@ TEST_F(KeyText, CanBeRead) {
             "post_op=kind:relu,input:-1,alpha:0.5;content.weights=index:1,id:12;"
             "call=in_place_input:-1;tensor.src=1x3x48x320:f32;"
             "value.input=2:i64,index:1,data:[1,-1];"
-            "engine=name:plain,state:1.0,device_index:2;number.epsilon=value:0.5");
+            "engine=name:plain,state:1.0,device_index:2;number.epsilon=value:0.5;"
+            "floats.alphas=[0.5,0x80000000];bytes.block=00ff10;text.state=a%3Bb");
 }
 
 TEST_F(KeyText, CanBeWrittenByHand) {
@@ -95,6 +101,7 @@ TEST_F(KeyText, CanBeWrittenByHand) {
   expect_round_trip(key);
   expect_round_trip(parse("run:"));
   expect_round_trip(parse("name:tensor=scalar:i8"));
+  expect_round_trip(parse("user:floats.a=[];bytes.b=;text.c=;floats=[1];bytes=0a;text=x"));
 }
 
 TEST_F(KeyText, RandomKeysRoundTripAndNoTwoPrintAlike) {
@@ -141,6 +148,9 @@ const Field all_fields[] = {
 #define lk_key_value_TYPE LK_RECORD_VALUE
 #define lk_key_engine_TYPE LK_RECORD_ENGINE
 #define lk_key_float_record_TYPE LK_RECORD_FLOAT
+#define lk_key_floats_record_TYPE LK_RECORD_FLOATS
+#define lk_key_bytes_record_TYPE LK_RECORD_BYTES
+#define lk_key_text_record_TYPE LK_RECORD_TEXT
 #define F(type, field, form) ROW(lk_key_head, type, field, form)
     LK_KEY_HEAD_FIELDS(F)
 #undef F
@@ -167,6 +177,15 @@ const Field all_fields[] = {
 #undef F
 #define F(type, field, form) ROW(lk_key_float_record, type, field, form)
                                     LK_KEY_FLOAT_FIELDS(F)
+#undef F
+#define F(type, field, form) ROW(lk_key_floats_record, type, field, form)
+                                        LK_KEY_FLOATS_FIELDS(F)
+#undef F
+#define F(type, field, form) ROW(lk_key_bytes_record, type, field, form)
+                                            LK_KEY_BYTES_FIELDS(F)
+#undef F
+#define F(type, field, form) ROW(lk_key_text_record, type, field, form)
+                                                LK_KEY_TEXT_FIELDS(F)
 #undef F
 };
 
@@ -225,14 +244,23 @@ TEST_F(KeyText, EveryFieldCounts) {
     EXPECT_NE(parsed->hash, base->hash);
   }
   // How much follows: changed along with it, below. A new one needs a line there.
-  EXPECT_EQ(counts, (std::vector<std::string>{"rank", "count", "rank", "bytes"}));
+  EXPECT_EQ(counts, (std::vector<std::string>{"rank", "count", "rank", "bytes", "count", "count",
+                                              "count"}));
   for (const auto &[from, to] : std::vector<std::pair<std::string, std::string>>{
            {"1x3x48x320:f32", "1x3x48x320x1:f32"},
            {"1x3x48x320:f32", "1x3x48:f32"},
            {"strides=[1,2]", "strides=[1,2,0]"},
            {"strides=[1,2]", "strides=[]"},
            {"input=2:i64", "input=2x1:i64"},
-           {"2:i64,index:1,data:[1,-1]", "3:i64,index:1,data:[1,-1,0]"}}) {
+           {"2:i64,index:1,data:[1,-1]", "3:i64,index:1,data:[1,-1,0]"},
+           {"[0.5,0x80000000]", "[0.5,0x80000000,0]"},
+           {"[0.5,0x80000000]", "[0.5]"},
+           {"[0.5,0x80000000]", "[0.5,0]"},
+           {"block=00ff10", "block=00ff1000"},
+           {"block=00ff10", "block=00ff"},
+           {"state=a%3Bb", "state=a%3Bb%00"},
+           {"state=a%3Bb", "state=a%3B"},
+           {"text.state=a", "bytes.state=61;text.state=a"}}) {
     std::string text = base_text;
     const size_t at = text.find(from);
     ASSERT_NE(at, std::string::npos) << from;
@@ -290,6 +318,58 @@ TEST_F(KeyText, FloatsKeepTheirBits) {
   EXPECT_EQ(alpha("0.1"), 0.1f);
   EXPECT_EQ(alpha("-3.25"), -3.25f);
   EXPECT_EQ(alpha("0x3f800000"), 1.0f);
+}
+
+// Of a record that a host fills with numbers, all NaNs are one; 0.0 and -0.0 are two.
+TEST_F(KeyText, FloatsOfAttributesHaveOneNaN) {
+  OwnedKey nan = parse("user:floats.a=[0x7fc00000]");
+  for (const char *other : {"0x7f800001", "0x7fffffff", "0xffc00000", "0xff800001"}) {
+    OwnedKey key = parse(std::string("user:floats.a=[") + other + "]");
+    EXPECT_TRUE(lk_key_equal(key, nan)) << other;
+    EXPECT_EQ(key->hash, nan->hash);
+    EXPECT_EQ(key_text(intern, key), "user:floats.a=[0x7fc00000]");
+  }
+  for (const char *other : {"0x7f800000", "0xff800000", "0", "0x80000000", "1"}) {
+    OwnedKey key = parse(std::string("user:floats.a=[") + other + "]");
+    EXPECT_FALSE(lk_key_equal(key, nan));
+    EXPECT_EQ(key_text(intern, key), std::string("user:floats.a=[") + other + "]");
+  }
+}
+
+TEST_F(KeyText, TextsHaveEveryByte) {
+  std::string all;
+  for (int c = 0; c < 256; c++) all += static_cast<char>(c);
+  for (const std::string &text : {all, all + all, std::string(1, '\0'), std::string()}) {
+    lk_key_builder builder;
+    const lk_key_head head = {};
+    lk_key_begin(&builder, lk_allocator_default(), &head);
+    lk_key_add_text(&builder, word("a"), text.data(), static_cast<uint32_t>(text.size()));
+    lk_key_add_bytes(&builder, word("a"), text.data(), static_cast<uint32_t>(text.size()));
+    OwnedKey key = lk::finish(&builder);
+    expect_round_trip(key);
+    lk_key_reader reader = lk_key_read(key);
+    for (int i = 0; i < 2; i++) {
+      ASSERT_TRUE(lk_key_next(&reader));
+      const auto *record = static_cast<const lk_key_text_record *>(reader.record);
+      EXPECT_EQ(std::string(static_cast<const char *>(reader.payload), record->count), text);
+    }
+  }
+}
+
+// A list of i32 takes half of what one of as many i64 takes.
+TEST_F(KeyText, ListsAreAsLongAsTheirKeyMayBe) {
+  const int64_t count = LK_KEY_MAX_BYTES / 4 - 64;
+  std::vector<int32_t> numbers(static_cast<size_t>(count), 7);
+  lk_key_builder builder;
+  const lk_key_head head = {};
+  lk_key_begin(&builder, lk_allocator_default(), &head);
+  const lk_tensor value = {lk_tensor_desc_make(LK_I32, 1, &count), numbers.data()};
+  lk_key_add_value(&builder, LK_WORD_INPUT, 0, &value);
+  expect_round_trip(lk::finish(&builder));
+  std::vector<float> floats(static_cast<size_t>(count), 0.5f);
+  lk_key_begin(&builder, lk_allocator_default(), &head);
+  lk_key_add_floats(&builder, LK_WORD_INPUT, floats.data(), static_cast<uint32_t>(count));
+  expect_round_trip(lk::finish(&builder));
 }
 
 TEST_F(KeyText, DoesNotDependOnTheLocale) {
@@ -374,6 +454,17 @@ TEST_F(KeyText, SaysWhatWasExpectedAndWhere) {
   expect_malformed("name:value=2:u8,data:012", "two digits (0-9, a-f)", 24);
   expect_malformed("name:value=1:u8,data:0102", "';' or the end", 24);
   expect_malformed("name:value=0:u8,data:00", "no data", 22);
+  expect_malformed("name:floats=1", "'['", 13);
+  expect_malformed("name:floats=[1,x]", "a decimal", 16);
+  expect_malformed("name:floats=[1", "',' or ']'", 15);
+  expect_malformed("name:floats=[0x123456789]", "0x and 1 to 8 digits", 14);
+  expect_malformed("name:floats=[1],count:1", "';' or the end", 16);
+  expect_malformed("name:bytes=0", "';' or the end", 12);
+  expect_malformed("name:bytes=0A", "';' or the end", 12);
+  expect_malformed("name:bytes.=00", "a name", 12);
+  expect_malformed("name:text=a=b", "';' or the end", 12);
+  expect_malformed("name:text=%3b", "two digits (0-9, A-F)", 12);
+  expect_malformed("name:text=%4", "two digits (0-9, A-F)", 12);
   expect_malformed("name:fixed=0", "a number of bytes at which a record ends", 12);
   expect_malformed("name:fixed=80;attr=[1]", "a number of bytes at which a record ends", 12);
   expect_malformed("name:fixed=4096", "a number of bytes at which a record ends", 12);
@@ -390,6 +481,16 @@ TEST_F(KeyText, RefusesWhatIsTooLong) {
   list += "]";
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
                    lk_key_parse(intern, lk_allocator_default(), list.c_str(), &key, LK_ERR));
+  list = "name:floats=[1";
+  for (uint32_t i = 0; i < LK_KEY_MAX_BYTES / 4; i++) list += ",1";
+  list += "]";
+  LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
+                   lk_key_parse(intern, lk_allocator_default(), list.c_str(), &key, LK_ERR));
+  for (const char *start : {"name:bytes=", "name:text="}) {
+    const std::string whole = start + std::string(LK_KEY_MAX_BYTES * 2, 'a');
+    LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
+                     lk_key_parse(intern, lk_allocator_default(), whole.c_str(), &key, LK_ERR));
+  }
   std::string records = "name:attr=[]";
   for (uint32_t i = 0; i < LK_KEY_MAX_BYTES / 16; i++) records += ";attr=[]";
   LK_EXPECT_STATUS(LK_OUT_OF_RANGE,
@@ -445,7 +546,7 @@ TEST_F(KeyText, MutatedTextsDoNoHarm) {
 TEST_F(KeyText, ParsingTellsOfEachFailedAllocation) {
   const std::string text = key_text(intern, full_key()) +
                            ";content.a%3Bb=id:1;attr=[1,2,3,4,5,6,7,8,9,10,11,12]" +
-                           ";value=5:u8,data:0102030405";
+                           ";value=5:u8,data:0102030405" + ";floats=[1,2,3];bytes=0102;text=a%00b";
   std::string longer = text;
   for (int i = 0; i < 60; i++) longer += ";tensor=1x2x3:f32";
   longer += ";attr=[1"; // more than there is room for by then

@@ -123,7 +123,7 @@ public:
   }
 
   void add(lk_key_builder *builder) {
-    switch (below(8)) {
+    switch (below(11)) {
     case 0: {
       const lk_key_call call = {static_cast<int64_t>(number()), number(), number()};
       lk_key_add_call(builder, &call);
@@ -161,6 +161,25 @@ public:
     case 6:
       lk_key_add_float(builder, word(), float_bits());
       break;
+    case 7: {
+      std::vector<uint32_t> bits(below(6));
+      for (uint32_t &each : bits) each = float_bits();
+      std::vector<float> values(bits.size());
+      memcpy(values.data(), bits.data(), bits.size() * sizeof(float));
+      lk_key_add_floats(builder, word(), values.data(), static_cast<uint32_t>(values.size()));
+      break;
+    }
+    case 8: {
+      const std::string text = string() + std::string(below(3), '\0') + string();
+      lk_key_add_text(builder, word(), text.data(), static_cast<uint32_t>(text.size()));
+      break;
+    }
+    case 9: {
+      std::vector<uint8_t> bytes(below(20));
+      for (uint8_t &byte : bytes) byte = static_cast<uint8_t>(below(256));
+      lk_key_add_bytes(builder, word(), bytes.data(), static_cast<uint32_t>(bytes.size()));
+      break;
+    }
     default: {
       lk_tensor tensor = {};
       tensor.desc.dtype = dtype();
