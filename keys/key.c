@@ -65,6 +65,15 @@ lk_key_reader lk_key_read(const lk_key *key) {
   return (lk_key_reader){.key = key, .offset = LK_KEY_HEAD_BYTES};
 }
 
+bool lk_key_is_of_thread(const lk_key *key) {
+  lk_key_reader reader = lk_key_read(key);
+  while (lk_key_next(&reader)) {
+    if (reader.type != LK_RECORD_CALL) continue;
+    if (((const lk_key_call *)reader.record)->thread_generation != 0) return true;
+  }
+  return false;
+}
+
 static uint32_t record_size(uint32_t type) {
   switch (type) {
 #define LK_RECORD_SIZE(symbol, value, name, record)                                                \

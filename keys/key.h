@@ -190,6 +190,8 @@ typedef struct lk_key_reader {
 } lk_key_reader;
 
 const lk_key_head *lk_key_get_head(const lk_key *key);
+/* Whether a thread's identity is in it (call.thread_generation). */
+bool lk_key_is_of_thread(const lk_key *key);
 lk_key_reader lk_key_read(const lk_key *key); /* before the first record behind the head */
 bool lk_key_next(lk_key_reader *reader);
 

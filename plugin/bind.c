@@ -151,7 +151,7 @@ static lk_status check_inputs(const lk_op *op, const lk_bind_desc *bind, lk_erro
 
 /* The part of the name key that changes from call to call. */
 static void add_call(lk_key_builder *key, const lk_op *op, const lk_bind_desc *bind) {
-  const lk_key_call call = lk_call_make(op->executor->context, bind->in_place_input);
+  const lk_key_call call = lk_call_make(op->executor->context, bind->in_place_input, false);
   lk_key_add_call(key, &call);
   lk_engines_add_to_key(op->executor->context->env.engines, asks_of(op, bind), key);
   for (uint32_t i = 0; i < op->node.n_inputs; i++) {

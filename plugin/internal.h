@@ -122,10 +122,12 @@ static inline lk_status lk_word_get(lk_words *words, const char *text, uint32_t 
   return lk_words_get(words, text, strlen(text), out_id, error);
 }
 
-/* The part of a key that says where and how this call wants its plan. */
-static inline lk_key_call lk_call_make(const lk_context *context, int32_t in_place_input) {
+/* The part of a key that says where and how this call wants its plan. `of_thread`: the value is the
+ * thread's whatever the mode. */
+static inline lk_key_call lk_call_make(const lk_context *context, int32_t in_place_input,
+                                       bool of_thread) {
   lk_key_call call = {.in_place_input = in_place_input};
-  if (lk_cache_mode_get(context->env.cache) == LK_CACHE_THREAD) {
+  if (of_thread || lk_cache_mode_get(context->env.cache) == LK_CACHE_THREAD) {
     const lk_thread_identity thread = lk_thread_identity_get();
     call.thread = thread.hash;
     call.thread_generation = thread.generation;

@@ -89,7 +89,13 @@ static lk_status add_records(lk_words *words, const lk_key_desc *desc, lk_key_bu
 /* What changes from call to call. */
 static lk_status add_call(const lk_context *context, lk_words *words, const lk_key_desc *desc,
                           lk_key_builder *key, lk_error *error) {
-  const lk_key_call call = lk_call_make(context, -1);
+  if ((desc->flags & ~(uint32_t)LK_KEY_OF_THREAD) != 0) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to make a key: flags are 0x%" PRIx32
+                   ", of which LK_KEY_OF_THREAD (0x1) alone exists",
+                   desc->flags);
+  }
+  const lk_key_call call = lk_call_make(context, -1, (desc->flags & LK_KEY_OF_THREAD) != 0);
   lk_key_add_call(key, &call);
   return add_records(words, desc, key, error);
 }

@@ -37,12 +37,20 @@ typedef enum lk_key_kind {
   LK_KEY_RUN = 1   /* a run plan, charged as LK_KIND_RUN */
 } lk_key_kind;
 
+typedef enum lk_key_flags {
+  /* The value is the calling thread's in a shared context, too: the thread's identity is in the
+   * key, so other threads' keys differ. Its entry is kept as in per-thread mode: only the thread
+   * that has built it finds it, and it goes when that thread ends, if it was not evicted or dropped
+   * before. In a per-thread context all keys are so. */
+  LK_KEY_OF_THREAD = 1
+} lk_key_flags;
+
 /* What a key is made of. The executor's identity is added when one is given, and the thread's in
- * per-thread mode. Everything is copied. */
+ * per-thread mode or by LK_KEY_OF_THREAD. Everything is copied. */
 typedef struct lk_key_desc {
   size_t struct_size;
-  uint32_t kind; /* lk_key_kind */
-  uint32_t reserved;
+  uint32_t kind;     /* lk_key_kind */
+  uint32_t flags;    /* lk_key_flags */
   const char *scope; /* NULL = "" */
   const char *name;  /* required: what it is, e.g. the output tensor's name */
   const char *tag;   /* in-place attribute or what else tells equal names apart; NULL = "" */

@@ -228,7 +228,7 @@ typedef struct lk_api {
                              lk_error *error);
   /* The same without a key object, where only the shapes of a key change from call to call. Kind,
    * scope, name, tag and generation are those of `like`, which key_create has made for `executor`;
-   * tensors, attributes and values are those of `desc`, whose other members are not read. */
+   * flags, tensors, attributes and values are those of `desc`, whose other members are not read. */
   lk_status (*get_or_create_like)(lk_context *context, lk_executor *executor, const lk_key *like,
                                   const lk_key_desc *desc, lk_build_fn build, void *arg,
                                   lk_ref **out_ref, int *out_hit, lk_error *error);

@@ -146,10 +146,10 @@ static void complete(lk_key *key, const lk_key *asked) {
  * is not copied where it is expected: it was just written, and waits to be read as wide as a copy
  * reads it. */
 static lk_ref *look(lk_thread_table *table, const lk_key *asked, lk_key *key) {
-  /* In shared mode there is another place to look, so nothing here is worth waiting for. */
+  /* Where there is another place to look, nothing here is worth waiting for. */
   if (!lk_thread_table_try_lock(table)) {
     complete(key, asked);
-    if (table->cache->mode == LK_CACHE_SHARED) return NULL;
+    if (!lk_is_of_thread(table->cache, key)) return NULL;
     lk_thread_table_wait(table);
   }
   lk_ref *ref = find_expected(table, asked);
@@ -170,7 +170,11 @@ static bool link_entry(lk_thread_table *table, const lk_pending *pending, lk_ent
   if (!lk_pending_is_dropped(pending)) {
     entry->table = table; /* before others can find the entry */
     fits = lk_entry_link(entry, &table->table, lk_cold_tick(table));
-    if (!lk_entry_is_linked(entry)) entry->table = NULL;
+    if (lk_entry_is_linked(entry)) {
+      table->own++;
+    } else {
+      entry->table = NULL;
+    }
   }
   lk_thread_table_unlock(table);
   return fits;
@@ -210,7 +214,7 @@ static lk_status get_missing(lk_cache *cache, lk_thread_table *table, lk_quota *
   lk_entry *entry = NULL;
   LK_RETURN_NOT_OK(lk_build_check(cache, key, error));
   const bool keeps = lk_account_keeps(cache, quota);
-  if (keeps && cache->mode == LK_CACHE_SHARED) {
+  if (keeps && !lk_is_of_thread(cache, key)) {
     return lk_shared_mode_get(table, quota, key, build, arg, out_ref, looked, error);
   }
   const lk_status status =
@@ -222,7 +226,7 @@ static lk_status get_missing(lk_cache *cache, lk_thread_table *table, lk_quota *
 
 static lk_ref *find_elsewhere(lk_cache *cache, lk_thread_table *table, lk_quota *quota,
                               const lk_key *key, lk_looked *looked) {
-  if (cache->mode == LK_CACHE_SHARED) return lk_shared_mode_find(table, quota, key, looked);
+  if (!lk_is_of_thread(cache, key)) return lk_shared_mode_find(table, quota, key, looked);
   lk_count(cache, quota, lk_key_get_head(key)->kind, LK_EVENT_MISS, 0, looked);
   return NULL;
 }

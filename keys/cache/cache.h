@@ -1,8 +1,8 @@
 /* The cache: keys to reference-counted values, in two modes, with budgets.
  *
  * Shared mode: a sharded table for all threads, and before it a front table for each thread, which
- * answers hits without waiting for anybody. Per-thread mode: a table for each thread and nothing
- * else. Off: nothing is kept.
+ * answers hits without waiting for anybody, and has the values whose keys name a thread. Per-thread
+ * mode: a table for each thread and nothing else. Off: nothing is kept.
  *
  * A thread's table has a busy flag. Its thread holds it while it looks, adds or removes, which is
  * short: never while a value is built or destroyed. Whoever wants to remove entries from the table

@@ -53,10 +53,10 @@ uint64_t lk_cache_drop(lk_cache *cache, const lk_quota *quota, const lk_key *ask
   drop of = {.quota = quota, .key = &key};
   lk_shard *shard = lk_shard_of(cache, &key);
   pthread_mutex_lock(&cache->tables_lock);
-  if (cache->mode == LK_CACHE_SHARED) {
-    drop_shared(shard, &of);
-  } else {
+  if (lk_is_of_thread(cache, &key)) {
     drop_of_threads(cache, shard, &of);
+  } else {
+    drop_shared(shard, &of);
   }
   pthread_mutex_unlock(&cache->tables_lock);
   lk_garbage_release(&of.handles);

@@ -16,7 +16,7 @@ void lk_entries_end_waiting(const lk_cache *cache, const lk_quota *quota);
  * room and try again. True, and it is not linked: there was no memory, so it stays the callers'
  * alone. */
 bool lk_entry_link(lk_entry *entry, lk_table *table, uint64_t tick);
-/* References besides the cache's and its fronts'. In shared mode the shard must be locked. */
+/* References besides the cache's and its fronts'. The shard of an entry of one must be locked. */
 uint32_t lk_entry_users(const lk_entry *entry);
 uint64_t lk_entry_tick(const lk_entry *entry); /* the same */
 uint64_t lk_entry_hits(const lk_entry *entry); /* the same */

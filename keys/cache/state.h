@@ -1,7 +1,9 @@
 /* What a cache consists of: entries and handles, accounts, threads' tables, shards. Structures
  * only; README.md names the files that work on them, from the ground up.
  *
- * An entry is linked in one place: a shard (shared mode) or a thread's table (per-thread mode).
+ * An entry is linked in one place: a shard, or a thread's table. That is the table of the thread
+ * that has built it in per-thread mode, and in shared mode where its key names a thread: it is that
+ * thread's alone, beside what its table lists of the shards.
  * What callers hold is a handle, an lk_ref. It is the entry's own (`self`), or in shared mode one
  * that a thread's front made for its thread, so that threads that hit the same entry write to
  * memory of their own. A handle of a front holds one reference to `self`.
@@ -16,8 +18,8 @@
  *                         its entries
  *   accounts   (cache)    all that is counted except hits, and the clocks
  *   waiting    (process)  who waits for whose build
- * A fork takes them all (fork.c). Per-thread mode has its entries' tables elsewhere, and uses a
- * key's shard for pending builds and `parked` alone.
+ * A fork takes them all (fork.c). Entries of threads' tables use their key's shard for pending
+ * builds and `parked` alone.
  *
  * Values are never destroyed, and builds never run, under any of them: references to release are
  * collected in an lk_garbage and released at the end.
@@ -85,8 +87,8 @@ struct lk_entry {
   uint16_t counted;       /* 1: among the linked ones of the accounts, which guard it */
   uint16_t evicted;       /* 1: unlinked by an eviction; written with that, by who unlinks */
   uint32_t parked;        /* 1: in use, and no candidate of a clock; guarded by the shard */
-  lk_thread_table *table; /* per-thread mode, while linked; guarded by tables */
-  lk_ref *handles;        /* shared mode; guarded by the shard */
+  lk_thread_table *table; /* that it is linked in; NULL: none; guarded by tables */
+  lk_ref *handles;        /* of an entry of a shard, which guards them */
   lk_clock_node in_clock[LK_CLOCK_OWNERS];
   uint64_t seen_hits; /* when a hand came along, or at first 0; guarded by tables */
   uint64_t seen_tick; /* then, or when it was linked; guarded by tables */
@@ -131,6 +133,7 @@ struct lk_thread_table {
   uint64_t clock;                       /* last tick given here; the thread's own */
   lk_ref *last;                         /* found by the last hit; NULL: not known */
   lk_table table;                       /* of lk_ref */
+  size_t own;                           /* how many of them are the entries' own */
   lk_cache *cache;
   /* Guarded by registry. NULL: the thread ends, or this is a child of fork, which does not have it.
    * Then thread_next is the next one of the cache's `orphans`. */
@@ -183,6 +186,11 @@ static inline void lk_ref_add(lk_ref *ref, uint32_t count) {
 /* Changed by who locks the place where the entry is linked. */
 static inline bool lk_entry_is_linked(const lk_entry *entry) {
   return lk_ref_is_listed(&entry->self);
+}
+
+/* Whether an entry of `key` is linked in a thread's table. `key` is whole. */
+static inline bool lk_is_of_thread(const lk_cache *cache, const lk_key *key) {
+  return cache->mode != LK_CACHE_SHARED || lk_key_is_of_thread(key);
 }
 
 static inline lk_shard *lk_shard_of(lk_cache *cache, const lk_key *key) {

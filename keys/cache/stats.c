@@ -13,7 +13,7 @@
 
 /* Hits that handles in threads' tables have counted and not yet handed over to the quota. */
 static uint64_t listed_hits(const lk_entry *entry) {
-  return entry->cache->mode == LK_CACHE_SHARED ? lk_entry_front_hits(entry) : lk_entry_hits(entry);
+  return entry->table == NULL ? lk_entry_front_hits(entry) : lk_entry_hits(entry);
 }
 
 typedef struct quota_hits {

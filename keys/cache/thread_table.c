@@ -40,7 +40,9 @@ void lk_thread_table_remove(lk_thread_table *table, lk_ref *ref, lk_garbage *gar
   ref->after = NULL;
   if (table->last == ref) table->last = NULL;
   atomic_store_explicit(&ref->front, NULL, memory_order_relaxed);
-  if (ref != &entry->self) {
+  if (ref == &entry->self) {
+    table->own--;
+  } else {
     atomic_fetch_add_explicit(&entry->self.hits, hits, memory_order_relaxed);
   }
   if (entry->quota != NULL) {
@@ -73,8 +75,13 @@ static void take_out(lk_thread_table *table, uint32_t most, lk_garbage *garbage)
   }
 }
 
-void lk_thread_table_empty(lk_thread_table *table, lk_garbage *garbage) {
-  take_out(table, UINT32_MAX, garbage);
+void lk_thread_table_empty_front(lk_thread_table *table, lk_garbage *garbage) {
+  for (lk_table_node *node = lk_table_first(&table->table), *next = NULL; node != NULL;
+       node = next) {
+    lk_ref *ref = (lk_ref *)node;
+    next = lk_table_next(node);
+    if (ref != &ref->entry->self) lk_thread_table_remove(table, ref, garbage);
+  }
 }
 
 /* ---- the end of a table ---- */

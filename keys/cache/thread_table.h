@@ -1,5 +1,5 @@
 /* A thread's tables, one for each cache that it uses: the front of shared mode, all there is in
- * per-thread mode. */
+ * per-thread mode. In shared mode it also has the entries that are its thread's own. */
 #pragma once
 
 #include "keys/cache/state.h"
@@ -69,8 +69,8 @@ void lk_thread_forget_memo(const lk_cache *cache);
 
 /* Takes a handle out of a table that the caller has locked. */
 void lk_thread_table_remove(lk_thread_table *table, lk_ref *ref, lk_garbage *garbage);
-/* Per-thread mode: unlinks an entry from its thread's table, which the caller has locked. Locks the
+/* Unlinks an entry from its thread's table, which the caller has locked, with `tables`. Locks the
  * shard. */
 void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage);
-/* Both for all that is in a table, which the caller has locked. */
-void lk_thread_table_empty(lk_thread_table *table, lk_garbage *garbage);
+/* Takes all handles of entries of shards out of a table, which the caller has locked. */
+void lk_thread_table_empty_front(lk_thread_table *table, lk_garbage *garbage);

@@ -5,26 +5,25 @@
 #include "keys/cache/entry.h"
 #include "keys/cache/thread_table.h"
 
+/* Those that are linked in `table`; it may list handles of others. */
 static void each_of(const lk_table *table, lk_see_fn see, void *arg) {
   for (lk_table_node *node = lk_table_first(table), *next = NULL; node != NULL; node = next) {
+    lk_ref *ref = (lk_ref *)node;
     next = lk_table_next(node);
-    see(arg, ((lk_ref *)node)->entry);
+    if (ref == &ref->entry->self) see(arg, ref->entry);
   }
 }
 
 void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
-  if (cache->mode == LK_CACHE_SHARED) {
-    for (size_t i = 0; i < LK_SHARDS; i++) {
-      lk_shard *shard = &cache->shards[i];
-      pthread_mutex_lock(&shard->lock);
-      each_of(&shard->table, see, arg);
-      pthread_mutex_unlock(&shard->lock);
-    }
-    return;
+  for (size_t i = 0; cache->mode == LK_CACHE_SHARED && i < LK_SHARDS; i++) {
+    lk_shard *shard = &cache->shards[i];
+    pthread_mutex_lock(&shard->lock);
+    each_of(&shard->table, see, arg);
+    pthread_mutex_unlock(&shard->lock);
   }
   for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
     lk_thread_table_lock(table);
-    each_of(&table->table, see, arg);
+    if (table->own > 0) each_of(&table->table, see, arg);
     lk_thread_table_unlock(table);
   }
 }
@@ -38,7 +37,7 @@ static void unlink_from_shard(lk_entry *entry, bool eviction, lk_garbage *garbag
 }
 
 void lk_entry_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {
-  if (entry->cache->mode == LK_CACHE_SHARED) {
+  if (entry->table == NULL) {
     unlink_from_shard(entry, eviction, garbage);
   } else {
     lk_thread_table_unlink(entry, eviction, garbage);
@@ -46,9 +45,9 @@ void lk_entry_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage) {
 }
 
 bool lk_entry_evict(lk_entry *entry, bool used, lk_garbage *garbage) {
-  const bool is_shared = entry->cache->mode == LK_CACHE_SHARED;
-  lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
   lk_thread_table *table = entry->table;
+  const bool is_shared = table == NULL;
+  lk_shard *shard = lk_shard_of(entry->cache, &entry->key);
   if (is_shared) pthread_mutex_lock(&shard->lock);
   if (!is_shared) lk_thread_table_lock(table);
   const bool goes = used || lk_entry_users(entry) == 0;

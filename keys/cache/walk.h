@@ -3,8 +3,8 @@
 
 #include "keys/cache/state.h"
 
-/* Calls `see` for each linked entry, with its place locked: `see` may unlink it. In per-thread mode
- * the caller holds `tables`. */
+/* Calls `see` for each linked entry, with its place locked: `see` may unlink it. The caller holds
+ * `tables`. */
 typedef void (*lk_see_fn)(void *arg, lk_entry *entry);
 void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg);
 

@@ -208,6 +208,20 @@ TEST(Key, AttributesOfOneLengthDifferByType) {
   expect_different(of_text, of_floats);
 }
 
+TEST(Key, NamesAThreadWhereACallDoes) {
+  const auto with = [](uint64_t thread_generation) {
+    Builder builder;
+    const lk_key_call call = {-1, 5, thread_generation};
+    builder.attr(LK_WORD_STRIDES, {1});
+    lk_key_add_call(&builder.builder, &call);
+    builder.tensor(shape({1}));
+    return builder.finish();
+  };
+  EXPECT_FALSE(lk_key_is_of_thread(Builder().finish()));
+  EXPECT_FALSE(lk_key_is_of_thread(with(0)));
+  EXPECT_TRUE(lk_key_is_of_thread(with(1)));
+}
+
 TEST(Key, ValuesCountByTypeShapeAndBytes) {
   int64_t dims[] = {1, 64, 0};
   auto with = [&](std::vector<int64_t> of, uint32_t dtype, void *data) {

@@ -15,10 +15,12 @@ namespace lk {
 // A key of the context's own, or of an executor's, by name.
 class NamedKey {
 public:
-  NamedKey(lk_context *context, const std::string &name, lk_executor *executor = nullptr)
+  NamedKey(lk_context *context, const std::string &name, lk_executor *executor = nullptr,
+           uint32_t flags = 0)
       : context_(context) {
     lk_key_desc desc{};
     desc.struct_size = sizeof desc;
+    desc.flags = flags;
     desc.name = name.c_str();
     LK_EXPECT_OK(api()->key_create(context, executor, &desc, &key_, LK_ERR));
   }

@@ -26,10 +26,11 @@ using Cache = Owned<lk_cache, lk_cache_destroy>;
 using Quota = Owned<lk_quota, lk_quota_destroy>;
 using Ref = Owned<lk_ref, lk_ref_release>;
 
-// A key that differs from others by kind and number; all have the same length.
+// A key that differs from others by kind and number; all have the same length, but for those of the
+// thread that has made them.
 class Key {
 public:
-  explicit Key(uint64_t number, uint32_t kind = LK_KIND_USER) {
+  explicit Key(uint64_t number, uint32_t kind = LK_KIND_USER, bool of_thread = false) {
     lk_key_head head;
     std::memset(&head, 0, sizeof head);
     head.kind = kind;
@@ -38,6 +39,12 @@ public:
     head.generation = number;
     lk_key_builder builder;
     lk_key_begin(&builder, lk_allocator_default(), &head);
+    if (of_thread) {
+      const lk_thread_identity thread = lk_thread_identity_get();
+      const lk_key_call call = {-1, thread.hash, thread.generation};
+      lk_key_seal(&builder);
+      lk_key_add_call(&builder, &call);
+    }
     lk_key key;
     LK_EXPECT_OK(lk_key_finish(&builder, &key, LK_ERR));
     LK_EXPECT_OK(lk_key_copy(lk_allocator_default(), &key, &copy_, LK_ERR));
@@ -49,6 +56,11 @@ public:
 
 private:
   lk_key *copy_ = nullptr;
+};
+
+class ThreadKey : public Key {
+public:
+  explicit ThreadKey(uint64_t number) : Key(number, LK_KIND_USER, true) {}
 };
 
 inline uint64_t key_number(const lk_key *key) {

@@ -135,6 +135,61 @@ TEST_P(ForkTest, TablesOfOtherThreadsEndInTheChild) {
   for (std::thread &thread : threads) thread.join();
 }
 
+// What is one thread's in a shared cache too: the child has that of the thread which forked.
+TEST_P(ForkTest, ChildHasTheOwnValuesOfItsThreadAlone) {
+  LK_SKIP_UNDER_TSAN();
+  make();
+  const ThreadKey mine(1);
+  touch(cache, &probe, mine);
+  std::promise<void> ready, may_end;
+  std::unique_ptr<ThreadKey> theirs;
+  std::thread other([&] {
+    theirs = std::make_unique<ThreadKey>(1);
+    touch(cache, &probe, *theirs);
+    touch(cache, &probe, Key(2));
+    ready.set_value();
+    may_end.get_future().wait();
+  });
+  ready.get_future().wait();
+  EXPECT_EQ(in_child([&] {
+              EXPECT_TRUE(touch(cache, &probe, mine));
+              EXPECT_EQ(stats_of(cache).entries, shared() ? 2u : 1u);
+              EXPECT_EQ(lk_cache_drop(cache, nullptr, *theirs), 0u);
+              std::thread([&] { EXPECT_FALSE(touch(cache, &probe, ThreadKey(1))); }).join();
+              EXPECT_EQ(static_cast<uint64_t>(probe.alive()), stats_of(cache).entries);
+              EXPECT_EQ(lk_cache_drop(cache, nullptr, mine), 1u);
+              use_and_end(1000);
+              EXPECT_EQ(probe.alive(), 0);
+            }),
+            0);
+  EXPECT_TRUE(touch(cache, &probe, mine));
+  EXPECT_EQ(lk_cache_drop(cache, nullptr, *theirs), 1u);
+  may_end.set_value();
+  other.join();
+}
+
+// A build that forks goes on in both, and is kept for its thread in both.
+TEST_P(ForkTest, BuildOfAThreadsOwnGoesOnInBoth) {
+  LK_SKIP_UNDER_TSAN();
+  make();
+  bool is_child = false;
+  int status = -1;
+  const ThreadKey key(1);
+  Get get{&probe, 0, 0, LK_OK, [&](Value *, lk_error *) {
+            is_child = fork_and_wait(&status);
+            return LK_OK;
+          }};
+  Ref ref;
+  LK_EXPECT_OK(get.run(cache, nullptr, key, ref.out(), nullptr, LK_ERR));
+  EXPECT_TRUE(touch(cache, &probe, key));
+  if (is_child) {
+    ref.reset();
+    use_and_end(100);
+    _exit(HasFailure() ? 1 : 0);
+  }
+  EXPECT_EQ(status, 0);
+}
+
 TEST_P(ForkTest, ChildBuildsWhatAnotherThreadWasBuilding) {
   LK_SKIP_UNDER_TSAN();
   make();
@@ -291,7 +346,7 @@ TEST_P(ForkTest, ChildOfAnyMomentWorks) {
         lk_cache_drop(cache, nullptr, Key(number));
         break;
       default:
-        touch(cache, &probe, Key(number), random() % 1000);
+        touch(cache, &probe, Key(number, LK_KIND_USER, random() % 4 == 0), random() % 1000);
       }
     }
   };
