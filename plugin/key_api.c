@@ -146,26 +146,55 @@ cleanup:
   return status;
 }
 
-/* The sentence alone, out of the way of a hit. */
-__attribute__((noinline)) static lk_status refuse_asked(const lk_key *key, const char *verb,
-                                                        lk_error *error) {
-  const char *kind = lk_kind_name(lk_key_get_head(key)->kind);
-  return lk_fail(error, LK_INVALID_ARGUMENT,
-                 "failed to %s: its key is %s%s; one of this context is required, of "
-                 "key_create, or of kind user",
-                 verb, key->names == 0 ? "of kind " : "of another context",
-                 key->names != 0 ? ""
-                 : kind != NULL  ? kind
-                                 : "unknown");
+/* Of a key of the library's own, and of a host's: whether the numbers of names in it are this
+ * context's. */
+static bool is_of_context(const lk_context *context, const lk_key *key) {
+  return key->names == lk_intern_serial(context->env.intern) ||
+         (key->names == 0 && key->uses == context->env.intern);
 }
 
-/* Whether a host may ask for `key`: what is found is its own, and the numbers of names in the key
- * are this context's. `verb`: what it wants to do. */
+/* The sentence alone, out of the way of a hit. `allowed`: which keys are. */
+__attribute__((noinline)) static lk_status refuse_asked(const lk_context *context,
+                                                        const lk_key *key, const char *verb,
+                                                        const char *allowed, lk_error *error) {
+  const char *kind = lk_kind_name(lk_key_get_head(key)->kind);
+  const bool is_here = is_of_context(context, key);
+  return lk_fail(error, LK_INVALID_ARGUMENT,
+                 "failed to %s: its key is %s%s; one of this context is required, %s", verb,
+                 is_here ? "of kind " : "of another context",
+                 !is_here       ? ""
+                 : kind != NULL ? kind
+                                : "unknown",
+                 allowed);
+}
+
+/* Whether a host may have what is found for `key`: it is its own, and the numbers of names in the
+ * key are this context's. `verb`: what it wants to do. */
 static inline lk_status check_asked(const lk_context *context, const lk_executor *executor,
                                     const lk_key *key, const char *verb, lk_error *error) {
   LK_RETURN_NOT_OK(lk_executor_check(context, executor, verb, error));
   if (key->names == lk_intern_serial(context->env.intern)) return LK_OK;
-  return refuse_asked(key, verb, error);
+  return refuse_asked(context, key, verb, "of key_create, or of kind user", error);
+}
+
+/* What an engine has built may be found, too: nothing but a reference comes of it, and who has that
+ * needs no type. A plan may not: an lk_plan is such a reference, with rules of its own. */
+static lk_status check_found(const lk_context *context, const lk_executor *executor,
+                             const lk_key *key, lk_error *error) {
+  const char *verb = "find a value";
+  LK_RETURN_NOT_OK(lk_executor_check(context, executor, verb, error));
+  if (key->names == lk_intern_serial(context->env.intern)) return LK_OK;
+  if (lk_key_get_head(key)->kind == LK_KIND_VALUE && is_of_context(context, key)) return LK_OK;
+  return refuse_asked(context, key, verb, "of key_create, or of kind user or value", error);
+}
+
+/* Everything may be dropped: to who uses it, it is as if it were evicted. */
+static lk_status check_dropped(const lk_context *context, const lk_executor *executor,
+                               const lk_key *key, lk_error *error) {
+  const char *verb = "drop a value";
+  LK_RETURN_NOT_OK(lk_executor_check(context, executor, verb, error));
+  if (is_of_context(context, key)) return LK_OK;
+  return refuse_asked(context, key, verb, "of key_create or key_parse", error);
 }
 
 static lk_quota *quota_of(const lk_executor *executor) {
@@ -199,7 +228,7 @@ lk_status lk_user_find(lk_context *context, lk_executor *executor, const lk_key 
                        lk_ref **out_ref, lk_error *error) {
   LK_REQUIRE("cache_find", error, context, key, out_ref);
   *out_ref = NULL;
-  LK_RETURN_NOT_OK(check_asked(context, executor, key, "find a value", error));
+  LK_RETURN_NOT_OK(check_found(context, executor, key, error));
   return lk_cache_find(context->env.cache, quota_of(executor), key, out_ref, error);
 }
 
@@ -207,7 +236,7 @@ lk_status lk_user_drop(lk_context *context, lk_executor *executor, const lk_key 
                        uint64_t *out_dropped, lk_error *error) {
   LK_REQUIRE("cache_drop", error, context, key);
   if (out_dropped != NULL) *out_dropped = 0;
-  LK_RETURN_NOT_OK(check_asked(context, executor, key, "drop a value", error));
+  LK_RETURN_NOT_OK(check_dropped(context, executor, key, error));
   const uint64_t dropped = lk_cache_drop(context->env.cache, quota_of(executor), key);
   if (out_dropped != NULL) *out_dropped = dropped;
   return LK_OK;

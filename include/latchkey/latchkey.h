@@ -244,7 +244,10 @@ typedef struct lk_api {
    * `*out_ref` NULL. It builds nothing, and does not wait: a value that is being built is not there
    * yet. What is found was used, and counts a hit; what is not counts a miss of the context and of
    * `executor`. With the cache off, nothing is found. A build may look for any key, its own too.
-   * LK_INVALID_ARGUMENT: as of get_or_create; LK_OUT_OF_MEMORY: at a thread's first call alone. */
+   * Keys of kind value (key_parse) find what an engine has built: the reference keeps it from being
+   * evicted, and its value and charge are the engine's, for no host to read or change.
+   * LK_INVALID_ARGUMENT: as of get_or_create, but for keys of kind value; LK_OUT_OF_MEMORY: at a
+   * thread's first call alone. */
   lk_status (*cache_find)(lk_context *context, lk_executor *executor, const lk_key *key,
                           lk_ref **out_ref, lk_error *error);
   void *(*ref_value)(const lk_ref *ref);
@@ -264,16 +267,17 @@ typedef struct lk_api {
   /* Drops all entries of a context, or of one executor as executor_destroy does. */
   lk_status (*cache_clear)(lk_context *context, lk_executor *executor, lk_error *error);
   /* Drops one key: its entry leaves the cache, in per-thread mode the tables of all threads,
-   * whoever uses it; the last reference destroys the value. `executor` NULL: whoever it belongs
-   * to; otherwise only where it belongs to that executor. `out_dropped` (may be NULL): how many
-   * entries went; 0 is no failure. They count no eviction.
+   * whoever uses it; the last reference destroys the value. The library's own keys (key_parse) are
+   * dropped, too: who uses a plan or a primitive keeps it, who asks for it anew has it built.
+   * `executor` NULL: whoever it belongs to; otherwise only where it belongs to that executor.
+   * `out_dropped` (may be NULL): how many entries went; 0 is no failure. They count no eviction.
    * A build of the key that is under way, on whatever thread, goes on. Those who wait for it get
    * its value, which is not kept. So a call that begins when this has returned never gets a
    * value whose build began before; it builds anew, also while the earlier build goes on. A
    * build may drop any key, its own too.
-   * In per-thread mode a key that key_create has made names the thread that made it: another
-   * thread's key is another key.
-   * LK_INVALID_ARGUMENT: as of get_or_create. */
+   * In per-thread mode, or with LK_KEY_OF_THREAD, a key that key_create has made names the thread
+   * that made it: another thread's key is another key.
+   * LK_INVALID_ARGUMENT: a key or an executor of another context. */
   lk_status (*cache_drop)(lk_context *context, lk_executor *executor, const lk_key *key,
                           uint64_t *out_dropped, lk_error *error);
   /* Gives freed memory back to the operating system (malloc_trim). It takes milliseconds, in which

@@ -247,6 +247,61 @@ TEST_P(CacheDrop, NobodyGetsWhatIsOlderThanADrop) {
   EXPECT_EQ(lk::stats(context).unlinked_bytes, 0u);
 }
 
+// ---- what the library keeps ----
+
+// A plan's key is in no host's hands but as its text. Dropping it is as if it were evicted.
+TEST_P(CacheDrop, DropsAPlanByItsText) {
+  const Executor executor = lk::executor_in(context);
+  const lk_tensor_desc desc = desc_of(LK_F32, {2, 3});
+  TestNode node;
+  node.op = "Relu";
+  Op relu;
+  Plan plan, again;
+  LK_ASSERT_OK(node.create(executor, &relu, LK_ERR));
+  LK_ASSERT_OK(lk::bind(relu, {desc}, &plan, LK_ERR));
+  struct Texts {
+    lk_context *context;
+    std::string text;
+  } shown{context, ""};
+  LK_ASSERT_OK(api()->cache_visit(
+      context,
+      [](void *arg, const lk_entry_info *info) {
+        char text[2048];
+        auto *to = static_cast<Texts *>(arg);
+        LK_EXPECT_OK(api()->key_print(to->context, info->key, text, sizeof text, nullptr, LK_ERR));
+        to->text = text;
+      },
+      &shown, LK_ERR));
+  lk_key *key = nullptr;
+  uint64_t dropped = 0;
+  LK_ASSERT_OK(api()->key_parse(context, shown.text.c_str(), &key, LK_ERR));
+  LK_EXPECT_OK(api()->cache_drop(context, nullptr, key, &dropped, LK_ERR));
+  EXPECT_EQ(dropped, 1u);
+  EXPECT_EQ(lk::stats(context).entries, 0u);
+  std::vector<float> in(6, -1), out(6, 7);
+  LK_ASSERT_OK(lk::run(executor, plan, {in.data()}, out.data(), LK_ERR));
+  EXPECT_EQ(out, std::vector<float>(6, 0)) << "who has the plan still runs it";
+  LK_ASSERT_OK(lk::bind(relu, {desc}, &again, LK_ERR));
+  EXPECT_EQ(lk::stats(context).kind[LK_KIND_NAME].builds, 2u);
+  api()->key_destroy(context, key);
+}
+
+TEST_P(CacheDrop, RefusesAKeyOfAnotherContext) {
+  const Context other = lk::open(GetParam());
+  const NamedKey there(other, "a");
+  lk_key *plan = nullptr;
+  LK_ASSERT_OK(api()->key_parse(other, "name:out=conv1", &plan, LK_ERR));
+  for (const lk_key *key :
+       {static_cast<const lk_key *>(plan), static_cast<const lk_key *>(there.get())}) {
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                     api()->cache_drop(context, nullptr, key, nullptr, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, ::testing::HasSubstr(
+                                "failed to drop a value: its key is of another context; one of "
+                                "this context is required, of key_create or key_parse"));
+  }
+  api()->key_destroy(other, plan);
+}
+
 // ---- nothing to drop ----
 
 TEST(CacheOff, FindsAndDropsNothing) {

@@ -146,9 +146,35 @@ TEST_P(CacheFind, RefusesWhatGetRefuses) {
   lk_key *plan = nullptr;
   LK_ASSERT_OK(api()->key_parse(context, "name:out=conv1", &plan, LK_ERR));
   LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->cache_find(context, nullptr, plan, &ref, LK_ERR));
-  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->cache_drop(context, nullptr, plan, nullptr, LK_ERR));
-  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to drop a value: its key is of kind name"));
+  EXPECT_THAT(LK_MESSAGE,
+              HasSubstr("failed to find a value: its key is of kind name; one of this "
+                        "context is required, of key_create, or of kind user or value"));
   api()->key_destroy(context, plan);
+  LK_ASSERT_OK(api()->key_parse(context, "run:out=graph", &plan, LK_ERR));
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->cache_find(context, nullptr, plan, &ref, LK_ERR));
+  EXPECT_EQ(ref, nullptr);
+  api()->key_destroy(context, plan);
+}
+
+// What an engine builds is asked for like what is the host's, by a text that names no executor.
+TEST_P(CacheFind, TakesTheTextOfAValueKey) {
+  const Context other = lk::open(GetParam());
+  lk_key *key = nullptr, *there = nullptr;
+  LK_ASSERT_OK(api()->key_parse(context, "value:op=conv", &key, LK_ERR));
+  LK_ASSERT_OK(api()->key_parse(other, "value:op=conv", &there, LK_ERR));
+  lk_ref *ref = nullptr;
+  LK_EXPECT_OK(api()->cache_find(context, nullptr, key, &ref, LK_ERR));
+  EXPECT_EQ(ref, nullptr);
+  EXPECT_EQ(lk::stats(context).kind[LK_KIND_VALUE].misses, 1u);
+  LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, api()->cache_find(context, nullptr, there, &ref, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to find a value: its key is of another context"));
+  NumberBuild build{&built, {}, &ended};
+  LK_EXPECT_STATUS(
+      LK_INVALID_ARGUMENT,
+      api()->get_or_create(context, nullptr, key, NumberBuild::run, &build, &ref, nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to get a value: its key is of kind value"));
+  api()->key_destroy(context, key);
+  api()->key_destroy(other, there);
 }
 
 // ---- references ----

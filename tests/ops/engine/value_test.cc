@@ -93,6 +93,45 @@ TEST_F(Engine, ComputesWhatItTakes) {
   EXPECT_GE(stats.kind[LK_KIND_VALUE].bytes, engine.bytes);
 }
 
+// The text of a value key finds what the engine has built, and drops it: who uses it keeps it.
+TEST_F(Engine, ItsValuesAreFoundAndDroppedByTheirText) {
+  Plan plan;
+  create(node());
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  struct Keys {
+    lk_context *context;
+    lk_key *of[LK_KIND_COUNT] = {};
+  } keys{context};
+  LK_ASSERT_OK(api()->cache_visit(
+      context,
+      [](void *arg, const lk_entry_info *info) {
+        auto *to = static_cast<Keys *>(arg);
+        char text[4096];
+        LK_EXPECT_OK(api()->key_print(to->context, info->key, text, sizeof text, nullptr, LK_ERR));
+        LK_EXPECT_OK(api()->key_parse(to->context, text, &to->of[info->kind], LK_ERR));
+      },
+      &keys, LK_ERR));
+  ASSERT_NE(keys.of[LK_KIND_VALUE], nullptr);
+  lk_ref *ref = nullptr;
+  uint64_t dropped = 0;
+  LK_ASSERT_OK(api()->cache_find(context, nullptr, keys.of[LK_KIND_VALUE], &ref, LK_ERR));
+  ASSERT_NE(ref, nullptr);
+  EXPECT_EQ(hits(LK_KIND_VALUE), 1u);
+  LK_ASSERT_OK(api()->cache_drop(context, nullptr, keys.of[LK_KIND_VALUE], &dropped, LK_ERR));
+  EXPECT_EQ(dropped, 1u);
+  expect_run(plan, {x, w}, y);
+  LK_ASSERT_OK(api()->cache_drop(context, nullptr, keys.of[LK_KIND_NAME], &dropped, LK_ERR));
+  EXPECT_EQ(dropped, 1u);
+  plan.reset();
+  EXPECT_EQ(engine.destroyed, 0) << "the host has a reference";
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc}));
+  EXPECT_EQ(engine.builds, 2);
+  api()->ref_release(ref);
+  EXPECT_EQ(engine.destroyed, 1);
+  expect_run(plan, {x, w}, y);
+  for (lk_key *key : keys.of) api()->key_destroy(context, key);
+}
+
 TEST_F(Engine, BuildsOnceForAllNodesThatWantTheSame) {
   Plan first, second;
   create(node());
