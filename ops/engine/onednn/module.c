@@ -86,13 +86,14 @@ static bool is_bf16_twice(void) {
          (has_isa(dnnl_cpu_isa_avx512_core_bf16) && __builtin_cpu_is("amd"));
 }
 
-/* Everything that a primitive depends on besides its work. */
+/* Everything that a primitive depends on besides its work. The math mode is what describe.c gives
+ * to every primitive. */
 static void write_state(lk_onednn *self) {
   const dnnl_version_t *version = dnnl_version();
-  (void)snprintf(self->state, sizeof self->state, "%d.%d.%d %.12s isa=%x hints=%x threads=%d",
-                 version->major, version->minor, version->patch, version->hash,
-                 (unsigned)dnnl_get_effective_cpu_isa(), (unsigned)dnnl_get_cpu_isa_hints(),
-                 self->threads);
+  (void)snprintf(
+      self->state, sizeof self->state, "%d.%d.%d %.12s isa=%x hints=%x math=strict threads=%d",
+      version->major, version->minor, version->patch, version->hash,
+      (unsigned)dnnl_get_effective_cpu_isa(), (unsigned)dnnl_get_cpu_isa_hints(), self->threads);
 }
 
 lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threads,

@@ -38,6 +38,32 @@ TEST(Primitives, ComputeWhatNativeComputes) {
   EXPECT_EQ(native.stats().kind[LK_KIND_VALUE].builds, 0u);
 }
 
+// All that primitives depend on besides their work stands in each key, the math mode too: none is
+// allowed to compute in types that are shorter than those of the work.
+TEST(Primitives, HaveTheirMathModeInTheirKeys) {
+  Host onednn("onednn");
+  RandomNodes random(4);
+  Value out;
+  for (int i = 0; i < 10; i++) onednn.run(random.any(), &out);
+  struct Seen {
+    lk_context *context;
+    int values = 0;
+  } seen{onednn.context};
+  LK_ASSERT_OK(api()->cache_visit(
+      onednn.context,
+      [](void *arg, const lk_entry_info *info) {
+        auto *self = static_cast<Seen *>(arg);
+        if (info->kind != LK_KIND_VALUE) return;
+        self->values++;
+        char text[4096];
+        LK_EXPECT_OK(
+            api()->key_print(self->context, info->key, text, sizeof text, nullptr, LK_ERR));
+        EXPECT_THAT(text, ::testing::HasSubstr(" math%3Dstrict threads%3D2;"));
+      },
+      &seen, LK_ERR));
+  EXPECT_GT(seen.values, 0);
+}
+
 TEST(Primitives, AreFoundByKeyInASecondPass) {
   Host onednn("onednn");
   uint64_t builds = 0;
