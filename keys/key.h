@@ -62,7 +62,7 @@ typedef enum lk_record_type {
 
 #define LK_KEY_CALL_FIELDS(F)                                                           \
   F(int64_t,  in_place_input,    number) /* that output 0 is written over, or -1 */      \
-  F(uint64_t, thread,            hex)    /* identity, per-thread mode; else 0 */        \
+  F(uint64_t, thread,            hex)    /* identity, where it is the thread's; or 0 */ \
   F(uint64_t, thread_generation, number)
 
 /* followed by rank dimensions, int64_t */

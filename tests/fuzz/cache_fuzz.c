@@ -99,8 +99,13 @@ static bool is_faulty(const history *h, const aim *to) {
   return h->fail_in > 0 || h->squeezed[to->context];
 }
 
-static uint32_t place_of(history *h, const aim *to) {
-  return context_of(h, to)->mode == LK_CACHE_THREAD ? h->thread_serial[to->thread] : 0;
+/* Whether what a key finds is a thread's. */
+static bool is_of_thread(const model_context *context, const model_key *key) {
+  return context->mode == LK_CACHE_THREAD || (context->mode == LK_CACHE_SHARED && key->maker != 0);
+}
+
+static uint32_t place_of(history *h, const aim *to, const model_key *key) {
+  return is_of_thread(context_of(h, to), key) ? h->thread_serial[to->thread] : 0;
 }
 
 /* ---- references ---- */
@@ -231,7 +236,7 @@ static void get(history *h, const aim *to, get_way way, const model_key *is, con
                 const char *text, const lk_key_desc *desc) {
   model *m = &h->m;
   model_context *context = context_of(h, to);
-  build_call call = {.h = h, .key = *is, .place = place_of(h, to), .owner = to->owner};
+  build_call call = {.h = h, .key = *is, .place = place_of(h, to, is), .owner = to->owner};
   model_value *found = model_find(m, is, call.place);
   const bool keeps = model_keeps(context, to->owner), cycle = is_being_built(m, is);
   const uint64_t failures = h->failures;
@@ -271,9 +276,13 @@ static void get(history *h, const aim *to, get_way way, const model_key *is, con
 
 static const char *const names[] = {"a", "b", "a;b=c", "\xc3\xa9 \x01\""};
 static const int64_t one = 1;
-static const lk_key_attr attr = {"axis", &one, 1, 0};
+static const float zeros[] = {0.0F, -0.0F};
+static const lk_key_attr attrs[] = {{"axis", &one, 1, LK_KEY_ATTR_INTS},
+                                    {"alpha", zeros, 2, LK_KEY_ATTR_FLOATS},
+                                    {"blob", zeros, 7, LK_KEY_ATTR_BYTES},
+                                    {"act", "a;\0%", 4, LK_KEY_ATTR_STRING}};
 
-/* Bits of a spec: 0, 1 name; 2 scope; 3 tag; 4 generation; 5, 6 tensors; 7 attribute. */
+/* Bits of a spec: 0, 1 name; 2 scope; 3 tag; 4 generation; 5, 6 tensors; 7 attributes. */
 static lk_key_desc describe(uint32_t spec, lk_tensor_desc tensors[2]) {
   tensors[0] = (lk_tensor_desc){.dtype = LK_F32, .rank = 2, .dims = {2, 3}};
   tensors[1] = (lk_tensor_desc){.dtype = LK_F32, .rank = 2, .dims = {3, 2}};
@@ -285,17 +294,19 @@ static lk_key_desc describe(uint32_t spec, lk_tensor_desc tensors[2]) {
                        .generation = spec >> 4 & 1,
                        .tensors = form == 2 ? tensors + 1 : tensors,
                        .n_tensors = form == 3 ? 2 : form != 0,
-                       .attrs = &attr,
-                       .n_attrs = spec >> 7 & 1};
+                       .attrs = attrs,
+                       .n_attrs = (spec >> 7 & 1) * (uint32_t)(sizeof attrs / sizeof *attrs)};
 }
 
-static uint32_t maker_of(history *h, const aim *to) {
-  return context_of(h, to)->mode == LK_CACHE_THREAD ? h->thread_serial[to->thread] : 0;
+/* `flags`: of the key's description. */
+static uint32_t maker_of(history *h, const aim *to, uint32_t flags) {
+  const bool is_named = context_of(h, to)->mode == LK_CACHE_THREAD || flags == LK_KEY_OF_THREAD;
+  return is_named ? h->thread_serial[to->thread] : 0;
 }
 
 static void make_key(history *h, const aim *to) {
   key_slot *slot = &h->keys[to->slot];
-  const uint32_t spec = next_byte(h), kind = next_byte(h) & 1;
+  const uint32_t spec = next_byte(h), bits = next_byte(h), kind = bits & 1;
   if (slot->key != NULL && h->m.n_builds > 0) return; /* a call may be using it */
   lk_tensor_desc tensors[2];
   lk_key_desc desc = describe(spec, tensors);
@@ -304,6 +315,7 @@ static void make_key(history *h, const aim *to) {
   const uint64_t failures = h->failures;
   const bool faulty = is_faulty(h, to);
   desc.kind = kind == 1 ? LK_KEY_RUN : LK_KEY_USER;
+  desc.flags = (bits >> 1 & 1) != 0 ? LK_KEY_OF_THREAD : 0;
   const lk_status status =
       h->m.api->key_create(context_of(h, to)->handle, executor_of(h, to), &desc, &key, &error);
   FUZZ_CHECK((status == LK_OK) == (key != NULL));
@@ -316,13 +328,13 @@ static void make_key(history *h, const aim *to) {
   }
   slot->key = key;
   slot->is = (model_key){to->context, kind == 1 ? LK_KIND_RUN : LK_KIND_USER, spec, to->owner,
-                         maker_of(h, to)};
+                         maker_of(h, to, desc.flags)};
 }
 
-/* Where room is made in per-thread mode, each thread has keys of its own. */
+/* Where room is made, what is a thread's is asked for by keys that the thread has made. */
 static bool may_use(history *h, const aim *to, const model_key *key) {
   const model_context *context = context_of(h, to);
-  return context->mode != LK_CACHE_THREAD || !context->limited ||
+  return !is_of_thread(context, key) || !context->limited ||
          key->maker == h->thread_serial[to->thread];
 }
 
@@ -343,9 +355,10 @@ static void get_like(history *h, aim *to) {
   to->owner = is.executor;
   if (executor != NULL) to->executor_index = (uint32_t)(executor - context->executors);
   is.spec = (is.spec & 0x1f) | (bits & 0xe0);
-  is.maker = maker_of(h, to);
   lk_tensor_desc tensors[2];
-  const lk_key_desc desc = describe(is.spec, tensors);
+  lk_key_desc desc = describe(is.spec, tensors);
+  desc.flags = (bits & 1) != 0 ? LK_KEY_OF_THREAD : 0;
+  is.maker = maker_of(h, to, desc.flags);
   get(h, to, BY_LIKE, &is, h->keys[to->slot].key, NULL, &desc);
 }
 
@@ -383,7 +396,7 @@ static void find(history *h, aim *to) {
   if (!aim_at_key(h, to) || !may_use(h, to, &h->keys[to->slot].is)) return;
   const model_key is = h->keys[to->slot].is;
   model_context *context = context_of(h, to);
-  model_value *found = model_find(&h->m, &is, place_of(h, to));
+  model_value *found = model_find(&h->m, &is, place_of(h, to, &is));
   const uint64_t failures = h->failures;
   bool faulty = is_faulty(h, to);
   lk_ref *ref = NULL;
@@ -477,14 +490,13 @@ static void change_executor(history *h, const aim *to) {
   model_end(&h->m);
 }
 
-/* In per-thread mode, its entries go with it. The next call there begins another thread. */
+/* What is its own goes with it. The next call there begins another thread. */
 static void end_thread(history *h, const aim *to) {
   if (h->m.n_builds > 0 || to->thread == 0 || !h->workers[to->thread].alive) return;
   uint64_t expected = 0;
   const model_call *call = model_begin(&h->m, 0, 0);
   for (uint32_t i = 0; i < MODEL_CONTEXTS; i++) {
-    if (h->m.contexts[i].mode == LK_CACHE_THREAD)
-      expected += model_drop(&h->m, i, NULL, 0, h->thread_serial[to->thread]);
+    expected += model_drop(&h->m, i, NULL, 0, h->thread_serial[to->thread]);
   }
   cache_worker_end(&h->workers[to->thread]);
   FUZZ_CHECK(call->n_dropped == expected);

@@ -25,7 +25,7 @@ typedef struct model_key {
   uint32_t kind;     /* lk_kind */
   uint32_t spec;     /* what it is made of, see cache_fuzz.c */
   uint32_t executor; /* serial of its executor; 0: none */
-  uint32_t maker;    /* serial of its thread in per-thread mode; else 0 */
+  uint32_t maker;    /* serial of the thread that is named in it; 0: none is */
 } model_key;
 
 typedef enum model_counter {
