@@ -3,8 +3,7 @@
 # tools/setup has built it: that is linked, and nothing is compiled.
 
 if(TARGET DNNL::dnnl)
-  get_target_property(onednn_type DNNL::dnnl TYPE)
-  if(onednn_type STREQUAL "STATIC_LIBRARY")
+  if(LATCHKEY_ONEDNN_IS_INSIDE)
     file(CONFIGURE OUTPUT no_source.cc CONTENT "")
     add_library(onednn_shared SHARED ${CMAKE_CURRENT_BINARY_DIR}/no_source.cc)
     target_link_libraries(onednn_shared PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,DNNL::dnnl>)

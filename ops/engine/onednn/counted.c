@@ -108,7 +108,8 @@ void lk_counted_begin(lk_counted *into) {
   into->n_mappings = 0;
 }
 
-uint64_t lk_counted_end(void) {
+uint64_t lk_counted_end(const lk_work *work) {
+  (void)work;
   int64_t bytes = counted->bytes;
   for (unsigned i = 0; i < counted->n_mappings; i++) {
     bytes += (int64_t)count_resident(&counted->mappings[i]);

@@ -1,7 +1,9 @@
-/* What oneDNN allocates while this thread builds something: the linker sends its calls, and those
- * of its C++ library, here (CMakeLists.txt: --wrap). */
+/* What oneDNN allocates while this thread builds something. Where it is inside the module, the
+ * linker sends its calls, and those of its C++ library, to counted.c (CMakeLists.txt: --wrap). Of a
+ * library of the system nobody tells, and charged.c is in the place of that. */
 #pragma once
 
+#include <latchkey/engine.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +26,5 @@ typedef struct lk_counted {
 /* Counts into `counted` until lk_counted_end, which the same thread calls. */
 void lk_counted_begin(lk_counted *counted);
 /* Bytes that were allocated since, less those that were freed. Mapped memory counts as far as it is
- * resident. */
-uint64_t lk_counted_end(void);
+ * resident. Of a library of the system, what `work` is charged. */
+uint64_t lk_counted_end(const lk_work *work);

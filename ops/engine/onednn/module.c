@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/engine/onednn/exceptions.h"
+#include "ops/engine/onednn/library.h"
 #include "ops/engine/onednn/status.h"
 
 LK_EXPORT lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threads,
@@ -29,28 +30,18 @@ static void limit_isa(void) {
 
 /* Errors are told by statuses, and not on standard output, unless the user asks for that. */
 static lk_status switch_off_printing(lk_error *error) {
-#ifdef LATCHKEY_ONEDNN_IS_PRIVATE
   if (getenv("ONEDNN_VERBOSE") != NULL || getenv("DNNL_VERBOSE") != NULL) return LK_OK;
   return lk_onednn_check(error, dnnl_set_verbose(0), "switch off its printing");
-#else
-  (void)error;
-  return LK_OK;
-#endif
 }
 
-/* What the library's cache evicts is to be gone. A oneDNN that others may use too keeps its cache,
- * and so does one whose user has said how large it is to be. */
+/* What the library's cache evicts is to be gone, unless the user has said how large oneDNN's is to
+ * be. */
 static lk_status switch_off_cache(lk_error *error) {
-#ifdef LATCHKEY_ONEDNN_IS_PRIVATE
   if (getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY") != NULL ||
       getenv("DNNL_PRIMITIVE_CACHE_CAPACITY") != NULL) {
     return LK_OK;
   }
   return lk_onednn_check(error, dnnl_set_primitive_cache_capacity(0), "switch off its own cache");
-#else
-  (void)error;
-  return LK_OK;
-#endif
 }
 
 static void close_engine(void *of) {
@@ -67,10 +58,11 @@ typedef struct open_call {
 
 static lk_status make_engine(void *arg) {
   const open_call *call = arg;
-  LK_ONEDNN_RETURN(switch_off_printing(call->error));
+  const bool is_ours = lk_onednn_library_is_ours();
+  if (is_ours) LK_ONEDNN_RETURN(switch_off_printing(call->error));
   LK_ONEDNN_RETURN(lk_onednn_check(
       call->error, dnnl_engine_create(&call->self->engine, dnnl_cpu, 0), "make an engine"));
-  return switch_off_cache(call->error);
+  return is_ours ? switch_off_cache(call->error) : LK_OK;
 }
 
 /* Without such instructions, tensors of these types are converted on the way, or there are only
@@ -106,6 +98,7 @@ lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threa
                           "interface with a team of %zu bytes, the library of version %u with %zu",
                           LK_ENGINE_VERSION, sizeof *team, version, team->struct_size);
   }
+  LK_ONEDNN_RETURN(lk_onednn_library_check(error));
   self = calloc(1, sizeof *self);
   if (self == NULL) {
     return lk_onednn_fail(error, LK_OUT_OF_MEMORY,

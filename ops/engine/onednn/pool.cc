@@ -11,6 +11,14 @@
 #include <oneapi/dnnl/dnnl_threadpool_iface.hpp>
 #include <stdexcept>
 
+// An oneDNN of another runtime does not have them. Then the module is loaded all the same, and says
+// what is wrong (library.h).
+#ifndef LATCHKEY_ONEDNN_IS_INSIDE
+#pragma weak dnnl_threadpool_interop_get_max_concurrency
+#pragma weak dnnl_threadpool_interop_set_max_concurrency
+#pragma weak dnnl_threadpool_interop_stream_create
+#endif
+
 namespace {
 
 struct Turns {
@@ -75,6 +83,17 @@ void lk_onednn_pool_destroy(lk_onednn_pool *pool) {
 
 dnnl_status_t lk_onednn_set_threads(int threads) {
   return dnnl_threadpool_interop_set_max_concurrency(threads);
+}
+
+int lk_onednn_threads() {
+  int threads = 0;
+  (void)dnnl_threadpool_interop_get_max_concurrency(&threads); // cannot fail
+  return threads;
+}
+
+// In parentheses, since tests let the function fail by a macro: here nobody could tell.
+void lk_onednn_reset_threads(int threads) {
+  (void)(dnnl_threadpool_interop_set_max_concurrency)(threads);
 }
 
 dnnl_status_t lk_onednn_stream_create(dnnl_engine_t engine, lk_onednn_pool *pool,

@@ -10,6 +10,10 @@ extern "C" {
 
 /* What this thread creates from now on is cut for so many threads, however many will run it. */
 dnnl_status_t lk_onednn_set_threads(int threads);
+/* How many that were until now, and as it was: where oneDNN is a library of the system, others may
+ * create something on this thread, too. */
+int lk_onednn_threads(void);
+void lk_onednn_reset_threads(int threads);
 
 /* The team of the process, which lives as long as that does, and how many threads it is to show.
  * NULL: no memory. */

@@ -281,6 +281,7 @@ static lk_status build(void *arg) {
 
 lk_status lk_onednn_build(void *of, const lk_work *work, lk_engine_value *out, lk_error *error) {
   lk_status status = LK_OK;
+  const int threads = lk_onednn_threads();
   lk_counted counted;
   lk_counted_begin(&counted);
   onednn_value *self = calloc(1, sizeof *self);
@@ -295,7 +296,8 @@ lk_status lk_onednn_build(void *of, const lk_work *work, lk_engine_value *out, l
     destroy(self);
     self = NULL;
   }
-  out->bytes = lk_counted_end();
+  out->bytes = lk_counted_end(work);
+  lk_onednn_reset_threads(threads);
   out->value = self;
   return status;
 }

@@ -126,6 +126,8 @@ dnnl_status_t failing_ended(dnnl_status_t status);
 #define dnnl_memory_desc_get_size(...) (dnnl_memory_desc_get_size)(__VA_ARGS__)
 #define dnnl_memory_desc_equal(...) (dnnl_memory_desc_equal)(__VA_ARGS__)
 #define dnnl_version(...) (dnnl_version)(__VA_ARGS__)
+#define dnnl_threadpool_interop_get_max_concurrency(...) \
+  (dnnl_threadpool_interop_get_max_concurrency)(__VA_ARGS__)
 #define dnnl_get_effective_cpu_isa(...) (dnnl_get_effective_cpu_isa)(__VA_ARGS__)
 #define dnnl_get_cpu_isa_hints(...) (dnnl_get_cpu_isa_hints)(__VA_ARGS__)
 #define dnnl_set_max_cpu_isa(...) (dnnl_set_max_cpu_isa)(__VA_ARGS__)

@@ -39,8 +39,8 @@ struct Case {
 // Binds and runs a case, and gives its output, plain.
 class Host {
 public:
-  explicit Host(const char *engine, int threads = 2)
-      : context(open_with(engine, threads)), executor(executor_in(context)) {}
+  explicit Host(const char *engine, int threads = 2) : Host(open_with(engine, threads)) {}
+  explicit Host(Context in) : context(std::move(in)), executor(executor_in(context)) {}
 
   void run(const Case &given, Value *out) {
     TestNode node = given.node;
