@@ -71,7 +71,7 @@ typedef struct lk_context_options {
    * "auto": native, and where sizes are fixed or recur "onednn" for what it takes less time for;
    * native alone where there is no such module.
    * NULL = unset; LATCHKEY_ENGINE; default "auto", whose module is opened where a size recurs for
-   * the first time. LK_NOT_FOUND: there is no such module. */
+   * the first time. LK_NOT_FOUND: there is no such module, or it cannot be used. */
   const char *engine;
   /* A file of measured times, which tuning_save writes: `auto` chooses by them where it has any.
    * NULL = unset; LATCHKEY_TUNING; default: none, as is "". It is read with any engine. Lines that

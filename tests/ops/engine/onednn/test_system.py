@@ -89,6 +89,15 @@ def test_another_one_is_refused_when_it_is_configured(tmp_path, package, sentenc
     assert "-DONEDNN_CPU_RUNTIME=THREADPOOL, or LATCHKEY_ONEDNN to bundled or OFF." in said
 
 
+def test_an_archive_goes_into_the_module(tmp_path):
+    """As the bundled one does, which it is: there its allocation is counted."""
+    found = configure(INSTALLED, tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr
+    rules = (tmp_path / "build.ninja").read_text()
+    assert "--wrap=malloc" in rules and "-static-libstdc++" in rules
+    assert "/counted.c" in rules and "/charged.c" not in rules
+
+
 # ---- building ----
 
 
