@@ -26,6 +26,10 @@ static void log_settings(lk_context *context, const lk_context_options *options)
   lk_context_log(context, LK_LOG_INFO, line);
 }
 
+static void warn(void *context, const char *line) {
+  lk_context_log(context, LK_LOG_WARNING, line);
+}
+
 /* A child process has its parent's environment, and the parent serves: no reason to fail. */
 static lk_status serve(lk_context *context, lk_error *error) {
   lk_error why;
@@ -90,6 +94,8 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   env->memory = &context->memory;
   env->threads = read.threads;
   env->planning = &lk_engines_planning;
+  env->warn = warn;
+  env->context = context;
   LK_TRY(lk_intern_create(env->allocator, &env->intern, error));
   LK_TRY(lk_weights_create(&context->weights_allocator, read.weights_bytes, &env->weights, error));
   LK_TRY(lk_cache_create(env->allocator, read.cache_mode, read.cache_entries, read.cache_bytes,

@@ -17,6 +17,7 @@ enum { MOST_ROWS = 4096 };
 typedef struct row {
   lk_table_node node; /* first */
   lk_engine_choice_info info;
+  bool had_reference;
   lk_key key;              /* of `names`, which the table compares */
   alignas(8) char names[]; /* of the node and of the kind, each with its 0; then info.index */
 } row;
@@ -79,8 +80,8 @@ static bool add(lk_choices *choices, row *made) {
   return true;
 }
 
-void lk_choices_note(lk_choices *choices, const char *node, const char *work, const char *engine,
-                     const char *reason, const lk_engine_choice_info *numbers) {
+bool lk_choices_note(lk_choices *choices, const char *node, const char *work, const char *engine,
+                     const char *reason, const lk_engine_choice_info *numbers, bool is_reference) {
   lk_engine_choice_info info = *numbers;
   info.struct_size = sizeof info;
   lk_text_put(info.node, sizeof info.node, node);
@@ -89,13 +90,19 @@ void lk_choices_note(lk_choices *choices, const char *node, const char *work, co
   lk_text_put(info.reason, sizeof info.reason, reason);
   row *made =
       make_row(choices->allocator, node != NULL ? node : "", work != NULL ? work : "", &info);
-  if (made == NULL) return;
+  if (made == NULL) return false;
   lk_guard_lock(&choices->mutex);
   row *found = (row *)lk_table_find(&choices->table, &made->key);
   if (found != NULL) found->info = info;
-  if (found == NULL && add(choices, made)) made = NULL;
+  if (found == NULL && add(choices, made)) {
+    found = made;
+    made = NULL;
+  }
+  const bool is_first = is_reference && found != NULL && !found->had_reference;
+  if (is_first) found->had_reference = true;
   lk_guard_unlock(&choices->mutex);
   lk_free(choices->allocator, made);
+  return is_first;
 }
 
 bool lk_choices_get(lk_choices *choices, uint32_t index, lk_engine_choice_info *out_info) {

@@ -16,8 +16,9 @@ void lk_choices_destroy(lk_choices *choices); /* NULL is allowed */
 /* Keeps a choice in place of that which the node had for the work of this kind and number
  * (`numbers->index`). Nodes differ by their whole names; texts are cut as lk_engine_choice_info has
  * room, and NULL is "". `numbers`: its texts are not read. At most 4,096 are kept, and none where
- * there is no memory. */
-void lk_choices_note(lk_choices *choices, const char *node, const char *work, const char *engine,
-                     const char *reason, const lk_engine_choice_info *numbers);
+ * there is no memory. `is_reference`: a slow reference implementation was all that there is; true
+ * is returned at the first one of a work that is kept. */
+bool lk_choices_note(lk_choices *choices, const char *node, const char *work, const char *engine,
+                     const char *reason, const lk_engine_choice_info *numbers, bool is_reference);
 /* Choice `index`, in the order in which works came first. False: there are no more. */
 bool lk_choices_get(lk_choices *choices, uint32_t index, lk_engine_choice_info *out_info);

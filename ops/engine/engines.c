@@ -262,7 +262,7 @@ static _Atomic uint64_t *counter_of(lk_engines *engines, const lk_choice *choice
   return choice->is_of_class ? &engines->of_class : &engines->estimated;
 }
 
-void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan_asks asks,
+bool lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan_asks asks,
                      const lk_engine_answer *answer, const char *node) {
   const lk_choice *choice = &answer->choice;
   const lk_engine_choice_info numbers = {.native_ns = choice->native_ns,
@@ -282,8 +282,9 @@ void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan
                                          .taken_post_ops = answer->taken_post_ops};
   if (answer->is_offered && asks == LK_ASKS_CHEAPER) count(counter_of(engines, choice), 1);
   const lk_engine_entry *chosen = engines->chosen;
-  lk_choices_note(engines->choices, node, lk_work_kind_name(kind), chosen->engine.name,
-                  answer->is_planned ? NULL : answer->reason, &numbers);
+  return lk_choices_note(engines->choices, node, lk_work_kind_name(kind), chosen->engine.name,
+                         answer->is_planned ? NULL : answer->reason, &numbers,
+                         answer->is_reference && asks == LK_ASKS_ENGINE);
 }
 
 void lk_engines_count(lk_engines *engines, uint32_t kind, const lk_engine_answer *answer,

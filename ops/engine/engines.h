@@ -29,6 +29,7 @@ typedef struct lk_engine_answer {
   uint64_t built_bytes;                /* of the value of the step */
   uint32_t n_post_ops, taken_post_ops; /* as lk_engine_choice_info has them */
   uint32_t references; /* slow reference implementations that it has just built and that are left */
+  bool is_reference;   /* it was left since there is only such a one */
   bool leaves_part;    /* it was planned, but for post-ops, or but for f16 and bf16 as they are */
   const char *reason;  /* why it left the task or a part of it; NULL: no word of that */
 } lk_engine_answer;
@@ -91,6 +92,7 @@ bool lk_engines_notes(const lk_engines *engines, lk_plan_asks asks);
 void lk_engines_count(lk_engines *engines, uint32_t kind, const lk_engine_answer *answer,
                       const char *node);
 /* Notes what was chosen for work `index` of the node, or that there was nothing to choose from;
- * where lk_engines_notes. */
-void lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan_asks asks,
+ * where lk_engines_notes. True: it was left for the first time since there is only a slow reference
+ * implementation, by an engine that computes all that it takes. */
+bool lk_engines_note(lk_engines *engines, uint32_t kind, uint32_t index, lk_plan_asks asks,
                      const lk_engine_answer *answer, const char *node);

@@ -1,8 +1,11 @@
 /* Who makes the steps of a task: the engine that is chosen, and native for what that leaves. */
 #include "ops/engine/planning.h"
 
+#include <stdio.h>
+
 #include "base/status.h"
 #include "ops/engine/native/native.h"
+#include "ops/engine/value_key.h"
 #include "ops/engine/value_steps.h"
 
 /* What the node takes is known where it is of all of its works. */
@@ -43,6 +46,20 @@ static lk_status change_layout(lk_planner *planner, const lk_operand *from, cons
 
 /* ---- works of the node ---- */
 
+/* Who has chosen the engine may have expected that it computes what it takes. */
+static void warn_of_reference(const lk_planner *planner, const lk_engine_entry *asked,
+                              const lk_task *task) {
+  const lk_ops_env *env = planner->env;
+  char line[LK_ERROR_CAPACITY];
+  if (env->warn == NULL) return;
+  (void)snprintf(line, sizeof line,
+                 "node '%.200s': engine '%s' has only a slow reference implementation of its work "
+                 "'%s', so 'native' computes that; engine 'auto' asks only for what may be faster",
+                 planner->node->output_name, asked->engine.name,
+                 lk_work_kind_name(task->work.kind));
+  env->warn(env->context, line);
+}
+
 static lk_status plan_work(lk_planner *planner, const lk_task *task, uint32_t index,
                            lk_error *error) {
   lk_engines *engines = planner->env->engines;
@@ -54,7 +71,9 @@ static lk_status plan_work(lk_planner *planner, const lk_task *task, uint32_t in
     lk_engines_count(engines, task->work.kind, &answer, planner->node->output_name);
   }
   if (lk_engines_notes(engines, asks)) {
-    lk_engines_note(engines, task->work.kind, index, asks, &answer, planner->node->output_name);
+    const bool is_new =
+        lk_engines_note(engines, task->work.kind, index, asks, &answer, planner->node->output_name);
+    if (is_new) warn_of_reference(planner, asked, task);
     expect(planner, &answer);
   }
   return answer.is_planned ? LK_OK : plan_native(planner, task, error);

@@ -369,6 +369,7 @@ static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, cons
     const bool is_reference = value->made.is_reference != 0;
     answer->reason = is_reference ? "there is only a slow reference implementation"
                                   : "there is no implementation";
+    answer->is_reference = is_reference;
     if (is_built && is_reference) answer->references++;
     goto cleanup;
   }

@@ -20,4 +20,7 @@ typedef struct lk_ops_env {
   const lk_planning *planning; /* of all works (work.h) */
   lk_engines *engines;         /* for `planning` (ops/engine/engines.h) */
   _Atomic uint64_t reorders;   /* steps put into plans */
+  /* A line of the context's log, as a warning; NULL: nobody hears it. */
+  void (*warn)(void *context, const char *line);
+  void *context; /* for `warn` */
 } lk_ops_env;

@@ -17,7 +17,7 @@ protected:
     lk_engine_choice_info numbers = {};
     numbers.native_ns = native_ns;
     numbers.index = index;
-    lk_choices_note(choices, node.c_str(), work, "test", "slower", &numbers);
+    lk_choices_note(choices, node.c_str(), work, "test", "slower", &numbers, false);
   }
   std::vector<lk_engine_choice_info> all() {
     std::vector<lk_engine_choice_info> found;
@@ -33,7 +33,7 @@ TEST_F(Choices, HaveWhatIsNoted) {
   numbers.native_ns = 3, numbers.engine_ns = 2, numbers.build_ns = 100;
   numbers.is_engine = 1, numbers.is_measured = 1;
   EXPECT_TRUE(all().empty());
-  lk_choices_note(choices, "y", "conv", "test", "", &numbers);
+  lk_choices_note(choices, "y", "conv", "test", "", &numbers, false);
   const auto found = all();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].struct_size, sizeof found[0]);
@@ -46,6 +46,20 @@ TEST_F(Choices, HaveWhatIsNoted) {
   EXPECT_EQ(found[0].build_ns, 100);
   EXPECT_EQ(found[0].is_engine, 1u);
   EXPECT_EQ(found[0].is_measured, 1u);
+}
+
+TEST_F(Choices, TellTheFirstReferenceOfAWork) {
+  lk_engine_choice_info numbers = {};
+  const auto note = [&](const char *node, bool is_reference) {
+    return lk_choices_note(choices, node, "conv", "test", "", &numbers, is_reference);
+  };
+  EXPECT_FALSE(note("a", false));
+  EXPECT_TRUE(note("a", true));
+  EXPECT_FALSE(note("a", false));
+  EXPECT_FALSE(note("a", true));
+  EXPECT_TRUE(note("b", true));
+  numbers.index = 1;
+  EXPECT_TRUE(note("b", true));
 }
 
 TEST_F(Choices, TheNewestStandsWhereTheFirstStood) {
@@ -82,10 +96,10 @@ TEST_F(Choices, TellNamesApartWhereverTheyEnd) {
 TEST_F(Choices, CutLongTextsAndTellWholeNamesApart) {
   const std::string text(1000, 'x');
   lk_engine_choice_info numbers = {};
-  lk_choices_note(choices, text.c_str(), text.c_str(), text.c_str(), text.c_str(), &numbers);
-  lk_choices_note(choices, (text + "y").c_str(), text.c_str(), nullptr, nullptr, &numbers);
-  lk_choices_note(choices, nullptr, nullptr, nullptr, nullptr, &numbers);
-  lk_choices_note(choices, "", "", "last", nullptr, &numbers);
+  lk_choices_note(choices, text.c_str(), text.c_str(), text.c_str(), text.c_str(), &numbers, false);
+  lk_choices_note(choices, (text + "y").c_str(), text.c_str(), nullptr, nullptr, &numbers, false);
+  lk_choices_note(choices, nullptr, nullptr, nullptr, nullptr, &numbers, false);
+  lk_choices_note(choices, "", "", "last", nullptr, &numbers, false);
   const auto found = all();
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(strlen(found[0].node), sizeof found[0].node - 1);
@@ -134,7 +148,7 @@ TEST(ChoicesFaults, WhatThereIsNoMemoryForIsNotKept) {
     lk_status status = lk_choices_create(failing.get(), &choices, LK_ERR);
     uint32_t kept = 0;
     for (int i = 0; status == LK_OK && i < 100; i++) {
-      lk_choices_note(choices, std::to_string(i).c_str(), "conv", "test", "", &info);
+      lk_choices_note(choices, std::to_string(i).c_str(), "conv", "test", "", &info, false);
     }
     while (status == LK_OK && lk_choices_get(choices, kept, &info)) kept++;
     EXPECT_EQ(kept, status != LK_OK ? 0u : failing.failed() ? 99u : 100u);

@@ -445,6 +445,44 @@ TEST_F(Engine, ReferenceImplementationsAreCountedAndLeft) {
   EXPECT_EQ(lk::stats(context).engine_works, 0u);
 }
 
+// One line for each node, whatever its sizes, and none of what `auto` has not asked to compute.
+TEST_F(Engine, ReferenceImplementationsAreWarnedAboutOnceForEachNode) {
+  engine.is_reference = true;
+  for (const uint32_t choice : {LK_ENGINE_CHOOSE, LK_ENGINE_AUTO}) {
+    std::vector<std::string> lines;
+    close();
+    lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
+    options.log_user = &lines;
+    options.engine = "native";
+    options.log = [](void *user, lk_log_level level, const char *line) {
+      EXPECT_EQ(level, LK_LOG_WARNING);
+      static_cast<std::vector<std::string> *>(user)->push_back(line);
+    };
+    LK_ASSERT_OK(api()->context_create(&options, context.out(), LK_ERR));
+    const lk_engine table = engine.table();
+    LK_ASSERT_OK(api()->engine_register(context, &table, choice, LK_ERR));
+    executor = lk::executor_in(context);
+    for (const char *name : {"first", "second"}) {
+      lk::TestNode of = node();
+      of.name = name;
+      create(of);
+      for (const int64_t rows : {5, 9, 5}) {
+        Plan plan;
+        LK_ASSERT_OK(bind(&plan, {lk::desc_of(LK_F32, {rows, 7}), w.desc}, LK_BIND_RECURS));
+      }
+      op = Op();
+    }
+    const bool warns = choice == LK_ENGINE_CHOOSE;
+    ASSERT_EQ(lines.size(), warns ? 2u : 0u);
+    if (!warns) continue;
+    EXPECT_THAT(lines[0], HasSubstr("node 'first'"));
+    EXPECT_THAT(lines[0], HasSubstr("engine 'plain' has only a slow reference implementation"));
+    EXPECT_THAT(lines[0], HasSubstr("'product'"));
+    EXPECT_THAT(lines[0], HasSubstr("engine 'auto'"));
+    EXPECT_THAT(lines[1], HasSubstr("node 'second'"));
+  }
+}
+
 // By the option the engine computes what it takes, whatever it estimates.
 TEST_F(Engine, WhatItOffersIsTold) {
   lk_engine_choice_info info = {};
