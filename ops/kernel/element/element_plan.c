@@ -26,6 +26,7 @@ enum {
   SHORT_FIXED_ROW = 48, /* the same, where it is copied once */
   MANY_ROWS = 8
 };
+_Static_assert(SHORT_FIXED_ROW <= LEAST_ELEMENTS, "a block has room for the whole row");
 
 /* Gives registers their places, for blocks of that many elements and rows. */
 static void place_registers(lk_element *self, int64_t elements, int64_t rows) {
@@ -88,6 +89,10 @@ static void set_blocks(lk_element *self, const lk_element_space *space, const lk
   int64_t elements, least_rows;
   choose_block(self, lies, bytes, &elements, &least_rows);
   self->block_cols = (int32_t)lk_min(cols, elements / lk_min(least_rows, rows > 0 ? rows : 1));
+  for (uint32_t k = 0; k < self->n_inputs; k++) {
+    /* what is copied once is the whole row, which a block has room for: SHORT_FIXED_ROW */
+    if (lies[k].is_fixed && lies[k].repeats) self->block_cols = (int32_t)cols;
+  }
   self->block_rows = (int32_t)lk_min(rows, cols > 0 ? elements / self->block_cols : 1);
   self->tiles = 0;
   for (uint32_t i = 0; i < rank; i++) {

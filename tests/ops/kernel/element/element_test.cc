@@ -1026,6 +1026,33 @@ TEST_P(ElementIsa, ElementsAlongColumns) {
   }
 }
 
+// A row that is copied once for all blocks is in each of them as a whole.
+TEST_P(ElementIsa, ElementsAlongColumnsBesideShortRows) {
+  Random random(10);
+  for (const int64_t cols : {1, 7, 24, 40, 41, 47, 48, 49, 96}) {
+    const std::vector<int64_t> dims = {3, 49, cols};
+    Case test = {begin(), dims, {}};
+    const Value x = lk_element_input(&test.program, LK_F32),
+                scale = lk_element_input(&test.program, LK_F32),
+                shift = lk_element_input(&test.program, LK_F32);
+    const Value product = lk_element_binary(&test.program, LK_ELEMENT_MUL, x, scale);
+    lk_element_output(&test.program,
+                      lk_element_binary(&test.program, LK_ELEMENT_ADD, product, shift), LK_F32);
+    for (uint32_t k = 0; k < 4; k++) {
+      const std::vector<size_t> turned = {0, 2, 1}, plain = {0, 1, 2};
+      const bool is_row = k == 1 || k == 2;
+      Operand operand;
+      operand.dtype = LK_F32;
+      operand.strides = strides_for(dims, k == 0 ? turned : plain, is_row ? 3 : 0, 1);
+      allocate(operand, dims, 0);
+      randomize(operand, random, false);
+      test.operands.push_back(std::move(operand));
+    }
+    check(test, "a row of " + std::to_string(cols));
+    if (HasFatalFailure()) return;
+  }
+}
+
 // One is kept for every size that a node has had.
 TEST(ElementProgram, PlansAreSmall) {
   const int64_t dims[] = {8, 16, 20, 20};
