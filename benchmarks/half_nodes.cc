@@ -183,6 +183,9 @@ void add_images(std::vector<Node> *to) {
       to->back().output(dims);
       to->push_back(Node("GroupNormalization", last).bf16(dims).bf16(row, true).bf16(row, true));
       to->back().attr("num_groups", int64_t(8)).output(dims);
+      to->push_back(Node("BatchNormalization", last).bf16(dims).bf16(row, true).bf16(row, true));
+      to->back().bf16(row, true).bf16(row, true).output(dims);
+      to->push_back(Node("PRelu").bf16(dims).bf16({channels, 1, 1}, true).output(dims));
       to->push_back(Node("LRN", last).bf16(dims).attr("size", int64_t(5)).output(dims));
       for (const char *mode : {"nearest", "linear"}) {
         to->push_back(Node("Resize", last).bf16(dims).nothing().nothing());

@@ -46,8 +46,8 @@ lk_status lk_host_check_finite(const lk_host_work *self, const char *field, doub
 
 typedef lk_status lk_host_take_fn(lk_host_work *self, lk_error *error);
 lk_host_take_fn lk_host_take_element, lk_host_take_softmax, lk_host_take_layer_norm,
-    lk_host_take_group_norm, lk_host_take_lrn, lk_host_take_product, lk_host_take_reduce,
-    lk_host_take_conv, lk_host_take_pool, lk_host_take_resize;
+    lk_host_take_group_norm, lk_host_take_batch_norm, lk_host_take_lrn, lk_host_take_product,
+    lk_host_take_reduce, lk_host_take_conv, lk_host_take_pool, lk_host_take_resize;
 
 /* Makes the steps of kinds whose plan is another one where there is nothing to compute; else they
  * are those of the task. `sums`: of products and convolutions. */

@@ -38,7 +38,8 @@ const char *lk_host_role_text(uint32_t role, char text[LK_ROLE_TEXT_CAPACITY]) {
   static const char *const names[LK_ROLES] = {
       [LK_ROLE_SRC] = "LK_ROLE_SRC",     [LK_ROLE_WEIGHTS] = "LK_ROLE_WEIGHTS",
       [LK_ROLE_BIAS] = "LK_ROLE_BIAS",   [LK_ROLE_DST] = "LK_ROLE_DST",
-      [LK_ROLE_SCALE] = "LK_ROLE_SCALE", [LK_ROLE_SHIFT] = "LK_ROLE_SHIFT"};
+      [LK_ROLE_SCALE] = "LK_ROLE_SCALE", [LK_ROLE_SHIFT] = "LK_ROLE_SHIFT",
+      [LK_ROLE_MEAN] = "LK_ROLE_MEAN",   [LK_ROLE_VARIANCE] = "LK_ROLE_VARIANCE"};
   if (role < LK_ROLES && names[role] != NULL) return names[role];
   if (role >= LK_ROLE_OPERAND && role < LK_ROLES) {
     (void)snprintf(text, LK_ROLE_TEXT_CAPACITY, "LK_ROLE_OPERAND + %" PRIu32,

@@ -98,6 +98,28 @@ lk_status lk_host_take_softmax(lk_host_work *self, lk_error *error) {
   return take_axes(self, "neighbouring", has_neighbours(self), error);
 }
 
+static lk_status check_channels(const lk_host_work *self, lk_role role, lk_error *error) {
+  const lk_tensor_desc *of = &self->task.work.tensors[role];
+  if (of->rank == 1 && of->dims[0] == self->task.work.tensors[LK_ROLE_SRC].dims[1]) return LK_OK;
+  return lk_host_refuse_shape(
+      self, role, "a vector with one number for each channel, dimension 1, is required", error);
+}
+
+lk_status lk_host_take_batch_norm(lk_host_work *self, lk_error *error) {
+  const float epsilon = self->given->work.epsilon;
+  LK_RETURN_NOT_OK(lk_host_check_same(self, error));
+  if (self->task.work.tensors[LK_ROLE_SRC].rank < 2) {
+    return lk_host_refuse_shape(self, LK_ROLE_SRC, "a rank of 2 or more is required", error);
+  }
+  LK_RETURN_NOT_OK(check_channels(self, LK_ROLE_SCALE, error));
+  LK_RETURN_NOT_OK(check_channels(self, LK_ROLE_SHIFT, error));
+  LK_RETURN_NOT_OK(check_channels(self, LK_ROLE_MEAN, error));
+  LK_RETURN_NOT_OK(check_channels(self, LK_ROLE_VARIANCE, error));
+  LK_RETURN_NOT_OK(lk_host_check_finite(self, "epsilon", (double)epsilon, error));
+  self->task.work.epsilon = epsilon;
+  return LK_OK;
+}
+
 static lk_status take_norm(lk_host_work *self, lk_error *error) {
   const lk_work *given = &self->given->work;
   if (!(given->epsilon >= 0) || isinf(given->epsilon) || given->is_centered > 1) {

@@ -65,39 +65,6 @@ static lk_status infer_batch_norm(lk_inference *self, lk_error *error) {
   return lk_infer_same(self, error);
 }
 
-/* scale / sqrt(var + epsilon) and B - mean times that, for each channel. */
-static lk_status plan_factors(lk_planner *planner, lk_operand *out_scale, lk_operand *out_shift,
-                              lk_error *error) {
-  const batch_norm_params *params = planner->node->params;
-  const int64_t channels = planner->inputs[1].desc.dims[0];
-  /* f16 and bf16 come as f32 */
-  const uint32_t dtype = planner->inputs[0].desc.dtype == LK_F64 ? LK_F64 : LK_F32;
-  const lk_tensor_desc desc = lk_tensor_desc_make(dtype, 1, &channels);
-  const lk_element_strides dense[6] = {{{1}}, {{1}}, {{1}}, {{1}}, {{1}}, {{1}}};
-  lk_element_program program = lk_element_begin();
-  lk_element_value inputs[4]; /* scale, B, mean, var */
-  lk_operand operands[6];
-  for (uint32_t i = 0; i < 4; i++) {
-    inputs[i] = lk_element_input(&program, dtype);
-    LK_RETURN_NOT_OK(lk_planner_input(planner, 1 + i, LK_LAYOUT_PLAIN, &operands[i], error));
-  }
-  const lk_element_value sum =
-      lk_element_unary(&program, LK_ELEMENT_LINEAR, inputs[3], 1, params->epsilon);
-  const lk_element_value deviation = lk_element_unary(&program, LK_ELEMENT_SQRT, sum, 0, 0);
-  const lk_element_value scale = lk_element_binary(&program, LK_ELEMENT_DIV, inputs[0], deviation);
-  const lk_element_value mean = lk_element_binary(&program, LK_ELEMENT_MUL, inputs[2], scale);
-  lk_element_output(&program, scale, dtype);
-  lk_element_output(&program, lk_element_binary(&program, LK_ELEMENT_SUB, inputs[1], mean), dtype);
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out_scale, error));
-  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out_shift, error));
-  operands[4] = *out_scale;
-  operands[5] = *out_shift;
-  lk_element step;
-  LK_RETURN_NOT_OK(lk_element_plan(&program, 1, &channels, dense, &step, error));
-  return lk_planner_kernel(planner, lk_element_kernel, "element", &step, step.size, operands, 6,
-                           error);
-}
-
 /* ---- training mode ---- */
 
 /* Beside X: one value for each channel. */
@@ -181,20 +148,21 @@ static lk_status plan_training(lk_planner *planner, lk_error *error) {
 }
 
 static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
+  static const lk_role roles[] = {[X] = LK_ROLE_SRC,
+                                  [SCALE] = LK_ROLE_SCALE,
+                                  [B] = LK_ROLE_SHIFT,
+                                  [MEAN] = LK_ROLE_MEAN,
+                                  [VAR] = LK_ROLE_VARIANCE};
   const batch_norm_params *params = planner->node->params;
-  lk_chain chain;
-  lk_operand scale, shift;
-  lk_element_value x;
+  lk_task task;
   if (params->is_training) return plan_training(planner, error);
-  LK_RETURN_NOT_OK(plan_factors(planner, &scale, &shift, error));
-  LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
-  LK_RETURN_NOT_OK(lk_chain_input(&chain, 0, &x, error));
-  put_beside(planner, &scale);
-  put_beside(planner, &shift);
-  const lk_element_value a = lk_chain_operand(&chain, &scale);
-  const lk_element_value b = lk_chain_operand(&chain, &shift);
-  chain.value = lk_element_ternary(&chain.program, LK_ELEMENT_FMA, x, a, b);
-  return lk_chain_end(&chain, error);
+  lk_task_begin(&task, LK_WORK_BATCH_NORM);
+  for (uint32_t i = X; i <= VAR; i++) {
+    lk_task_input(&task, roles[i], i, &planner->inputs[i].desc);
+  }
+  lk_task_output(&task, LK_ROLE_DST, 0, &planner->outputs[0]);
+  task.work.epsilon = params->epsilon;
+  return lk_plan_task(planner, &task, error);
 }
 
 static void parse_lrn(lk_attrs *attrs, void *params) {

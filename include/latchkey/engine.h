@@ -106,7 +106,10 @@ typedef enum lk_work_kind {
    * `axes`. All are of the same type, which may be any, and of the same layout, which cannot be
    * chosen; no post-ops */
   LK_WORK_CONCAT = 17,
-  LK_WORK_KINDS = 18
+  /* dst = (src - mean) / sqrt(variance + epsilon) scale + shift: these four are vectors, with one
+   * number for each channel of src [N][C][...] (ONNX BatchNormalization, but for training) */
+  LK_WORK_BATCH_NORM = 18,
+  LK_WORK_KINDS = 19
 } lk_work_kind;
 
 /* Operands that a work has at most. */
@@ -121,8 +124,9 @@ typedef enum lk_role {
   LK_ROLE_INDICES = 4,
   LK_ROLE_SCALE = 5,
   LK_ROLE_SHIFT = 6,
-  LK_ROLE_MEAN = 7,
+  LK_ROLE_MEAN = 7, /* of a batch norm it is given, as is the variance; of others it is made */
   LK_ROLE_DEVIATION = 8,
+  LK_ROLE_VARIANCE = LK_ROLE_DEVIATION, /* of a batch norm */
   /* what bytes stand for: (byte - zero point) * scale. Zero points that are constants of 0 are not
    * there */
   LK_ROLE_SRC_ZERO = 9,
@@ -461,12 +465,14 @@ typedef struct lk_work {
   uint32_t axes;
   uint32_t pooling;          /* lk_pooling */
   uint32_t column_major;     /* of a pooling with indices: 0 or 1 */
-  uint32_t is_centered;      /* of norms: 1: the mean is subtracted */
+  uint32_t is_centered;      /* of layer and group norms: 1: the mean is subtracted */
   float epsilon;             /* of norms */
   uint32_t reducing;         /* lk_reducing */
   lk_matmul_order orders[2]; /* of products: of src and weights */
   float factor;              /* of products of bytes with scales: what these are multiplied by */
-  uint32_t reserved;
+  /* bit i: role i is a constant whose numbers are all finite and above 0. Said of operands of
+   * LK_FUNCTION_PRELU alone */
+  uint32_t positive;
   uint8_t order[LK_MAX_RANK];  /* of reorders */
   lk_work_bits bits;           /* of products by few bits */
   lk_work_recurrent recurrent; /* of recurrent layers */
@@ -477,7 +483,7 @@ typedef struct lk_work {
 /* ---- engines ---- */
 
 /* Of this header. It changes with what lk_work, lk_offer or lk_engine_value have. */
-#define LK_ENGINE_VERSION 6u
+#define LK_ENGINE_VERSION 7u
 
 /* What an engine says before anything is built. */
 typedef struct lk_offer {

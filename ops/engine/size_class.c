@@ -21,7 +21,9 @@ static int64_t round_up(int64_t size) {
 /* The second tensor of a product may be anything that comes with a run. */
 static uint32_t parameters_of(const lk_work *work) {
   const bool has_weights = work->kind != LK_WORK_PRODUCT;
-  return work->constants | PARAMETERS | (has_weights ? WEIGHTS : 0);
+  const bool has_given = work->kind == LK_WORK_BATCH_NORM;
+  return work->constants | PARAMETERS | (has_weights ? WEIGHTS : 0) |
+         (has_given ? ROLE(MEAN) | ROLE(VARIANCE) : 0);
 }
 
 /* Dimension 1 is channels, of which a model has so many. */
@@ -32,6 +34,7 @@ static bool has_channels(const lk_work *work) {
   case LK_WORK_POOL:
   case LK_WORK_LRN:
   case LK_WORK_GROUP_NORM:
+  case LK_WORK_BATCH_NORM:
   case LK_WORK_RESIZE:
     return true;
   default:

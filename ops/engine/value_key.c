@@ -28,7 +28,7 @@
   I(reducing, REDUCING, uint32_t)                                                                  \
   A(orders, ORDERS, LK_SHORTS, uint16_t)                                                           \
   F(factor, FACTOR)                                                                                \
-  N(reserved)                                                                                      \
+  I(positive, POSITIVE, uint32_t)                                                                  \
   A(order, ORDER, LK_MAX_RANK, uint8_t)                                                            \
   I(bits.block, BLOCK, int64_t)                                                                    \
   I(bits.width, WIDTH, uint32_t)                                                                   \
@@ -157,6 +157,7 @@ static const uint32_t kinds[LK_WORK_KINDS] = {
     [LK_WORK_ATTENTION] = LK_WORD_ATTENTION,
     [LK_WORK_REORDER] = LK_WORD_REORDER,
     [LK_WORK_CONCAT] = LK_WORD_CONCAT,
+    [LK_WORK_BATCH_NORM] = LK_WORD_BATCH_NORM,
 };
 
 static const uint32_t roles[LK_ROLE_OPERAND + 1] = {

@@ -48,6 +48,36 @@ static void note_constants(const lk_planner *planner, lk_task *task) {
   }
 }
 
+/* Whether all numbers are finite and above 0. */
+static bool is_positive(const lk_tensor_desc *desc, const void *data) {
+  const uint32_t dtype = desc->dtype;
+  const uint32_t infinity = dtype == LK_F32 ? 0x7f800000 : dtype == LK_BF16 ? 0x7f80 : 0x7c00;
+  if (dtype != LK_F32 && dtype != LK_BF16 && dtype != LK_F16) return false;
+  for (int64_t i = 0; i < lk_elements(desc); i++) {
+    const uint32_t bits =
+        dtype == LK_F32 ? ((const uint32_t *)data)[i] : ((const uint16_t *)data)[i];
+    if (bits - 1 >= infinity - 1) return false;
+  }
+  return true;
+}
+
+/* Slopes of PRelu by which an engine may multiply what is not below 0, too. */
+static lk_status note_positive(lk_planner *planner, lk_task *task, lk_error *error) {
+  const lk_work_post_op *first = &task->work.post_ops[0];
+  const bool is_prelu = task->work.kind == LK_WORK_ELEMENT && task->work.n_post_ops > 0 &&
+                        first->kind == LK_FUNCTION_PRELU;
+  if (!is_prelu || first->operand == 0 || !is_input(task, first->operand)) return LK_OK;
+  const uint32_t role = first->operand, index = task->from[role].index;
+  lk_packed *plain = NULL;
+  if (planner->node->constants[index].content == NULL) return LK_OK;
+  LK_RETURN_NOT_OK(lk_planner_constant(planner, index, &plain, error));
+  if (is_positive(&task->work.tensors[role], lk_packed_data(plain))) {
+    task->work.positive = 1U << role;
+  }
+  lk_packed_release(plain);
+  return LK_OK;
+}
+
 /* Zero points that are certain to be 0 are none: engines would have to expect others. */
 static void leave_zeros(const lk_planner *planner, lk_task *task) {
   static const lk_role roles[] = {LK_ROLE_SRC_ZERO, LK_ROLE_WEIGHTS_ZERO, LK_ROLE_DST_ZERO};
@@ -332,6 +362,7 @@ static lk_status plan_by(lk_planner *planner, const lk_engine_entry *entry, cons
   leave_zeros(planner, &task);
   clear_absent(&task.work);
   note_constants(planner, &task);
+  LK_RETURN_NOT_OK(note_positive(planner, &task, error));
   add_post_ops(planner, &task);
   answer->n_post_ops = task.work.n_post_ops - n_own;
   if (is_half && !(is_whole(planner, &task, n_own) && narrow(planner, &task))) return LK_OK;

@@ -151,6 +151,7 @@ lk_work fuzz_any_work(fuzz_bytes *from) {
   }
   work.reducing = (uint32_t)fuzz_take(from, 4);
   work.factor = take_float(from);
+  work.positive = (uint32_t)fuzz_take(from, 4);
   for (uint32_t i = 0; i < LK_MAX_RANK; i++) work.order[i] = (uint8_t)fuzz_take(from, 1);
   work.bits.block = (int64_t)fuzz_take(from, 8);
   work.bits.width = (uint32_t)fuzz_take(from, 4);
@@ -468,6 +469,16 @@ static void make_group_norm(fuzz_bytes *from, lk_work *work) {
   if (take_bool(from)) add_dims(from, work, LK_ROLE_SHIFT, 1, &scales);
 }
 
+static void make_batch_norm(fuzz_bytes *from, lk_work *work) {
+  static const lk_role given[] = {LK_ROLE_SCALE, LK_ROLE_SHIFT, LK_ROLE_MEAN, LK_ROLE_VARIANCE};
+  (void)make_both(from, work, 2);
+  const int64_t *channels = &work->tensors[LK_ROLE_SRC].dims[1];
+  work->epsilon = take_float(from);
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    add_dims(from, work, given[i], 1, channels);
+  }
+}
+
 static void make_element(fuzz_bytes *from, lk_work *work) {
   int64_t dims[LK_MAX_RANK];
   const uint32_t rank = take_dims(from, 0, dims);
@@ -716,6 +727,11 @@ static uint32_t take_function(fuzz_bytes *from, const lk_work *work) {
   return fuzz_take_up_to(from, 24);
 }
 
+/* Functions that have an operand always, and PRelu, which may have one. */
+static bool takes_operand(fuzz_bytes *from, uint32_t kind) {
+  return LK_POST_OP_IS_BINARY(kind) || (kind == LK_FUNCTION_PRELU && take_bool(from));
+}
+
 static void add_post_ops(fuzz_bytes *from, lk_work *work) {
   const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
   uint32_t n_operands = (uint32_t)__builtin_popcount(work->roles >> LK_ROLE_OPERAND);
@@ -724,7 +740,7 @@ static void add_post_ops(fuzz_bytes *from, lk_work *work) {
     lk_work_post_op *post_op = &work->post_ops[i];
     post_op->kind = take_function(from, work);
     if (LK_POST_OP_IS_BINARY(post_op->kind) && n_operands == LK_WORK_OPERANDS) post_op->kind = 1;
-    if (LK_POST_OP_IS_BINARY(post_op->kind)) {
+    if (n_operands < LK_WORK_OPERANDS && takes_operand(from, post_op->kind)) {
       const uint32_t role = post_op->operand = LK_ROLE_OPERAND + n_operands++;
       if (take_bool(from)) {
         const lk_tensor_desc same = *dst;
@@ -732,6 +748,9 @@ static void add_post_ops(fuzz_bytes *from, lk_work *work) {
       } else {
         add_broadcast(from, work, role, dst->rank, dst->dims);
       }
+    }
+    if (post_op->kind == LK_FUNCTION_PRELU && post_op->operand != 0 && take_bool(from)) {
+      work->positive |= 1U << post_op->operand;
     }
     post_op->alpha = take_float(from);
     post_op->beta = take_float(from);
@@ -758,6 +777,7 @@ lk_work fuzz_fitting_work(fuzz_bytes *from) {
       [LK_WORK_ATTENTION] = make_attention,
       [LK_WORK_REORDER] = make_reorder,
       [LK_WORK_CONCAT] = make_concat,
+      [LK_WORK_BATCH_NORM] = make_batch_norm,
   };
   lk_work work;
   memset(&work, 0, sizeof work);

@@ -68,6 +68,7 @@ bool is_comparable(const HostWork &of) {
     return lies(double(work.lrn.alpha), 0, 1) && lies(double(work.lrn.beta), 0, 1) &&
            lies(double(work.lrn.bias), 0.5, 2);
   case LK_WORK_GROUP_NORM:
+  case LK_WORK_BATCH_NORM:
     return lies(double(work.epsilon), 1e-4, 10);
   case LK_WORK_REDUCE:
     return true;
@@ -111,6 +112,8 @@ public:
       if (which < 6) return whole(&work_.groups, "groups");
       return which < 8 ? real(&work_.epsilon, "epsilon")
                        : choice(&work_.is_centered, "is_centered");
+    case LK_WORK_BATCH_NORM:
+      return real(&work_.epsilon, "epsilon");
     case LK_WORK_REDUCE:
       return which < 6 ? choice(&work_.reducing, "reducing") : choice(&work_.axes, "axes");
     case LK_WORK_RESIZE:

@@ -19,8 +19,10 @@ public:
 
   Drawn make() {
     static const std::vector<uint32_t> kinds = {
-        LK_WORK_CONV,   LK_WORK_CONV,   LK_WORK_POOL,       LK_WORK_POOL,           LK_WORK_LRN,
-        LK_WORK_REDUCE, LK_WORK_RESIZE, LK_WORK_GROUP_NORM, LK_WORK_CONV_TRANSPOSED};
+        LK_WORK_CONV,      LK_WORK_CONV,       LK_WORK_POOL,
+        LK_WORK_POOL,      LK_WORK_LRN,        LK_WORK_REDUCE,
+        LK_WORK_RESIZE,    LK_WORK_GROUP_NORM, LK_WORK_CONV_TRANSPOSED,
+        LK_WORK_BATCH_NORM};
     work_.kind = draw_.of(kinds);
     take(LK_ROLE_SRC, 0);
     take(LK_ROLE_DST, 0);
@@ -37,6 +39,9 @@ public:
       break;
     case LK_WORK_GROUP_NORM:
       make_group_norm();
+      break;
+    case LK_WORK_BATCH_NORM:
+      make_batch_norm();
       break;
     case LK_WORK_REDUCE:
       make_reduce();
@@ -221,6 +226,21 @@ private:
     say("num_groups", {work_.groups});
     say_float("epsilon", work_.epsilon);
     made_.has_twin = work_.is_centered == 1;
+  }
+
+  // Of variances above 0, and so of all numbers.
+  void make_batch_norm() {
+    made_.work.out = shape(size_t(draw_.in(2, 5)));
+    made_.work.out[1] = draw_.in(1, 9);
+    work_.epsilon = draw_.of<float>({1e-5f, 0.01f}) + 1e-3f;
+    const Dims vector = {made_.work.out[1]};
+    for (uint32_t i = 0; i < 4; i++) {
+      static const lk_role roles[] = {LK_ROLE_SCALE, LK_ROLE_SHIFT, LK_ROLE_MEAN, LK_ROLE_VARIANCE};
+      take(roles[i], 1 + i);
+    }
+    make_inputs({made_.work.out, vector, vector, vector, vector}, true, 1);
+    set_twin("BatchNormalization", 15);
+    say_float("epsilon", work_.epsilon);
   }
 
   // ---- reductions ----

@@ -86,6 +86,21 @@ inline std::vector<double> group_norm(const HostWork &of) {
   return out;
 }
 
+inline std::vector<double> batch_norm(const HostWork &of) {
+  const std::vector<double> x = doubles(real(of, LK_ROLE_SRC)),
+                            scale = doubles(real(of, LK_ROLE_SCALE)),
+                            shift = doubles(real(of, LK_ROLE_SHIFT)),
+                            mean = doubles(real(of, LK_ROLE_MEAN)),
+                            variance = doubles(real(of, LK_ROLE_VARIANCE));
+  std::vector<double> out;
+  ref::each(of.out, [&](const Dims &at) {
+    const size_t c = size_t(at[1]);
+    const double deviation = std::sqrt(variance[c] + double(of.says.work.epsilon));
+    out.push_back((x[ref::offset(of.out, at)] - mean[c]) / deviation * scale[c] + shift[c]);
+  });
+  return out;
+}
+
 inline double reduced(uint32_t reducing, const std::vector<double> &x) {
   double sum = 0, product = 1, sizes = 0, squares = 0, powers = 0;
   double most = -HUGE_VAL, least = HUGE_VAL;
@@ -177,6 +192,8 @@ inline std::vector<double> computed(const HostWork &of) {
     return lrn(of);
   case LK_WORK_GROUP_NORM:
     return group_norm(of);
+  case LK_WORK_BATCH_NORM:
+    return batch_norm(of);
   case LK_WORK_REDUCE:
     return reduce(of);
   default:

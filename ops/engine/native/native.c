@@ -20,4 +20,5 @@ const lk_planning *const lk_native_planning[LK_WORK_KINDS] = {
     [LK_WORK_ATTENTION] = &lk_native_attention,
     [LK_WORK_REORDER] = &lk_native_reorder,
     [LK_WORK_CONCAT] = &lk_native_concat,
+    [LK_WORK_BATCH_NORM] = &lk_native_batch_norm,
 };

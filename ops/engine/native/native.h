@@ -15,9 +15,9 @@ static inline int32_t lk_task_input_of(const lk_task *task, lk_role role) {
 /* ---- for native.c: one for each kind ---- */
 
 extern const lk_planning lk_native_conv, lk_native_product, lk_native_softmax, lk_native_hardmax,
-    lk_native_pool, lk_native_lrn, lk_native_layer_norm, lk_native_group_norm, lk_native_element,
-    lk_native_reduce, lk_native_resize, lk_native_product_bits, lk_native_recurrent,
-    lk_native_attention, lk_native_reorder, lk_native_concat;
+    lk_native_pool, lk_native_lrn, lk_native_layer_norm, lk_native_group_norm, lk_native_batch_norm,
+    lk_native_element, lk_native_reduce, lk_native_resize, lk_native_product_bits,
+    lk_native_recurrent, lk_native_attention, lk_native_reorder, lk_native_concat;
 /* Works of conv.c and product.c that are of bytes. */
 lk_status lk_native_conv_bytes(lk_planner *planner, const lk_task *task, const lk_conv_shape *shape,
                                lk_error *error);

@@ -37,9 +37,14 @@ static int operand_arg(const lk_work *work, uint32_t role) {
   return DNNL_ARG_UNDEF;
 }
 
+static bool is_prelu(const lk_work *work) {
+  return work->post_ops[0].kind == LK_FUNCTION_PRELU;
+}
+
 static int element_arg(const lk_work *work, uint32_t role) {
   const lk_elements of = lk_elements_of(work);
   const bool swaps = lk_elements_swaps(work, &of);
+  if (is_prelu(work) && role >= LK_ROLE_OPERAND) return DNNL_ARG_WEIGHTS;
   if (role == LK_ROLE_SRC) return swaps ? DNNL_ARG_SRC_1 : DNNL_ARG_SRC_0;
   if (role == LK_ROLE_DST) return DNNL_ARG_DST;
   if (role == work->post_ops[0].operand) return swaps ? DNNL_ARG_SRC_0 : DNNL_ARG_SRC_1;
@@ -62,6 +67,10 @@ int lk_onednn_arg(const lk_work *work, uint32_t role) {
     return DNNL_ARG_SCALE;
   case LK_ROLE_SHIFT:
     return DNNL_ARG_SHIFT;
+  case LK_ROLE_MEAN:
+    return DNNL_ARG_MEAN;
+  case LK_ROLE_VARIANCE:
+    return DNNL_ARG_VARIANCE;
   case LK_ROLE_RECURRENT_WEIGHTS:
     return DNNL_ARG_WEIGHTS_ITER;
   case LK_ROLE_STATE:
@@ -336,6 +345,14 @@ static dnnl_status_t describe_group_norm(description *self, dnnl_primitive_desc_
       work->groups, work->epsilon, norm_flags(work), self->attr);
 }
 
+static dnnl_status_t describe_batch_norm(description *self, dnnl_primitive_desc_t *out) {
+  const dnnl_status_t status = describe_both(self);
+  if (status != dnnl_success) return status;
+  return dnnl_batch_normalization_forward_primitive_desc_create(
+      out, self->engine, dnnl_forward_inference, self->of[LK_ROLE_SRC], self->of[LK_ROLE_DST],
+      self->work->epsilon, dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift, self->attr);
+}
+
 /* Over the last of two dimensions. */
 static dnnl_status_t describe_reduce(description *self, dnnl_primitive_desc_t *out) {
   const lk_work *work = self->work;
@@ -368,9 +385,10 @@ static dnnl_status_t describe_resize(description *self, dnnl_primitive_desc_t *o
 /* A function of one tensor is a primitive that takes no post-ops. */
 static dnnl_status_t describe_element(description *self, dnnl_primitive_desc_t *out) {
   const lk_work *work = self->work;
-  const lk_elements elements = lk_elements_of(work);
   const lk_onednn_function of = lk_onednn_function_of(&work->post_ops[0]);
   const uint32_t operand = work->post_ops[0].operand;
+  lk_elements elements = lk_elements_of(work);
+  if (is_prelu(work)) elements = lk_elements_of_slopes(&elements, operand);
   const uint32_t roles[] = {LK_ROLE_SRC, LK_ROLE_DST, operand};
   dnnl_status_t status = dnnl_success;
   for (uint32_t i = 0; status == dnnl_success && i < (operand != 0 ? 3 : 2); i++) {
@@ -382,6 +400,11 @@ static dnnl_status_t describe_element(description *self, dnnl_primitive_desc_t *
     return dnnl_eltwise_forward_primitive_desc_create(
         out, self->engine, dnnl_forward_inference, of.kind, self->of[LK_ROLE_SRC],
         self->of[LK_ROLE_DST], of.alpha, of.beta, self->attr);
+  }
+  if (is_prelu(work)) {
+    return dnnl_prelu_forward_primitive_desc_create(out, self->engine, dnnl_forward_inference,
+                                                    self->of[LK_ROLE_SRC], self->of[operand],
+                                                    self->of[LK_ROLE_DST], self->attr);
   }
   const bool swaps = lk_elements_swaps(work, &elements);
   return dnnl_binary_primitive_desc_create(
@@ -417,6 +440,7 @@ static const struct {
     [LK_WORK_RECURRENT] = {describe_recurrent, "describe a recurrent layer"},
     [LK_WORK_REORDER] = {describe_move, "describe a reorder"},
     [LK_WORK_CONCAT] = {describe_move, "describe a concatenation"},
+    [LK_WORK_BATCH_NORM] = {describe_batch_norm, "describe a batch normalization"},
 };
 
 typedef struct describe_call {

@@ -1,6 +1,8 @@
 /* Element-wise works as oneDNN sees them. */
 #include "ops/engine/onednn/elements.h"
 
+#include <string.h>
+
 static bool is_operand(uint32_t role) {
   return role == LK_ROLE_SRC || role >= LK_ROLE_OPERAND;
 }
@@ -73,4 +75,27 @@ bool lk_elements_swaps(const lk_work *work, const lk_elements *of) {
   const lk_work_post_op *first = &work->post_ops[0];
   return (first->kind == LK_POST_ADD || first->kind == LK_POST_MUL) && first->operand != 0 &&
          of->repeats[LK_ROLE_SRC] != 0 && of->repeats[first->operand] == 0;
+}
+
+/* Bit i: repeats along dimension i. */
+enum { ALONG_ROWS = 1, WITHIN_ROWS = 2, BUT_CHANNELS = 5 };
+/* Elements: of a rest, oneDNN 3.14.1 has each thread compute as many behind its share, which is done
+ * twice where dst lies over src. */
+enum { WHOLE_VECTORS = 16 };
+
+bool lk_elements_has_slopes(const lk_elements *of, uint32_t role) {
+  const uint32_t repeats = of->repeats[role];
+  if (of->rank == 1) return repeats == 0 && of->dims[0] % WHOLE_VECTORS == 0;
+  return of->rank == 2 ? repeats == ALONG_ROWS || repeats == WITHIN_ROWS
+                       : of->rank == 3 && repeats == BUT_CHANNELS;
+}
+
+lk_elements lk_elements_of_slopes(const lk_elements *of, uint32_t role) {
+  lk_elements made = *of;
+  if (of->rank != 2 || of->repeats[role] != WITHIN_ROWS) return made;
+  made.rank = 3;
+  made.dims[0] = 1;
+  memcpy(&made.dims[1], of->dims, 2 * sizeof *of->dims);
+  for (uint32_t i = 0; i < LK_ROLES; i++) made.repeats[i] <<= 1;
+  return made;
 }

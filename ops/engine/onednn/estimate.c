@@ -53,8 +53,9 @@ static double of_f32(const lk_work *work) {
 #define OF_NORM 0.63     /* 0.55 to 0.64 */
 #define OF_RMS 0.55      /* 0.39 to 0.57 */
 #define OF_CHANNELS 0.55 /* of instance and group norms, 0.33 to 0.64 */
+#define OF_GIVEN 0.5     /* of batch norms, 0.43 to 0.51 */
 #define OF_LRN 0.72      /* 0.52 to 0.76 */
-#define OF_TWO 0.55      /* of sums, products and quotients, 0.41 to 0.57 */
+#define OF_TWO 0.55      /* of sums, products and quotients, 0.41 to 0.57; PRelu, 0.24 to 0.58 */
 #define OF_ONE 0.65      /* of cheap functions, 0.5 to 0.69 */
 #define OF_LINES 0.62    /* 0.31 to 0.62 */
 #define OF_IMAGES 0.55   /* 0.27 to 0.54 */
@@ -74,6 +75,10 @@ static double of_group_norm(const lk_work *work) {
   const int64_t channels = src->dims[1], count = lk_onednn_elements(src);
   const int64_t least = work->groups == channels ? 128 : 32 * work->groups;
   return channels >= least && count >= 768 * KI ? OF_CHANNELS : OF_OTHERS;
+}
+
+static double of_batch_norm(const lk_work *work) {
+  return lk_onednn_elements(&work->tensors[LK_ROLE_SRC]) >= 192 * KI ? OF_GIVEN : OF_OTHERS;
 }
 
 static double of_lrn(const lk_work *work) {
@@ -122,6 +127,8 @@ static double of_bf16(const lk_work *work, const lk_offer *offer) {
     return of_layer_norm(work);
   case LK_WORK_GROUP_NORM:
     return of_group_norm(work);
+  case LK_WORK_BATCH_NORM:
+    return of_batch_norm(work);
   case LK_WORK_LRN:
     return of_lrn(work);
   case LK_WORK_ELEMENT:
@@ -148,7 +155,7 @@ static double of_halves(const lk_onednn *self, const lk_work *work, const lk_off
 /* An estimate gives oneDNN what has native's special numbers there, too: no Relu of NaN. */
 static bool is_exact(const lk_work *work, const lk_offer *offer) {
   for (uint32_t i = 0; i < offer->n_post_ops; i++) {
-    if (lk_onednn_inexact(&work->post_ops[i]) != NULL) return false;
+    if (lk_onednn_inexact(work, &work->post_ops[i]) != NULL) return false;
   }
   return true;
 }

@@ -59,8 +59,9 @@ lk_onednn_function lk_onednn_function_of(const lk_work_post_op *of) {
 }
 
 /* A product with a negative number takes the sign from 0, so Swish and LeakyRelu want a positive
- * alpha. */
-const char *lk_onednn_inexact(const lk_work_post_op *of) {
+ * alpha. So does PRelu want its slopes, of which oneDNN makes max(x, 0) + slope min(x, 0): of an
+ * infinite one that is NaN for what is above 0. */
+const char *lk_onednn_inexact(const lk_work *work, const lk_work_post_op *of) {
   static const char *const other =
       "oneDNN has no such function, or another one for special numbers";
   switch (of->kind) {
@@ -84,7 +85,9 @@ const char *lk_onednn_inexact(const lk_work_post_op *of) {
   case LK_FUNCTION_MIN:
     return "oneDNN makes a number of NaN";
   case LK_FUNCTION_PRELU:
-    return "oneDNN makes NaN of an infinite slope, and takes the sign from 0";
+    return of->operand != 0 && (work->positive >> of->operand & 1) != 0
+               ? NULL
+               : "slopes may be infinite, of which oneDNN makes NaN, or take the sign from 0";
   case LK_FUNCTION_EXP:
     return "oneDNN makes infinity of NaN";
   case LK_POST_GELU:

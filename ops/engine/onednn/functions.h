@@ -10,8 +10,9 @@ typedef struct lk_onednn_function {
   float alpha, beta;
 } lk_onednn_function;
 
+/* Not of LK_FUNCTION_PRELU, which is a primitive of its own. */
 lk_onednn_function lk_onednn_function_of(const lk_work_post_op *of);
 
-/* NULL: it comes to what ONNX says, also of zeros with a sign, infinities and NaN, and of numbers
- * so small that others cancel them. Else why it does not, for people. */
-const char *lk_onednn_inexact(const lk_work_post_op *of);
+/* A function of the work. NULL: it comes to what ONNX says, also of zeros with a sign, infinities
+ * and NaN, and of numbers so small that others cancel them. Else why it does not, for people. */
+const char *lk_onednn_inexact(const lk_work *work, const lk_work_post_op *of);

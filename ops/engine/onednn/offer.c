@@ -260,6 +260,34 @@ static bool offer_group_norm(const lk_work *work, uint32_t placed, lk_offer *off
          want_plain(work, offer, placed, LK_ROLE_SHIFT);
 }
 
+/* What oneDNN has behind it: native does any other function in the same pass over memory. */
+static bool has_relu_alone(const lk_work *work) {
+  const lk_work_post_op *first = &work->post_ops[0];
+  return work->n_post_ops == 0 ||
+         (work->n_post_ops == 1 && first->kind == LK_POST_RELU && first->alpha == 0);
+}
+
+/* But for whole vectors of channels that lie last, oneDNN has loops that are not compiled at run
+ * time, and take 2 to 100 times as long as native. */
+static bool offer_batch_norm(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  static const lk_role vectors[] = {LK_ROLE_SCALE, LK_ROLE_SHIFT, LK_ROLE_MEAN, LK_ROLE_VARIANCE};
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  const bool is_last = offer->layouts[LK_ROLE_SRC] == LK_LAYOUT_CHANNELS_LAST || src->rank == 2;
+  if (src->rank < 2 || src->rank > 5) return leave(offer, "its rank is not 2 to 5");
+  if (!has_relu_alone(work)) return leave(offer, "a function other than Relu follows");
+  if (!is_last || src->dims[1] % 16 != 0) {
+    return leave(offer, "its channels do not lie last, or are no multiple of 16");
+  }
+  if (src->dims[1] > LK_MOST_OF_LINE) return leave(offer, LONG_LINE);
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    if (!has_channels(work, vectors[i])) {
+      return leave(offer, "scale, shift, mean or variance are not one for each channel");
+    }
+    if (!want_plain(work, offer, placed, vectors[i])) return false;
+  }
+  return keep_layout(offer, placed);
+}
+
 /* Maxima and minima lose NaN, and are no infinities. Of norms, and of dimensions that do not lie
  * last, there are only reference implementations. Nothing is reordered, since native takes tensors
  * as they lie. */
@@ -397,7 +425,7 @@ static const char *inexact(const lk_work *work, const lk_work_post_op *function)
   }
   if (lk_onednn_is_half(work) && function->kind == LK_FUNCTION_ROUND)
     return "oneDNN rounds f32 alone";
-  return lk_onednn_inexact(function);
+  return lk_onednn_inexact(work, function);
 }
 
 /* A function behind the first one. Those of f16 and bf16 are the operator itself, all of them. */
@@ -412,11 +440,19 @@ static bool takes_post_op(const lk_work *work, const lk_elements *of,
           (of->rank <= 3 && lk_elements_has_channels(of, role)));
 }
 
+/* PRelu is a primitive that takes no post-ops. */
+static bool takes_slopes(const lk_work *work, const lk_elements *of, uint32_t slopes) {
+  return work->n_post_ops == 1 && work->tensors[slopes].dtype == of->dtype &&
+         of->repeats[LK_ROLE_SRC] == 0 && lk_elements_has_slopes(of, slopes) &&
+         (of->rank == 1 || element_line(of) <= LK_MOST_OF_LINE);
+}
+
 /* Whether there is a primitive for the whole work. */
 static bool takes_elements(const lk_work *work) {
   const lk_elements of = lk_elements_of(work);
   const uint32_t second = work->post_ops[0].operand;
   if (!of.is_ordered) return false;
+  if (work->post_ops[0].kind == LK_FUNCTION_PRELU) return takes_slopes(work, &of, second);
   if (second == 0) return work->n_post_ops == 1 && of.repeats[LK_ROLE_SRC] == 0;
   const bool swaps = lk_elements_swaps(work, &of);
   if (work->tensors[second].dtype != of.dtype || (of.repeats[LK_ROLE_SRC] != 0 && !swaps)) {
@@ -437,13 +473,15 @@ static void leave_last(lk_work *work) {
   if (operand != 0) work->roles &= ~(1U << operand);
 }
 
-/* A function of one tensor comes alone: with others behind it, native does all of them in one pass
- * over memory, and a primitive would take one of its own. */
+/* A function of one tensor comes alone, and so does PRelu: with others behind it, native does all
+ * of them in one pass over memory, and a primitive would take one of its own. */
 static bool offer_element(const lk_work *work, uint32_t placed, lk_offer *offer) {
   (void)placed; /* nothing but dst is chosen, if that is open */
   const char *why = work->n_post_ops == 0 ? "it is a copy" : inexact(work, &work->post_ops[0]);
   if (why != NULL) return leave(offer, why);
-  if (work->post_ops[0].operand == 0 && work->n_post_ops > 1) {
+  const bool is_alone =
+      work->post_ops[0].operand == 0 || work->post_ops[0].kind == LK_FUNCTION_PRELU;
+  if (is_alone && work->n_post_ops > 1) {
     return leave(offer, "several functions are one pass over memory without it");
   }
   if (!choose_layout(work, offer)) {
@@ -483,6 +521,7 @@ static const offer_fn offers[LK_WORK_KINDS] = {
     [LK_WORK_RECURRENT] = offer_recurrent,
     [LK_WORK_REORDER] = offer_move,
     [LK_WORK_CONCAT] = offer_move,
+    [LK_WORK_BATCH_NORM] = offer_batch_norm,
 };
 
 int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *offer) {

@@ -1,4 +1,4 @@
-/* Scales and shifts of f16 and bf16 beside norms. */
+/* Scales and shifts of f16 and bf16 beside norms, means and variances. */
 #include "ops/engine/onednn/widened.h"
 
 #include <string.h>
@@ -7,8 +7,12 @@ enum { ALIGNMENT = 64 };
 
 static bool is_widened(const lk_work *work, uint32_t role) {
   const uint32_t dtype = work->tensors[role].dtype;
-  const bool is_norm = work->kind == LK_WORK_LAYER_NORM || work->kind == LK_WORK_GROUP_NORM;
-  return is_norm && (role == LK_ROLE_SCALE || role == LK_ROLE_SHIFT) &&
+  const bool is_batch_norm = work->kind == LK_WORK_BATCH_NORM;
+  const bool is_norm =
+      work->kind == LK_WORK_LAYER_NORM || work->kind == LK_WORK_GROUP_NORM || is_batch_norm;
+  const bool is_scale = role == LK_ROLE_SCALE || role == LK_ROLE_SHIFT;
+  const bool is_given = role == LK_ROLE_MEAN || role == LK_ROLE_VARIANCE;
+  return ((is_norm && is_scale) || (is_batch_norm && is_given)) &&
          (dtype == LK_F16 || dtype == LK_BF16);
 }
 
@@ -34,7 +38,9 @@ lk_widened lk_widened_of(const lk_work *work) {
 }
 
 uint64_t lk_widened_offset(const lk_widened *self, uint32_t role) {
-  return self->tensors[self->tensors[0].role == role ? 0 : 1].offset;
+  uint32_t i = 0;
+  while (self->tensors[i].role != role) i++;
+  return self->tensors[i].offset;
 }
 
 /* ---- runs ---- */

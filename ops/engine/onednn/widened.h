@@ -1,4 +1,4 @@
-/* Scales and shifts of f16 and bf16 beside norms. oneDNN 3.14.1 has code for those of f32, and mere
+/* Scales and shifts of f16 and bf16 beside norms, and means and variances of batch norms. oneDNN 3.14.1 has code for those of f32, and mere
  * reference implementations for others, so each run makes them of f32, in its scratch memory. */
 #pragma once
 
@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Which of the two there are, and where they lie in scratch memory. */
+/* Which of them there are, and where they lie in scratch memory. */
 typedef struct lk_widened {
   uint32_t roles; /* bit i: role i is made of f32 */
-  uint64_t bytes; /* of both, as a multiple of 64 */
+  uint64_t bytes; /* of all, as a multiple of 64 */
   struct lk_widened_tensor {
     uint32_t role, dtype;
     uint32_t pointer; /* of a run: which one */
     int64_t count;
     uint64_t offset; /* a multiple of 64 */
-  } tensors[2];
+  } tensors[4];
   uint32_t n_tensors;
 } lk_widened;
 

@@ -24,7 +24,7 @@ public:
       if (below(3) == 0) add_tensor(&work, role);
     }
     add_tensor(&work, LK_ROLE_SRC);
-    work.constants = uint32_t(below(4));
+    work.constants = uint32_t(below(4)), work.positive = uint32_t(below(4));
     work.n_post_ops = uint32_t(below(LK_WORK_POST_OPS + 1));
     for (uint32_t i = 0; i < work.n_post_ops; i++) {
       const uint32_t operand = below(2) != 0 ? any_operand() : 0;
@@ -78,7 +78,7 @@ public:
     const uint32_t at = uint32_t(below(LK_MAX_SPATIAL));
     int64_t *const window[] = {work.window.kernel, work.window.strides, work.window.dilations,
                                work.window.begin,  work.window.out,     work.window.end};
-    switch (below(34)) {
+    switch (below(35)) {
     case 0:
       work.kind = (work.kind + 1) % LK_WORK_KINDS;
       break;
@@ -184,6 +184,9 @@ public:
       break;
     case 32:
       work.order[below(LK_MAX_RANK)] ^= 1;
+      break;
+    case 33:
+      work.positive ^= 1u << below(LK_ROLES);
       break;
     default: // a tensor that is gone
       work.roles &= ~(1u << role);

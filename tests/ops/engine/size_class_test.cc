@@ -88,6 +88,17 @@ TEST(SizeClass, RoundsDimensionsOfWhatComesWithARun) {
        LK_WORK_LAYER_NORM,
        0,
        {{LK_ROLE_SRC, {9, 768}, {16, 1024}}, {LK_ROLE_SCALE, {768}, {768}}}},
+      {"nor what a batch norm is given",
+       LK_WORK_BATCH_NORM,
+       0,
+       {{LK_ROLE_SRC, {3, 24, 33}, {4, 24, 64}},
+        {LK_ROLE_SCALE, {24}, {24}},
+        {LK_ROLE_MEAN, {24}, {24}},
+        {LK_ROLE_VARIANCE, {24}, {24}}}},
+      {"the mean that a layer norm makes",
+       LK_WORK_LAYER_NORM,
+       0,
+       {{LK_ROLE_MEAN, {9, 1}, {16, 1}}}},
       {"not channels of a pooling", LK_WORK_POOL, 0, {{LK_ROLE_SRC, {3, 5, 9}, {4, 5, 16}}}},
       {"weights of few bits",
        LK_WORK_PRODUCT_BITS,
@@ -169,6 +180,9 @@ bool is_parameter(const lk_work &work, uint32_t role) {
   case LK_ROLE_PEEPHOLES:
   case LK_ROLE_SINKS:
     return true;
+  case LK_ROLE_MEAN:
+  case LK_ROLE_VARIANCE:
+    return work.kind == LK_WORK_BATCH_NORM || (work.constants >> role & 1) != 0;
   default:
     return (work.constants >> role & 1) != 0;
   }
@@ -177,8 +191,9 @@ bool is_parameter(const lk_work &work, uint32_t role) {
 // The numbers that may differ; all others of the work are left as they are.
 std::vector<int64_t *> free_numbers(lk_work *work) {
   std::vector<int64_t *> found;
-  const std::set<uint32_t> of_channels = {LK_WORK_CONV, LK_WORK_CONV_TRANSPOSED, LK_WORK_POOL,
-                                          LK_WORK_LRN,  LK_WORK_GROUP_NORM,      LK_WORK_RESIZE};
+  const std::set<uint32_t> of_channels = {
+      LK_WORK_CONV,       LK_WORK_CONV_TRANSPOSED, LK_WORK_POOL,      LK_WORK_LRN,
+      LK_WORK_GROUP_NORM, LK_WORK_RESIZE,          LK_WORK_BATCH_NORM};
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     lk_tensor_desc &desc = work->tensors[role];
     for (uint32_t i = 0; i < desc.rank && !is_parameter(*work, role); i++) {

@@ -162,6 +162,21 @@ Case groups(int64_t count, const Dims &dims) {
   made.node.ints = {{"num_groups", {count}}};
   return made;
 }
+Case batch_norm(const Dims &dims) {
+  Case made = instance(dims, LK_LAYOUT_CHANNELS_LAST);
+  made.node.op = "BatchNormalization";
+  made.node.opset = 15;
+  made.inputs.push_back(lk::random({dims[1]}, 4));
+  made.inputs.push_back(lk::random({dims[1]}, 5, 0.5F, 1));
+  return made;
+}
+Case prelu(const Dims &dims) {
+  Case made = of_one("PRelu", dims);
+  made.node.opset = 16;
+  made.inputs.push_back(lk::random({dims[1], 1, 1}, 2, 0.25F, 1));
+  made.node.constants = {made.inputs[1]};
+  return made;
+}
 Case local_response(const Dims &dims) {
   Case made = of_one("LRN", dims);
   made.node.ints = {{"size", {5}}};
@@ -209,6 +224,10 @@ TEST(OnednnAuto, TakesBf16WhereNativeIsSlower) {
                {instance({1, 128, 56, 56}, last), false},
                {groups(4, {1, 128, 80, 80}), true},
                {groups(32, {1, 128, 80, 80}), false},
+               {batch_norm({1, 64, 56, 56}), true},
+               {batch_norm({1, 64, 14, 14}), false},
+               {prelu({1, 64, 56, 56}), true},
+               {prelu({1, 16, 16, 16}), false},
                {local_response({1, 64, 112, 112}), true},
                {local_response({1, 16, 56, 56}), false},
                {twice("linear", {1, 16, 28, 28}, last), true},

@@ -86,10 +86,14 @@ dnnl_status_t failing_ended(dnnl_status_t status);
   FAILING_MAKES(dnnl_layer_normalization_forward_primitive_desc_create, __VA_ARGS__)
 #define dnnl_group_normalization_forward_primitive_desc_create(...) \
   FAILING_MAKES(dnnl_group_normalization_forward_primitive_desc_create, __VA_ARGS__)
+#define dnnl_batch_normalization_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_batch_normalization_forward_primitive_desc_create, __VA_ARGS__)
 #define dnnl_eltwise_forward_primitive_desc_create(...) \
   FAILING_MAKES(dnnl_eltwise_forward_primitive_desc_create, __VA_ARGS__)
 #define dnnl_binary_primitive_desc_create(...) \
   FAILING_MAKES(dnnl_binary_primitive_desc_create, __VA_ARGS__)
+#define dnnl_prelu_forward_primitive_desc_create(...) \
+  FAILING_MAKES(dnnl_prelu_forward_primitive_desc_create, __VA_ARGS__)
 #define dnnl_reduction_primitive_desc_create(...) \
   FAILING_MAKES(dnnl_reduction_primitive_desc_create, __VA_ARGS__)
 #define dnnl_resampling_forward_primitive_desc_create(...) \

@@ -229,6 +229,51 @@ TEST_P(HalfElements, ArithmeticIsThatOfPlainLoopsInAnyShapeAndPlace) {
   }
 }
 
+// By slopes for each channel, for each element, or along rows; over the input, too.
+TEST_P(HalfElements, PReluIsThatOfPlainLoopsInAnyShapeAndPlace) {
+  Draw draw(2);
+  const std::vector<double> special = {0.0, -0.0, 1, HUGE_VAL, -HUGE_VAL, NAN};
+  for (int i = 0; i < 400; i++) {
+    const Dims dims = draw.dims(size_t(draw.in(2, 4)), 1, 9);
+    Dims slopes(dims.size() - 1, 1);
+    slopes[0] = dims[1];
+    if (draw.in(0, 2) == 0) slopes = dims;
+    Drawn drawn;
+    Case &each = drawn.given;
+    each.node.op = "PRelu";
+    each.node.opset = 16;
+    std::vector<double> x(size_t(lk::count_of(dims))), by(size_t(lk::count_of(slopes)));
+    for (double &of : x)
+      of = draw.in(0, 5) == 0 ? draw.of(special) : double(draw.in(-256, 256)) / 64;
+    for (double &of : by) of = double(draw.in(1, 256)) / 128;
+    each.inputs = {lk::halves(dtype(), dims, x), lk::halves(dtype(), slopes, by)};
+    each.node.constants = {each.inputs[1]};
+    each.layout = draw.layout(dims.size());
+    each.wish = draw.wish(dims.size());
+    if (draw.maybe()) {
+      drawn.over = 0;
+      each.wish = each.layout;
+    }
+    SCOPED_TRACE("case " + std::to_string(i) + ", " + lk::text_of(each.inputs[0].desc));
+    std::vector<double> right;
+    lk::ref::each(dims, [&](const Dims &at) {
+      const double of = x[lk::ref::offset(dims, at)];
+      right.push_back(of < 0 ? of * by[lk::ref::broadcast_offset(slopes, at)] : of);
+    });
+    for (Host *host : {&native, &onednn}) {
+      Value computed;
+      if (drawn.over < 0) host->run(each, &computed);
+      if (drawn.over >= 0) run_in_place(host, drawn, &computed);
+      if (HasFatalFailure()) return;
+      ASSERT_TRUE(lk::are_neighbours(lk::halves(dtype(), dims, right), computed));
+    }
+  }
+  if (is_computed()) {
+    EXPECT_GT(onednn.works(), 100u);
+    EXPECT_EQ(onednn.stats().engine_references, 0u);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, HalfElements, ::testing::Values(uint32_t(LK_F16), uint32_t(LK_BF16)),
                          [](const auto &of) { return lk::name_of_half(of.param); });
 

@@ -103,6 +103,25 @@ public:
     choose_layouts(&made);
     return made;
   }
+  // With Relu behind it, or what the engine leaves, or nothing.
+  Case batch_norm() {
+    Case made;
+    const int64_t channels = coin() ? from(1, 20) : 16 * from(1, 4);
+    Dims dims = {from(1, 3), channels};
+    for (int64_t rank = from(0, 3); rank > 0; rank--) dims.push_back(from(1, 6));
+    made.node.op = "BatchNormalization";
+    made.node.opset = 15;
+    made.inputs = {value(dims), value({channels}), value({channels}), value({channels}),
+                   lk::random({channels}, unsigned(random_()), 0.1F, 2)};
+    if (coin()) made.node.constants.assign(made.inputs.begin() + 1, made.inputs.end());
+    if (coin()) {
+      made.node.post_ops = {{LK_POST_RELU, -1, 0, 0}};
+    } else if (coin()) {
+      add_post_ops(&made, dims, 1);
+    }
+    choose_layouts(&made);
+    return made;
+  }
   // Channels last, with a residual in the node's own order.
   Case fused_last() {
     Case made;
@@ -208,7 +227,9 @@ public:
     return made;
   }
   Case any() {
-    switch (below(17)) {
+    switch (below(18)) {
+    case 17:
+      return batch_norm();
     case 15:
       return transpose();
     case 16:

@@ -51,6 +51,21 @@ TEST(Widened, AreThoseOfHalfTypesBesideNorms) {
   }
 }
 
+TEST(Widened, AreMeansAndVariancesOfBatchNormsToo) {
+  for (const uint32_t kind : {LK_WORK_BATCH_NORM, LK_WORK_LAYER_NORM}) {
+    lk_work work = norm_of(kind, LK_BF16, LK_BF16, 20);
+    work.roles |= 1U << LK_ROLE_MEAN | 1U << LK_ROLE_VARIANCE;
+    work.tensors[LK_ROLE_MEAN] = work.tensors[LK_ROLE_VARIANCE] = lk::desc_of(LK_BF16, {20});
+    const lk_widened made = lk_widened_of(&work);
+    const uint32_t given = kind == LK_WORK_BATCH_NORM ? 2 : 0;
+    ASSERT_EQ(made.n_tensors, 2 + given);
+    EXPECT_EQ(made.bytes, (2 + given) * 128);
+    for (uint32_t i = 0; i < made.n_tensors; i++) {
+      EXPECT_EQ(lk_widened_offset(&made, made.tensors[i].role), i * 128);
+    }
+  }
+}
+
 TEST(Widened, LieApartInScratchMemory) {
   const lk_work work = norm_of(LK_WORK_LAYER_NORM, LK_BF16, LK_F16, 17);
   const lk_widened made = lk_widened_of(&work);
