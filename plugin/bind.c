@@ -9,6 +9,7 @@
 #include "base/team/float_state.h"
 #include "base/tensor.h"
 #include "keys/key_build.h"
+#include "ops/engine/value.h"
 #include "ops/plan/blocks.h"
 #include "ops/plan/step_info.h"
 #include "plugin/internal.h"
@@ -325,7 +326,8 @@ lk_status lk_plan_step(const lk_plan *plan, uint32_t index, lk_step_info *out, l
   LK_REQUIRE("plan_step", error, plan, out);
   const lk_plan_body *body = lk_plan_get_body(plan);
   LK_RETURN_NOT_OK(check_index("step", index, body->n_steps, error));
-  const lk_step_info info = lk_step_describe(body, index);
+  lk_step_info info = lk_step_describe(body, index);
+  info.engine = lk_value_engine_of_step(body, index);
   return lk_struct_write(out, &info, sizeof info, "lk_step_info", error);
 }
 

@@ -143,17 +143,17 @@ static json_t *entry_json(const profile_report *report, const lk_profile_entry *
                           uint64_t all_ns) {
   const profile_sum sum = sum_of(entry);
   json_t *one = sum_json(report, &sum, all_ns);
-  json_t *more =
-      json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:f, s:f, s:o, s:o, s:b}", "node",
-                lk_json_text(entry->node_name), "output", lk_json_text(entry->output_name), "fused",
-                lk_json_text(entry->fused), "step", (int)entry->step, "kind",
-                lk_json_text(entry->kind), "tiles", lk_json_text(entry->tiles), "threads",
-                (int)entry->threads, "executions", lk_json_number(entry->executions), "ms",
-                ratio((double)entry->total_ns / 1e6, (double)entry->executions), "min_ms",
-                (double)entry->min_ns / 1e6, "works_ms",
-                is_expected(entry) ? json_real(works_ms(entry)) : json_null(), "expected_ms",
-                is_expected(entry) ? json_real(expected_ms(entry)) : json_null(),
-                "expected_is_measured", (int)entry->is_expected_measured);
+  json_t *more = json_pack(
+      "{s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:i, s:o, s:f, s:f, s:o, s:o, s:b}", "node",
+      lk_json_text(entry->node_name), "output", lk_json_text(entry->output_name), "fused",
+      lk_json_text(entry->fused), "step", (int)entry->step, "kind", lk_json_text(entry->kind),
+      "tiles", lk_json_text(entry->tiles), "engine", lk_json_text(entry->engine), "threads",
+      (int)entry->threads, "executions", lk_json_number(entry->executions), "ms",
+      ratio((double)entry->total_ns / 1e6, (double)entry->executions), "min_ms",
+      (double)entry->min_ns / 1e6, "works_ms",
+      is_expected(entry) ? json_real(works_ms(entry)) : json_null(), "expected_ms",
+      is_expected(entry) ? json_real(expected_ms(entry)) : json_null(), "expected_is_measured",
+      (int)entry->is_expected_measured);
   (void)json_object_update(one, more);
   json_decref(more);
   return one;

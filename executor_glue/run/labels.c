@@ -163,11 +163,14 @@ static lk_status fill_steps(lk_labels *labels, const lk_run_plan *plan, lk_error
       *step = (lk_step_label){.node = &labels->graph->nodes[plan->steps[i].node],
                               .kind = copy(labels, info.kind),
                               .tiles = copy(labels, info.tiles),
+                              .engine = copy(labels, info.engine),
                               .flops = info.flops,
                               .bytes = info.bytes,
                               .index = k,
                               .work = info.work};
-      if (step->kind == NULL || step->tiles == NULL) return fail_memory(error);
+      if (step->kind == NULL || step->tiles == NULL || step->engine == NULL) {
+        return fail_memory(error);
+      }
       step++;
     }
     expect(step - whole.n_steps, &whole);

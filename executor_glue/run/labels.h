@@ -17,7 +17,7 @@ typedef struct lk_node_texts {
 /* A step of the plan of a step of a run plan. */
 typedef struct lk_step_label {
   const lk_node_texts *node;
-  const char *kind, *tiles; /* as lk_step_info has them, as the next two */
+  const char *kind, *tiles, *engine; /* as lk_step_info has them, as the next two */
   double flops, bytes;
   /* as lk_profile_entry has them, of one execution */
   double expected_ns;

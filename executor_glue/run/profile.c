@@ -12,7 +12,7 @@
 #include "base/struct.h"
 #include "executor_glue/run/run_times.h"
 
-enum { N_TEXTS = 6 }; /* of an entry */
+enum { N_TEXTS = 7 }; /* of an entry */
 
 /* What a run has measured, until it is known that it succeeds. */
 typedef struct profile_run {
@@ -42,6 +42,7 @@ static void get_texts(const lk_profile_entry *entry, const char *out[N_TEXTS]) {
   out[3] = entry->fused;
   out[4] = entry->kind;
   out[5] = entry->tiles;
+  out[6] = entry->engine;
 }
 
 static void set_texts(lk_profile_entry *entry, const char *const texts[N_TEXTS]) {
@@ -51,6 +52,7 @@ static void set_texts(lk_profile_entry *entry, const char *const texts[N_TEXTS])
   entry->fused = texts[3];
   entry->kind = texts[4];
   entry->tiles = texts[5];
+  entry->engine = texts[6];
 }
 
 static bool is_same(const lk_profile_entry *a, const lk_profile_entry *b) {
@@ -176,6 +178,7 @@ static lk_status find_entries(lk_profile *profile, const lk_labels *labels, uint
                                      .fused = step->node->fused,
                                      .kind = step->kind,
                                      .tiles = step->tiles,
+                                     .engine = step->engine,
                                      .step = step->index,
                                      .threads = (int32_t)step_threads,
                                      .is_expected_measured = step->is_expected_measured};

@@ -173,7 +173,8 @@ typedef struct lk_profile_entry {
   double expected_ns;
   uint32_t is_expected_measured; /* 1: as measured, and not an estimate */
   uint32_t reserved;
-  uint64_t works_ns; /* with expected_ns: what these steps took, which is to be compared; else 0 */
+  uint64_t works_ns;  /* with expected_ns: what these steps took, which is to be compared; else 0 */
+  const char *engine; /* as lk_step_info has it */
 } lk_profile_entry;
 
 /* The runs of a profile. */

@@ -189,3 +189,9 @@ lk_status lk_value_kernel(const void *params, void *const *pointers, lk_error *e
       engine->run(engine->self, value->made.value, pointers[0], pointers + 1, error);
   return settle(engine, "run", status, error);
 }
+
+const char *lk_value_engine_of_step(const lk_plan_body *body, uint32_t index) {
+  const lk_step *step = &lk_plan_steps(body)[index];
+  if (step->kernel != lk_value_kernel) return "native";
+  return engine_of(((const lk_value_params *)step->params)->value)->name;
+}

@@ -175,6 +175,7 @@ TEST_P(AutoRuns, AProfileHasWhatWasExpected) {
     EXPECT_DOUBLE_EQ(entry.expected_ns, is_product ? 3 * choice.engine_ns : 0)
         << entry.output_name << ": without an offer nothing is known";
     EXPECT_EQ(entry.is_expected_measured, 0u);
+    EXPECT_STREQ(entry.engine, is_product ? "plain" : "native");
     EXPECT_EQ(entry.works_ns, is_product ? entry.total_ns : 0) << "it is the only step";
   }
   EXPECT_EQ(products, kPairs);

@@ -312,14 +312,22 @@ protected:
     LK_EXPECT_OK(api()->op_bind(op, &desc, plan.out(), LK_ERR));
     return plan;
   }
+  static std::vector<lk_step_info> steps(lk_plan *plan) {
+    std::vector<lk_step_info> found(host_plan_info(plan).n_steps);
+    for (uint32_t i = 0; i < found.size(); i++) {
+      found[i].struct_size = sizeof found[i];
+      LK_EXPECT_OK(api()->plan_step(plan, i, &found[i], LK_ERR));
+    }
+    return found;
+  }
   static std::vector<uint32_t> works(lk_plan *plan) {
     std::vector<uint32_t> found;
-    for (uint32_t i = 0; i < host_plan_info(plan).n_steps; i++) {
-      lk_step_info info = {};
-      info.struct_size = sizeof info;
-      LK_EXPECT_OK(api()->plan_step(plan, i, &info, LK_ERR));
-      found.push_back(info.work);
-    }
+    for (const lk_step_info &step : steps(plan)) found.push_back(step.work);
+    return found;
+  }
+  static std::vector<std::string> engines(lk_plan *plan) {
+    std::vector<std::string> found;
+    for (const lk_step_info &step : steps(plan)) found.emplace_back(step.engine);
     return found;
   }
 };
@@ -333,6 +341,12 @@ TEST_F(AutoPart, StepsHaveTheNumberOfTheirWork) {
   }
   const std::vector<uint32_t> converted = works(bind_pool(0, LK_BF16));
   EXPECT_EQ(std::count(converted.begin(), converted.end(), 1u), 1) << "the roots are converted";
+}
+
+TEST_F(AutoPart, StepsSayWhoComputesThem) {
+  const std::vector<std::string> native(3, "native"), part = {"native", "plain", "native"};
+  EXPECT_EQ(engines(bind_pool(0)), native);
+  EXPECT_EQ(engines(bind_pool(LK_BIND_ENGINE)), part);
 }
 
 // Who computes in f32 needs them, and who takes bf16 as it is does not: they are part of the work.
