@@ -38,14 +38,23 @@ static bool same_options(const lk_context_options *a, const lk_context_options *
   return a->cache_mode == b->cache_mode && a->threads == b->threads &&
          a->cache_entries == b->cache_entries && a->cache_bytes == b->cache_bytes &&
          a->weights_bytes == b->weights_bytes && a->memory_bytes == b->memory_bytes &&
-         a->verbose == b->verbose && a->engine == b->engine && same_text(a->tuning, b->tuning);
+         a->verbose == b->verbose && same_text(a->engine, b->engine) &&
+         same_text(a->tuning, b->tuning);
 }
 
 static void destroy(lk_ort_context *context) {
   if (context == NULL) return;
   context->ort->latchkey->context_destroy(context->handle);
   lk_free(lk_allocator_default(), context->tuning);
+  lk_free(lk_allocator_default(), context->engine);
   lk_free(lk_allocator_default(), context);
+}
+
+/* `*out`: the context's own; NULL where there is none. */
+static lk_status copy(const char *text, char **out, lk_error *error) {
+  if (text == NULL) return LK_OK;
+  *out = lk_strdup(lk_allocator_default(), text);
+  return *out != NULL ? LK_OK : lk_fail_memory(error, "an option", strlen(text));
 }
 
 static lk_status create(lk_ort_contexts *owner, const lk_context_options *options,
@@ -57,13 +66,10 @@ static lk_status create(lk_ort_contexts *owner, const lk_context_options *option
   lk_ort_context *made = lk_calloc(lk_allocator_default(), 1, sizeof *made);
   if (made == NULL) return lk_fail_memory(error, "a context", sizeof *made);
   *made = (lk_ort_context){.ort = owner->ort, .owner = owner, .options = *options};
-  if (options->tuning != NULL) {
-    made->tuning = lk_strdup(lk_allocator_default(), options->tuning);
-    if (made->tuning == NULL) {
-      LK_TRY(lk_fail_memory(error, "an option", strlen(options->tuning)));
-    }
-    made->options.tuning = made->tuning;
-  }
+  LK_TRY(copy(options->tuning, &made->tuning, error));
+  LK_TRY(copy(options->engine, &made->engine, error));
+  made->options.tuning = made->tuning;
+  made->options.engine = made->engine;
   LK_TRY(made->ort->latchkey->context_create(&with_log, &made->handle, error));
   *out = made;
   made = NULL;

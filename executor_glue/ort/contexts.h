@@ -13,7 +13,7 @@ typedef struct lk_ort_context {
   lk_context *handle;
   lk_ort_contexts *owner;
   lk_context_options options; /* what it was asked for with */
-  char *tuning;               /* NULL, or what `options` points to */
+  char *tuning, *engine;      /* NULL, or what `options` points to */
   struct lk_ort_context *next, **link;
   uint32_t users; /* guarded by the owner's mutex */
 } lk_ort_context;

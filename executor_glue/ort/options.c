@@ -23,17 +23,6 @@ static lk_status set_claim(const char *value, lk_ort_options *out) {
   return allowed_if(out->claims_all || strcmp(value, "gains") == 0);
 }
 
-/* By a name of the library's own: a context is found again by its options. */
-static lk_status set_engine(const char *value, lk_ort_options *out) {
-  static const char *const names[] = {"native", "onednn", "auto"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(value, names[i]) != 0) continue;
-    out->context.engine = names[i];
-    return LK_OK;
-  }
-  return LK_OUT_OF_RANGE;
-}
-
 /* The largest numbers mean something else in a context's options, and so does 0. */
 static lk_status set_amount(const char *value, bool units, uint64_t least, uint64_t *out) {
   uint64_t number = 0;
@@ -96,6 +85,13 @@ static lk_status set_trace_file(const char *value, lk_ort_options *out) {
   return copy(value, &out->trace_file);
 }
 
+/* Whether there is such an engine, the context says when it is made. */
+static lk_status set_engine(const char *value, lk_ort_options *out) {
+  LK_RETURN_NOT_OK(copy(value, &out->engine));
+  out->context.engine = out->engine;
+  return allowed_if(value[0] != '\0');
+}
+
 static lk_status set_tuning(const char *value, lk_ort_options *out) {
   LK_RETURN_NOT_OK(copy(value, &out->tuning_file));
   out->context.tuning = out->tuning_file;
@@ -142,7 +138,7 @@ static const struct {
     {"cache_entries", set_entries, "a number of entries", BOTH},
     {"claim", set_claim, "one of gains, all", AT_START},
     {"disabled_passes", set_disabled_passes, "at most 32 names", AT_START},
-    {"engine", set_engine, "one of native, onednn, auto", AT_START},
+    {"engine", set_engine, "the name of an engine", AT_START},
     {"log_level", set_log_level, "one of off, warning, info, debug", AT_START},
     {"memory_bytes", set_memory, "a number of bytes from 1 on, with k, m or g", BOTH},
     {"precision", set_precision, "f32", AT_START},
@@ -226,6 +222,7 @@ void lk_ort_options_destroy(lk_ort_options *options) {
   lk_free(lk_allocator_default(), options->statistics_file);
   lk_free(lk_allocator_default(), options->trace_file);
   lk_free(lk_allocator_default(), options->tuning_file);
+  lk_free(lk_allocator_default(), options->engine);
   lk_free(lk_allocator_default(), options->pass_names);
   *options = (lk_ort_options){0};
 }

@@ -13,7 +13,7 @@ typedef struct lk_ort_options {
   bool claims_all;            /* groups too that cost more than they gain */
   char *statistics_file;      /* NULL: none */
   char *trace_file;           /* the same */
-  char *tuning_file;          /* the same; what `context` points to */
+  char *tuning_file, *engine; /* the same; what `context` points to */
   bool run_statistics;        /* a run may name a file that statistics are written to */
   bool clears, trims;         /* what its cache is to do at once, of a session that lives */
   char *pass_names;           /* what disabled_passes points into */

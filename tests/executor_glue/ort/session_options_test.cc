@@ -256,7 +256,7 @@ TEST_F(SessionOptions, WithBadValuesAreNamedAndSayWhatIsAllowed) {
       {.option = "threads", .value = "two", .allowed = "1 to 1024"},
       {.option = "precision", .value = "bf16", .allowed = "f32"},
       {.option = "log_level", .value = "verbose", .allowed = "off, warning, info, debug"},
-      {.option = "engine", .value = "fast", .allowed = "native, onednn, auto"},
+      {.option = "engine", .value = "", .allowed = "the name of an engine"},
   };
   for (const auto &c : cases) {
     EXPECT_THAT(refusal({{c.option, c.value}}),
@@ -276,6 +276,26 @@ TEST_F(SessionOptions, ChooseAnEngine) {
   EXPECT_EQ(session.run(rows(3), {"y"}).error, "");
   EXPECT_THAT(session.report(rows(1), {"y"}).string("context.engine.name"),
               AnyOf("auto", "native"));
+}
+
+// One that is a module, or that there is none of: the context looks for it.
+TEST_F(SessionOptions, NameAnyEngine) {
+  EXPECT_THAT(refusal({{"engine", "nosuch"}}),
+              AllOf(HasSubstr("engine 'nosuch'"), HasSubstr("liblatchkey_nosuch.so")));
+  EXPECT_THAT(refusal({{"engine", "no/such"}}), HasSubstr("engine 'no/such'"));
+}
+
+// By its name, in whatever memory that is.
+TEST_F(SessionOptions, OfEqualEnginesShareAContext) {
+  const auto shared_with = [&](const std::string &engine) {
+    const Session first(host, model, with({{"engine", engine}}));
+    const Session second(host, model, with({{"engine", "native"}}));
+    EXPECT_EQ(first.error() + second.error(), "");
+    EXPECT_EQ(first.run(rows(3), {"y"}).error, "");
+    EXPECT_EQ(second.run(rows(3), {"y"}).error, "");
+    return second.report(rows(1), {"y"}).number("context.weights.shared");
+  };
+  EXPECT_GT(shared_with("native"), shared_with("auto"));
 }
 
 // Two sessions have one context where they name the same file, in whatever memory the name is.
