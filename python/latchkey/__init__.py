@@ -15,7 +15,8 @@ from ._context import Context, Option, set_processors, threads_stats
 from ._errors import (BusyError, CancelledError, DeadlineError, Error, FileError,
                       InvalidArgumentError, MalformedError, ModelNotFoundError, NotFoundError,
                       OutOfMemoryError, OutOfRangeError, UnsupportedError, text)
-from ._explain import Explanation, Finding, explain
+from ._explain import Explanation, explain
+from ._finding import Finding
 from ._model import NodeInfo, PassInfo, Refusal, ValueInfo
 from ._native import ffi, lib
 from ._profile import MachinePeak, Profile, machine_peak

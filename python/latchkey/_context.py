@@ -227,8 +227,9 @@ class Context:
         """Counters since the context was made, and sizes now.
 
         ``["cache"][kind]`` for the kinds ``name`` (plans of nodes), ``run``
-        (run plans of whole graphs) and ``user`` has hits, misses, builds, failed_builds, waits,
-        evictions, entries, bytes and build_ns. ``["cache"]`` itself has the sums and the limits;
+        (run plans of whole graphs), ``user`` and ``value`` (what engines have built, such as
+        primitives) has hits, misses, builds, failed_builds, waits, evictions, entries, bytes and
+        build_ns. ``["cache"]`` itself has the sums and the limits;
         ``["weights"]`` the packed weights; ``["memory"]`` what ``memory_bytes`` limits. It is a
         dict, which shows itself as tables.
         """

@@ -6,7 +6,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import _check, _shapes
+from . import _check, _primitives, _shapes
+from ._finding import Finding
+from ._finding import count as _count
+from ._finding import option_size as _size_text
 from ._load import OTHERS
 from ._text import shape_text, time_text
 from ._thread_use import ThreadUse
@@ -20,24 +23,6 @@ _MOST_SHOWN = 8
 _MOST_NODES = 4  # of them
 _ENGINE_BYTES = 256 * 2**20  # the default of cache_bytes where all works may have primitives
 _RECURRING = 8  # so often a size comes until the engine `auto` asks for offers
-
-
-class Finding(NamedTuple):
-    """One cause."""
-
-    cause: str
-    """``choices``, ``idle_threads``, ``left_nodes``, ``left_works``, ``new_sizes``,
-    ``built_again``, ``each_thread_builds``, ``memory_limit``, ``nothing_chosen``,
-    ``nothing_kept``, ``not_fused``, ``one_size``, ``shapes_from_data``, ``shapes_from_values``,
-    ``others_compute``, ``waits_for_processors`` or ``waits_for_places``."""
-    lost_ns: int | None
-    """The time that it has cost so far; ``None``: it costs time in each run, or is not timed."""
-    text: str
-    """What happened, in one sentence."""
-    details: tuple[str, ...]
-    """What shows it, the most expensive first."""
-    advice: str
-    """What can be done; ``""``: nothing needs to."""
 
 
 class Explanation(tuple[Finding, ...]):
@@ -65,15 +50,6 @@ def _lines(findings: Iterable[Finding]) -> Iterator[str]:
             yield f"   - and {len(finding.details) - _MOST_SHOWN} more"
         if finding.advice:
             yield f"   => {finding.advice}"
-
-
-def _count(number: int, singular: str, plural: str = "") -> str:
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
-
-
-def _size_text(bytes_: int) -> str:
-    """At least so many, as an option takes it."""
-    return f"{-(-bytes_ // 2**20)}m" if bytes_ >= 2**20 else f"{-(-bytes_ // 1024)}k"
 
 
 # ---- sizes, and what changed between them ----
@@ -250,11 +226,14 @@ def _built_again(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any],
 
 
 def _cache_advice(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any]) -> str:
-    cache = context["cache"]
-    needed = sum(size["bytes"] for size in sizes)
+    cache, built = context["cache"], _primitives.read(context, sizes)
+    needed, entries = sum(size["bytes"] for size in sizes), len(sizes)
+    if built is not None:
+        needed += built.needed_bytes()
+        entries = max(entries, built.needed_entries())
     advice = []
-    if cache["capacity_entries"] is not None and len(sizes) > cache["capacity_entries"]:
-        advice.append(f"cache_entries from {cache['capacity_entries']} to {len(sizes)} at least")
+    if cache["capacity_entries"] is not None and entries > cache["capacity_entries"]:
+        advice.append(f"cache_entries from {cache['capacity_entries']} to {entries} at least")
     if _is_auto_told(context) and cache["capacity_bytes"] is not None and _evictions(cache):
         most = max(2 * cache["capacity_bytes"], needed * 5 // 4, _ENGINE_BYTES)
         advice.append(f"cache_bytes from {_size_text(cache['capacity_bytes'])} to "
@@ -264,7 +243,8 @@ def _cache_advice(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any]
         advice.append(f"cache_bytes from {_size_text(cache['capacity_bytes'])} to "
                       f"{_size_text(needed * 5 // 4)}")
     if advice:
-        return f"raise {' and '.join(advice)}: then all sizes that were seen fit"
+        also = "" if built is None else f", with the primitives of engine '{built.engine}'"
+        return f"raise {' and '.join(advice)}: then all sizes that were seen fit{also}"
     return "all sizes fit now: other sessions of the context, memory_bytes or a clear dropped them"
 
 
@@ -283,10 +263,13 @@ def _kept_nothing(session: Mapping[str, Any], context: Mapping[str, Any]) -> Ite
     if session["runs"] == 0 or session["run_plan_builds"] > 0 or session["sizes"]:
         return
     off = context["cache_mode"] == "off"
+    built = _primitives.read(context, ()) if off else None
+    also = "" if built is None else (f", and engine '{built.engine}' has built "
+                                     f"{_count(built.counts['builds'], 'primitive')} for them")
     yield Finding(
         "nothing_kept", None,
         f"no run plan is kept, since {'the cache' if off else 'the option run_plans'} is off: each "
-        f"of {_count(session['runs'], 'run')} has bound every operator anew", (),
+        f"of {_count(session['runs'], 'run')} has bound every operator anew{also}", (),
         "take the cache mode 'shared'" if off else "leave out run_plans=False")
 
 
@@ -671,9 +654,13 @@ def explain_both(statistics: Mapping[str, Any], use: ThreadUse | None) -> Explan
     sessions = (statistics["subgraphs"] if "subgraphs" in statistics
                 else [statistics["session"]] if "session" in statistics else [])
     every_run: list[Finding] = list(_left(statistics.get("claims", {"left": ()}), sessions))
-    timed: list[Finding] = []
-    others: list[Finding] = [*_memory(context), *_left_works(context),
-                             *_choices(context, sessions), *_nothing_chosen(context, sessions)]
+    all_sizes = [size for session in sessions for size in session["sizes"]]
+    built = list(_primitives.findings(context, all_sizes,
+                                      lambda: _cache_advice(all_sizes, context)))
+    timed = [finding for finding in built if finding.lost_ns is not None]
+    others = [*(finding for finding in built if finding.lost_ns is None), *_memory(context),
+              *_left_works(context), *_choices(context, sessions),
+              *_nothing_chosen(context, sessions)]
     for session in sessions:
         every_run += _kept_nothing(session, context)
         parts = _parts(session["sizes"])

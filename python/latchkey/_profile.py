@@ -17,7 +17,7 @@ from ._native import ffi, lib
 from ._text import escape, table
 
 _TEXTS = {"node": "node_name", "output": "output_name", "operator": "op_type", "fused": "fused",
-          "kind": "kind", "tiles": "tiles"}
+          "kind": "kind", "tiles": "tiles", "engine": "engine"}
 _NAME_WIDTH = 36
 _LOOK_SECONDS = 0.04  # as often as a run of the library looks at what may end it
 
@@ -147,8 +147,8 @@ class Profile:
         """The steps that ran, those that took longest first.
 
         ``node``, ``output``, ``operator`` and ``fused`` say whose ``step`` it is, by number;
-        ``kind`` and ``tiles`` what ran, on how many ``threads``. ``executions``
-        took ``total_ms``, each ``ms`` in the mean and ``min_ms`` at least; ``share`` is the part of
+        ``kind`` and ``tiles`` what ran, by which ``engine``, on how many ``threads``.
+        ``executions`` took ``total_ms``, each ``ms`` in the mean and ``min_ms`` at least; ``share`` is the part of
         all steps' time. ``gflops`` and ``gbytes`` are 10**9 operations and bytes of operands in a
         second. ``waiting`` is the part of the run's threads' time that they did not compute in.
         Where an engine was chosen for the operator, ``works_ms`` is what steps of its works took

@@ -24,6 +24,7 @@ _MOST_TILES = 4  # of a step: it may have others for each size
 _MOST_SLOW_STEPS = 20  # of a slow request, the longest
 _OWNERS = {"cache": "cache_bytes", "weights": "weights_bytes", "arenas": "arenas_bytes",
            "spare": "spare_bytes", "other": "other_bytes"}
+_STEP = ("node", "output", "operator", "fused", "step", "kind", "engine")  # what tells steps apart
 _FIELDS = ("begin_ns", "ns", "size", "first", "others")
 
 _Request = tuple[int, int, int, bool | None, int]  # _FIELDS
@@ -148,15 +149,13 @@ class Steps:
             return
         self._runs += 1
         for entry in entries:
-            key = tuple(entry[name] for name in ("node", "output", "operator", "fused", "step",
-                                                 "kind"))
+            key = tuple(entry[name] for name in _STEP)
             known = self._steps.get(key)
             if known is None and len(self._steps) == _MOST_STEPS:
                 continue
             if known is None:
                 known = self._steps[key] = {
-                    **{name: entry[name] for name in ("node", "output", "operator", "fused",
-                                                      "step", "kind")},
+                    **{name: entry[name] for name in _STEP},
                     "tiles": [], "threads": 0, "executions": 0, "total_ms": 0.0}
             if entry["tiles"] not in ("", *known["tiles"]) and len(known["tiles"]) < _MOST_TILES:
                 known["tiles"].append(entry["tiles"])
@@ -199,6 +198,7 @@ def model(session: Session, name: str) -> dict[str, Any]:
 def options(session: Session, context: Mapping[str, Any]) -> dict[str, Any]:
     """As set, or as they came from the environment and the defaults."""
     return {"cache": context["cache_mode"], "threads": context["threads"],
+            "engine": context["engine"]["name"],
             "cache_entries": context["cache"]["capacity_entries"],
             "cache_bytes": context["cache"]["capacity_bytes"],
             "weights_bytes": context["weights"]["capacity_bytes"],

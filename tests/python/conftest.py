@@ -12,6 +12,9 @@ import latchkey
 
 ROOT = Path(os.environ.get("LK_TEST_SOURCE", Path(__file__).parents[2]))
 BUILD = Path(os.environ.get("LK_TEST_BUILD", ROOT / "build"))
+ONEDNN = Path(latchkey.__file__).parent / "liblatchkey_onednn.so"
+needs_onednn = pytest.mark.skipif(
+    not ONEDNN.exists(), reason="this build has no oneDNN: tools/setup builds it")
 
 
 def make_model(nodes, inputs, outputs, constants=(), opset=17, metadata=None):

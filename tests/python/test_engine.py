@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy
 import pytest
@@ -12,14 +11,10 @@ from onnx import TensorProto, helper
 
 import latchkey
 
-from conftest import make_model, random
-
-MODULE = Path(latchkey.__file__).parent / "liblatchkey_onednn.so"
-needs_module = pytest.mark.skipif(
-    not MODULE.exists(), reason="this build has no oneDNN: tools/setup builds it")
+from conftest import ONEDNN, make_model, needs_onednn, random
 
 
-@needs_module
+@needs_onednn
 def test_computes_what_native_computes(convnet):
     with latchkey.Session(convnet, engine="native") as native, \
             latchkey.Session(convnet, engine="onednn") as onednn:
@@ -35,7 +30,7 @@ def test_computes_what_native_computes(convnet):
         assert native.statistics()["context"]["cache"]["kinds"]["value"]["builds"] == 0
 
 
-@needs_module
+@needs_onednn
 def test_a_second_pass_builds_nothing(convnet):
     def builds(session):
         kinds = session.statistics()["context"]["cache"]["kinds"]
@@ -51,7 +46,7 @@ def test_a_second_pass_builds_nothing(convnet):
         assert builds(session) == first > 0
 
 
-@needs_module
+@needs_onednn
 def test_the_command_prints_its_keys(convnet, tmp_path):
     model = tmp_path / "convnet.onnx"
     model.write_bytes(convnet)
@@ -62,7 +57,7 @@ def test_the_command_prints_its_keys(convnet, tmp_path):
     assert "name:fixed=" in said
 
 
-@needs_module
+@needs_onednn
 def test_the_command_records_with_an_engine(convnet, tmp_path):
     model, path = tmp_path / "convnet.onnx", tmp_path / "run.json"
     model.write_bytes(convnet)
@@ -76,7 +71,7 @@ def test_the_command_records_with_an_engine(convnet, tmp_path):
     assert done.returncode == 1 and "failed to read the tuning file" in done.stderr
 
 
-@needs_module
+@needs_onednn
 def test_what_an_engine_leaves_is_explained(tmp_path):
     """A maximum is left, and says so; a convolution is not."""
     model = make_model(
@@ -114,7 +109,7 @@ def engine_of(session):
     return session.statistics()["context"]["engine"]
 
 
-@needs_module
+@needs_onednn
 def test_auto_asks_for_sizes_that_recur(convnet):
     with latchkey.Session(convnet, engine="native") as native, \
             latchkey.Session(convnet, engine="auto") as auto:
@@ -138,7 +133,7 @@ def test_auto_asks_for_sizes_that_recur(convnet):
         assert native.context.choices() == () == tuple(engine_of(native)["choices"])
 
 
-@needs_module
+@needs_onednn
 def test_offers_are_chosen_from_at_once(convnet):
     with latchkey.Session(convnet, engine="auto", cache_bytes="64m") as session:
         session.run(PICTURE)
@@ -159,7 +154,7 @@ def test_offers_are_chosen_from_at_once(convnet):
         assert session.stats()["session"]["run_plan_builds"] == 2
 
 
-@needs_module
+@needs_onednn
 @pytest.mark.parametrize("engine", ["auto", "onednn"])
 def test_offers_are_those_of_the_size_that_is_asked_for(convnet, engine):
     def bytes_of(found):
@@ -172,7 +167,7 @@ def test_offers_are_those_of_the_size_that_is_asked_for(convnet, engine):
         assert bytes_of(small) != bytes_of(large)
 
 
-@needs_module
+@needs_onednn
 def test_offers_of_the_engine_by_option(convnet):
     with latchkey.Session(convnet, engine="onednn") as session:
         found = session.offers(PICTURE)
@@ -213,7 +208,7 @@ def test_offers_need_sizes(convnet, given, kind, sentence):
     assert sentence in str(caught.value)
 
 
-@needs_module
+@needs_onednn
 def test_a_profile_has_what_was_expected(convnet):
     profile = latchkey.Profile()
     with latchkey.Session(convnet, engine="auto") as session:
@@ -243,7 +238,7 @@ def test_a_profile_has_what_was_expected(convnet):
             one["output"] for one in profile if one["expected_is_measured"]}
 
 
-@needs_module
+@needs_onednn
 def test_auto_asks_for_a_size_that_is_fixed(convnet):
     size = {"x[0]": 1, "x[2]": 16, "x[3]": 16}
     with latchkey.Session(convnet, engine="auto", cache_bytes="64m", fixed_dims=size) as session:
@@ -256,7 +251,7 @@ def test_auto_asks_for_a_size_that_is_fixed(convnet):
         assert session.stats()["session"]["run_plan_builds"] == 1
 
 
-@needs_module
+@needs_onednn
 def test_what_was_measured_decides(convnet, tmp_path):
     file = tmp_path / "tuning"
     with latchkey.Session(convnet, engine="auto") as session:
@@ -278,7 +273,7 @@ def test_what_was_measured_decides(convnet, tmp_path):
         assert sum(" a run, measured" in detail for detail in finding.details) == len(measured)
 
 
-@needs_module
+@needs_onednn
 def test_equal_works_have_one_line(tmp_path):
     """What a run takes is the mean of both nodes, also when they are measured once more."""
     model = make_model(
@@ -300,7 +295,7 @@ def test_equal_works_have_one_line(tmp_path):
     assert found[0].engine_ns == found[1].engine_ns
 
 
-@needs_module
+@needs_onednn
 def test_lines_that_are_damaged_are_counted(convnet, tmp_path):
     file = tmp_path / "tuning"
     with latchkey.Session(convnet, engine="auto") as session:
@@ -311,7 +306,7 @@ def test_lines_that_are_damaged_are_counted(convnet, tmp_path):
     assert (engine["tuning_works"], engine["tuning_skipped"]) == (works, 1)
 
 
-@needs_module
+@needs_onednn
 def test_estimates_are_explained(convnet, tmp_path):
     model = tmp_path / "convnet.onnx"
     model.write_bytes(convnet)
@@ -322,7 +317,7 @@ def test_estimates_are_explained(convnet, tmp_path):
     assert "latchkey tune MODEL --shape x=1x3x16x16 --threads " in said
 
 
-@needs_module
+@needs_onednn
 def test_times_of_other_sizes_are_explained(convnet, tmp_path):
     file = tmp_path / "tuning"
     with latchkey.Session(convnet, engine="auto") as session:
@@ -338,7 +333,7 @@ def test_times_of_other_sizes_are_explained(convnet, tmp_path):
     assert "--shape x=2x3x24x24 --threads " in finding.advice
 
 
-@needs_module
+@needs_onednn
 def test_times_of_other_threads_are_explained(convnet, tmp_path):
     file = tmp_path / "tuning"
     with latchkey.Session(convnet, engine="auto", threads=1) as session:
@@ -358,7 +353,7 @@ def test_times_of_other_threads_are_explained(convnet, tmp_path):
         "another processor: ")
 
 
-@needs_module
+@needs_onednn
 def test_sizes_of_a_class_are_chosen_for_by_its_times(convnet, tmp_path):
     """A service measures some sizes, and then sees others."""
     file = tmp_path / "tuning"
@@ -393,7 +388,7 @@ def test_sizes_of_a_class_are_chosen_for_by_its_times(convnet, tmp_path):
                 if one.tensor_bytes} & {"estimates"}
 
 
-@needs_module
+@needs_onednn
 @pytest.mark.parametrize("runs", [1, 7])
 def test_that_nothing_was_chosen_is_explained(convnet, runs):
     with latchkey.Session(convnet, engine="auto") as session:
@@ -407,7 +402,7 @@ def test_that_nothing_was_chosen_is_explained(convnet, runs):
         assert "nothing_chosen" not in [one.cause for one in session.explain()]
 
 
-@needs_module
+@needs_onednn
 def test_the_default_is_told_of_where_it_changes_something(convnet, tmp_path):
     """Who has not asked for an engine does not want to hear that it is of no use."""
     def causes(session):
@@ -431,7 +426,7 @@ def test_the_default_is_told_of_where_it_changes_something(convnet, tmp_path):
         assert causes(session) == {"choices"}, "who gives times wants them used"
 
 
-@needs_module
+@needs_onednn
 def test_run_plans_that_go_too_soon_are_explained(convnet):
     with latchkey.Session(convnet, engine="auto", cache_bytes="1m", cache_entries=2) as session:
         for _ in range(9):
@@ -446,7 +441,7 @@ def test_run_plans_that_go_too_soon_are_explained(convnet):
         "of engine 'auto' count for it, too")
 
 
-@needs_module
+@needs_onednn
 def test_tuning_ends_as_a_run_does(convnet):
     cancel = latchkey.Cancel()
     cancel.set()
@@ -456,7 +451,7 @@ def test_tuning_ends_as_a_run_does(convnet):
         assert session.tune(PICTURE, seconds=0.02)
 
 
-@needs_module
+@needs_onednn
 @pytest.mark.parametrize(("options", "sentence"), [
     ({"engine": "onednn"}, "the engine of the context is 'onednn', 'auto' is needed"),
     ({"engine": "auto", "cache": "off"}, "run plans or the cache are off, both are needed"),
@@ -500,11 +495,11 @@ def test_an_engine_that_is_not_there_is_named():
 
 
 def test_auto_is_the_default():
-    wanted = "auto" if MODULE.exists() else "native"
+    wanted = "auto" if ONEDNN.exists() else "native"
     assert latchkey.Context().engine == os.environ.get("LATCHKEY_ENGINE", wanted)
 
 
-@needs_module
+@needs_onednn
 def test_the_module_of_the_default_is_loaded_when_a_size_recurs(convnet):
     code = """
 import sys, numpy, latchkey
@@ -523,5 +518,5 @@ def test_doctor_says_which_there_are():
     found = latchkey.doctor(measure=False)
     assert found["library"]["engines"]["native"] == ""
     said = found["library"]["engines"]["onednn"]
-    assert said == "" if MODULE.exists() else "cannot be loaded" in said
+    assert said == "" if ONEDNN.exists() else "cannot be loaded" in said
     assert "engine native: there" in str(found)

@@ -190,7 +190,7 @@ def test_lines_of_the_graph_end_at_their_nodes():
     nodes = [{**texts, "output_name": str(i), "outputs": [str(i)], "binds": 1, "bind_ns": 1,
               "inputs": [str(source) for source, target in ends if target == i]}
              for i in reversed(range(6))]  # not as they lie in the picture
-    found = graph.view(nodes, nodes, None, [1] * 6)
+    found = graph.view(nodes, nodes, None, [1] * 6, [[]] * 6)
     assert len(found["edges"]) == len(found["lines"]) == len(ends)
     for (source, target), line in zip(found["edges"], found["lines"]):
         assert (int(nodes[source]["output_name"]), int(nodes[target]["output_name"])) in ends

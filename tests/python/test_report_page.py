@@ -6,7 +6,7 @@ import tempfile
 import browser
 import numpy
 import pytest
-from conftest import BUILD, make_model, random
+from conftest import BUILD, make_model, needs_onednn, random
 from onnx import TensorProto, helper
 from recordings import record, record_many_nodes, record_two, write_page
 
@@ -150,14 +150,15 @@ def test_numbers_are_those_of_the_file(tab, page, runs):
         (len(by_size[i]), max(by_size[i])) for i in range(len(latency))]
     assert sum(row[2] for row in shown(tab, "Sizes seen")) == 10_000
     nodes = shown(tab, "Nodes")
-    assert [row[:5] + row[6:8] for row in nodes] == [
+    assert [row[:6] + row[7:9] for row in nodes] == [
         [node["op_type"], node["name"], node["output_name"], node["fused"], node["implementation"],
-         node["binds"], node["bind_ns"]] for node in session["nodes"]]
+         "native", node["binds"], node["bind_ns"]] for node in session["nodes"]]
     profile = found["profile"]
-    assert sum(row[5] for row in nodes) == pytest.approx(
+    assert sum(row[6] for row in nodes) == pytest.approx(
         sum(step["total_ms"] for step in profile["steps"]) * 1e6 / profile["runs"])
     slow = tab.ask("[...document.querySelectorAll('.slow .ns')].map((one) => +one.dataset.value)")
     assert slow == [one["ns"] for one in found["slowest"][:8]]
+    assert not tab.ask("document.getElementById('engines')"), "native alone has nothing to tell"
 
 
 def test_two_runs_have_the_same_axes_and_named_differences(tab, page_of_two, runs):
@@ -430,6 +431,66 @@ def test_a_name_of_a_file_stays_text(tab, folder, runs):
     assert tab.ask("document.documentElement.scrollWidth") == 390
     assert tab.ask("window.hit") is None and tab.ask("document.querySelector('img')") is None
     assert "first: <img src=x" in tab.ask("document.querySelector('header').innerText")
+
+
+@needs_onednn
+def test_engines_and_what_they_have_built(tab, folder, convnet):
+    paths = []
+    for engine in ("native", "onednn"):
+        paths.append(folder / f"{engine}.json")
+        with latchkey.Session(convnet, engine=engine, cache="shared", cache_bytes="1m",
+                              threads=1) as session:
+            record(session, paths[-1], convnet, [(1, 3, 8, width) for width in (8, 9, 10) * 3],
+                   profile_every=1)
+    tab.look(1280, 900)
+    tab.open(write_page(folder / "engines.html", paths[1:]))
+    tab.draw_all()
+    assert_no_holes(tab)
+    found = json.loads(paths[1].read_text())
+    counts = found["statistics"]["context"]["cache"]["kinds"]["value"]
+    assert counts["evictions"] > 0
+    tile = "JSON.parse(document.querySelector('[data-tile=\"primitives built\"]').dataset.value)"
+    assert tab.ask(tile) == counts["builds"]
+    tables = rows_of(tab, "#engines")
+    profile = found["profile"]
+    assert tables[0][0] == "onednn" and tables[0][2] == pytest.approx(sum(
+        step["total_ms"] for step in profile["steps"] if step["engine"] == "onednn"
+    ) * 1e6 / profile["runs"])
+    numbers = {row[0]: row[1] for row in tables if len(row) == 2}
+    assert numbers == {
+        "built": counts["builds"], "time of builds": counts["build_ns"], "builds that failed": 0,
+        "found by key": counts["hits"], "missing": counts["misses"],
+        "waits for another thread's build": 0, "evicted for others": counts["evictions"],
+        "kept": counts["entries"], "bytes of these": counts["bytes"],
+        "of cache_bytes": counts["bytes"] / 2**20}
+    assert {row[0]: row[5] for row in shown(tab, "Nodes")}["Softmax"] == "onednn"
+    tab.press("/")
+    tab.type("onednn softmax")
+    assert tab.ask("document.querySelector('output').value") == "1 of 1"
+    assert "onednn" in tab.ask("document.querySelector('.about dl').innerText")
+    assert "primitives of engine 'onednn' had been evicted" in tab.ask(
+        "document.getElementById('causes').innerText")
+    tab.screenshot(BUILD / "screenshots/engines.png")
+    tab.open(write_page(folder / "engines_two.html", paths))
+    rows = {row[0]: row[1:] for row in rows_of(tab, "#differences table")}
+    assert rows["engine"] == ["native", "onednn"]
+    assert rows["primitives built"][:2] == [0, counts["builds"]]
+
+
+def test_a_file_that_does_not_know_of_engines(tab, folder, runs):
+    found = json.loads(runs[1].read_text())
+    context = found["statistics"]["context"]
+    del context["engine"], context["cache"]["kinds"]["value"]
+    path = folder / "without_engines.json"
+    path.write_text(json.dumps(found))
+    tab.look(1280, 900)
+    tab.open(write_page(folder / "without_engines.html", [path]))
+    tab.draw_all()
+    assert_no_holes(tab)
+    assert not tab.ask("document.getElementById('engines')")
+    tab.press("/")
+    tab.type("softmax")
+    assert tab.ask("document.querySelector('output').value") == "1 of 1"
 
 
 def test_statistics_of_a_session(tab, folder, convnet):

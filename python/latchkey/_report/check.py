@@ -34,8 +34,12 @@ _SESSION = {
     "runs": int, "run_plan_builds": int, "nodes": [_NODE | _COUNTED],
     "sizes": [{"part": str, "inputs": _SIZE, "runs": int, "builds": int, "build_ns": int,
                "bytes": int}]}
+_VALUES = dict.fromkeys(("builds", "build_ns", "hits", "misses", "waits", "failed_builds",
+                         "evictions", "entries", "bytes"), int)
 _CONTEXT = {
-    "cache": {"kinds": {"run": {"build_ns": int, "evictions": int}}},
+    "cache": {"kinds": {"run": {"build_ns": int, "evictions": int}, "value": _Or(_VALUES)},
+              "capacity_bytes": _Or(int)},
+    "engine": _Or({"name": str, "choices": _Or([{"node": str, "engine": str, "is_engine": int}])}),
     "memory": {"bytes": int, "peak_bytes": int, "limit_bytes": _Or(int),
                "owners": dict.fromkeys(OWNERS, int)}}
 _STEP = {"node": str, "output": str, "kind": str, "total_ms": int}
@@ -51,7 +55,7 @@ _RECORDING = {
     "sizes": {"rows": [_SIZE]},
     "requests": {"count": int, "failed": int, "fields": [str], "rows": [[_Or(int)]]},
     "slowest": [_REQUEST | {"steps": _Or([_STEP | {"operator": str}])}],
-    "profile": {"runs": int, "steps": [_STEP | {"tiles": [str]}]},
+    "profile": {"runs": int, "steps": [_STEP | {"tiles": [str], "engine": _Or(str)}]},
     "statistics": {"session": _SESSION, "context": _CONTEXT},
     "explanation": [{"text": str, "details": [str], "advice": str, "lost_ns": _Or(int)}]}
 _STATISTICS = {"version": str, "context": _CONTEXT}

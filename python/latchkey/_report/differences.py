@@ -21,6 +21,10 @@ _NUMBERS = (
     ("run plans built", "count", ("built", "builds")),
     ("time of builds", "time", ("built", "build_ns")),
     ("evictions", "count", ("built", "evictions")),
+    ("primitives built", "count", ("primitives", "builds")),
+    ("time of their builds", "time", ("primitives", "build_ns")),
+    ("primitives evicted", "count", ("primitives", "evictions")),
+    ("primitives that are kept", "bytes", ("primitives", "bytes")),
     ("most memory", "bytes", ("memory", "peak_bytes")))
 
 
@@ -37,9 +41,15 @@ def differences(first: Json, second: Json) -> Json:
 
 def _rows(first: Json, second: Json) -> Iterator[Json]:
     for name, kind, (part, field) in _NUMBERS:
-        before, after = ((run[part] or {}).get(field) for run in (first, second))
-        if before is not None and after is not None:
+        before, after = ((_part(run, part) or {}).get(field) for run in (first, second))
+        is_told = part != "primitives" or before or after  # most runs have none
+        if before is not None and after is not None and is_told:
             yield _row(name, kind, before, after)
+
+
+def _part(run: Json, name: str) -> Json | None:
+    found: Json | None = run["engines"][name] if name == "primitives" else run[name]
+    return found
 
 
 def _row(name: str, kind: str, before: float, after: float) -> Json:
@@ -87,3 +97,6 @@ def _notes(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) ->
     for field, what in (("implementation", "runs on"), ("fused", "fused")):
         if before[field] != after[field]:
             yield f"{what}: {before[field] or '-'} \u2192 {after[field] or '-'}"
+    most = [next((name for name, _ in node["engines"]), "-") for node in (before, after)]
+    if most[0] != most[1]:
+        yield f"engine: {most[0]} \u2192 {most[1]}"

@@ -13,15 +13,17 @@ Json = dict[str, Any]
 
 
 def view(nodes: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]],
-         profile: Mapping[str, Any] | None, runs: Sequence[int]) -> Json:
+         profile: Mapping[str, Any] | None, runs: Sequence[int],
+         engines: Sequence[Sequence[tuple[str, float]]]) -> Json:
     """The nodes, with the edges and the picture.
 
     :param nodes: with their edges.
     :param counted: the same nodes, in the same order, with what statistics count of them.
     :param profile: of a recording.
     :param runs: of the session of each node.
+    :param engines: that computed each node, with their parts of it.
     """
-    rows = [_node(number, *one) for number, one in enumerate(zip(nodes, counted, runs))]
+    rows = [_node(number, *one) for number, one in enumerate(zip(nodes, counted, runs, engines))]
     profiled = profile["runs"] if profile else 0
     if profile and profiled:
         _add_steps(rows, nodes, profile)
@@ -29,13 +31,15 @@ def view(nodes: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]
     return {"nodes": rows, "profiled_runs": profiled, "edges": edges, **_picture(rows, edges)}
 
 
-def _node(number: int, node: Mapping[str, Any], counts: Mapping[str, Any], runs: int) -> Json:
+def _node(number: int, node: Mapping[str, Any], counts: Mapping[str, Any], runs: int,
+          engines: Sequence[tuple[str, float]]) -> Json:
     made_of = [f"{one['op_type']} {one['name']}".strip() for one in node.get("made_of") or ()]
     more = len(made_of) - _MOST_MADE_OF
     return {
         "number": number, "op": node["op_type"], "domain": node["domain"], "name": node["name"],
         "output": node["output_name"], "fused": node["fused"],
-        "implementation": node["implementation"], "claimed": node.get("claimed", True),
+        "implementation": node["implementation"], "engines": engines,
+        "claimed": node.get("claimed", True),
         "made_of": made_of[:_MOST_MADE_OF] + ([f"and {more} more"] if more > 0 else []),
         "binds": counts["binds"], "bind_ns": counts["bind_ns"],
         # Each run that did not bind it found it bound; a loop binds a node more than once a run.

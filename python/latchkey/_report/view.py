@@ -8,7 +8,7 @@ from typing import Any
 
 from .._explain import explain, shapes_text
 from .._text import size_text, time_text
-from . import graph, requests
+from . import engines, graph, requests
 from .check import OWNERS, wrong_in_recording, wrong_in_statistics
 from .read import ReportError, read
 
@@ -39,6 +39,9 @@ def _of_recording(found: Mapping[str, Any]) -> Json:
     asked = requests.view(found)
     samples = found["samples"]
     ended = f", ended by {found['ended_by']}" if found["ended_by"] else ""
+    drawn = graph.view(found["nodes"], statistics["session"]["nodes"], found["profile"],
+                       [statistics["session"]["runs"]] * len(found["nodes"]),
+                       engines.of_nodes(found["nodes"], found["profile"], statistics["context"]))
     return {
         "name": found["model"]["name"] or "a model without a name",
         "facts": [
@@ -53,8 +56,7 @@ def _of_recording(found: Mapping[str, Any]) -> Json:
             "peak_bytes": samples["peak_bytes"][-1], "bytes": samples["bytes"],
             "owners": {owner: samples[f"{owner}_bytes"] for owner in OWNERS}},
         "requests": asked,
-        "graph": graph.view(found["nodes"], statistics["session"]["nodes"], found["profile"],
-                            [statistics["session"]["runs"]] * len(found["nodes"])),
+        "graph": drawn, "engines": engines.view(drawn["nodes"], statistics["context"]),
         "built": _built(statistics["context"], [statistics["session"]]),
         "left": [], "explanation": _explanation(found["explanation"])}
 
@@ -67,11 +69,15 @@ def _of_statistics(found: Mapping[str, Any]) -> Json:
     claims = found.get("claims")
     facts = [["library", found["version"]],
              ["cache", context["cache_mode"]], ["threads", str(context["threads"])],
+             *([["engine", context["engine"]["name"]]] if context.get("engine") else []),
              ["nodes in the file", str(sum(one["nodes_in_file"] for one in sessions))]]
     if claims is not None:
         facts.append(["claimed", f"{claims['claimed']} of {claims['nodes']} nodes, in "
                                  f"{claims['subgraphs']} parts"])
     memory = context["memory"]
+    drawn = graph.view(nodes, nodes, None,
+                       [one["runs"] for one in sessions for _ in one["nodes"]],
+                       engines.of_nodes(nodes, None, context))
     return {
         "name": os.path.basename(found.get("model") or "") or "statistics", "facts": facts,
         "memory": {"at_ns": [0], "limit_bytes": memory["limit_bytes"],
@@ -81,8 +87,7 @@ def _of_statistics(found: Mapping[str, Any]) -> Json:
         "sizes": [{"label": shapes_text(size), "runs": size["runs"],
                    "builds": size["builds"], "build_ns": size["build_ns"], "bytes": size["bytes"]}
                   for session in sessions for size in session["sizes"]],
-        "graph": graph.view(nodes, nodes, None,
-                            [one["runs"] for one in sessions for _ in one["nodes"]]),
+        "graph": drawn, "engines": engines.view(drawn["nodes"], context),
         "built": _built(context, sessions),
         "left": [[one["operator"], one["domain"], one["count"], one["reason"]]
                  for one in (claims["left"] if claims is not None else ())],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from .._primitives import counts_of, engine_of
 from .._text import escape, size_text, table
 
 _MOST_NODES = 8
@@ -72,7 +73,16 @@ def _contexts(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"context": number, "threads": report["threads"], "cache_mode": report["cache_mode"],
                **sums, "cache_bytes": report["cache"]["bytes"],
                "cache_limit": report["cache"]["capacity_bytes"], "memory_bytes": memory["bytes"],
-               "memory_limit": memory["limit_bytes"], "owners": memory["owners"]}
+               "memory_limit": memory["limit_bytes"], "owners": memory["owners"],
+               "engine": engine_of(report), "primitives": _primitives(report)}
+
+
+def _primitives(report: Mapping[str, Any]) -> dict[str, int] | None:
+    """``None``: no engine was asked for one."""
+    counts = counts_of(report)
+    if counts is None:
+        return None
+    return {name: counts[name] for name in ("hits", "builds", "evictions", "bytes")}
 
 
 def _nodes(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -123,5 +133,10 @@ def _context_lines(one: Mapping[str, Any]) -> Iterator[str]:
                        if bytes_)
     yield (f"context {one['context']}: {one['threads']} threads, cache {one['cache_mode']}: "
            f"{one['hits']} hits, {one['builds']} builds, {one['evictions']} evictions")
+    built = one["primitives"]
+    if built:
+        yield (f"  primitives of {escape(one['engine'])}: {built['hits']} hits, "
+               f"{built['builds']} builds, {built['evictions']} evictions, "
+               f"{size_text(built['bytes'])}")
     yield (f"  memory {size_text(one['memory_bytes'])} of "
            f"{size_text(limit) if limit else 'no limit'}{': ' if owners else ''}{owners}")

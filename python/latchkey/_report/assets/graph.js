@@ -12,7 +12,7 @@ function graphView(graph, id) {
     element("p", { class: "lead" }, "Choose a node to see what is known of it."));
   const output = element("output", {});
   const search = element("input", { type: "search", id: `search-${id}`, autocomplete: "off",
-    spellcheck: "false", placeholder: "Search operators, names, fusions, layouts",
+    spellcheck: "false", placeholder: "Search operators, names, fusions, layouts, engines",
     "aria-label": "Search nodes" });
   const readsFrom = graph.nodes.map(() => []);
   const readBy = graph.nodes.map(() => []);
@@ -109,6 +109,7 @@ function graphView(graph, id) {
     const facts = [
       ["name", node.name || null], ["output", node.output],
       ["runs on", node.implementation || null],
+      ["engine", node.engines.length ? enginesText(node.engines) : null],
       ["by", node.claimed ? "Latchkey" : "left to ONNX Runtime"], ["fused", node.fused || null],
       ["time", node.ns === null ? null : `${timeText(node.ns)} a run${ofAll}`],
       ["layouts", node.layouts.length ?
@@ -126,7 +127,7 @@ function graphView(graph, id) {
 
   const texts = graph.nodes.map((node) => [node.op, node.domain, node.name, node.output, node.fused,
     node.implementation, node.claimed ? "latchkey claimed" : "onnx runtime left", ...node.layouts,
-    ...node.made_of].join("\n").toLowerCase());
+    ...node.engines.map(([name]) => name), ...node.made_of].join("\n").toLowerCase());
 
   function find() {
     draw();

@@ -72,6 +72,11 @@ function tiles(run) {
     `${countText(built.evictions)} evictions`],
   ["most memory", bytesText(memory.peak_bytes), memory.peak_bytes,
     limitText(memory)]);
+  const primitives = run.engines.primitives;
+  if (primitives && primitives.is_asked) {
+    found.push(["primitives built", countText(primitives.builds), primitives.builds,
+      `${countText(primitives.evictions)} evictions, ${bytesText(primitives.bytes)} kept`]);
+  }
   return element("dl", { class: "tiles" }, found.map(([name, text, value, more]) =>
     element("div", { class: "tile" }, element("dt", {}, name),
       element("dd", { "data-tile": name, "data-value": JSON.stringify(value) }, text,
@@ -80,7 +85,7 @@ function tiles(run) {
 
 // ---- the parts ----
 
-const SHOWN = { count: countText, time: timeText, bytes: bytesText };
+const SHOWN = { count: countText, time: timeText, bytes: bytesText, part: percentText };
 
 function addDifferences() {
   if (!differences) return;
@@ -189,11 +194,40 @@ function treeFigures(graph, id) {
     null, figures.map(([, one]) => one)];
 }
 
+// Where an engine besides native has computed or built something.
+function addEngines() {
+  const isTold = ({ engines: { rows, primitives } }) =>
+    rows.some(([name]) => name !== "native") || (primitives && primitives.is_asked);
+  if (!runs.some(isTold)) return;
+  section("engines", "Engines", "Who computed the nodes, and what engines have built for them.",
+    pair(({ engines: { rows, primitives } }) => {
+      if (!rows.length) return element("p", {}, "The file does not say who computed the nodes.");
+      const isTimed = rows.some((row) => row[2] !== null);
+      return [table("Engines", [["engine", null], ["nodes, most of", countText],
+        ["time of a run", timeText], [isTimed ? "of the time" : "of the nodes", percentText]],
+      rows), primitives ? primitivesTable(primitives) : null];
+    }));
+}
+
+function primitivesTable(primitives) {
+  const shown = (value, row) => SHOWN[row[2]](value);
+  const rows = [["built", primitives.builds, "count"],
+    ["time of builds", primitives.build_ns, "time"],
+    ["builds that failed", primitives.failed_builds, "count"],
+    ["found by key", primitives.hits, "count"], ["missing", primitives.misses, "count"],
+    ["waits for another thread's build", primitives.waits, "count"],
+    ["evicted for others", primitives.evictions, "count"],
+    ["kept", primitives.entries, "count"], ["bytes of these", primitives.bytes, "bytes"]];
+  if (primitives.filled !== null) rows.push(["of cache_bytes", primitives.filled, "part"]);
+  return [element("h3", {}, "Primitives"), table("Primitives", [["", null], ["", shown]], rows)];
+}
+
 const nodesTable = (graph) => foldedTable("Nodes", [["operator", null], ["name", null],
-  ["output", null], ["fused", null], ["runs on", null], ["time of a run", timeText],
-  ["builds", countText], ["time of builds", timeText], ["found bound", countText]], () =>
+  ["output", null], ["fused", null], ["runs on", null], ["engine", null],
+  ["time of a run", timeText], ["builds", countText], ["time of builds", timeText],
+  ["found bound", countText]], () =>
   graph.nodes.map((node) => [node.op, node.name, node.output, node.fused, node.implementation,
-    node.ns, node.binds, node.bind_ns, node.hits]));
+    enginesText(node.engines), node.ns, node.binds, node.bind_ns, node.hits]));
 
 function addLeft() {
   if (!runs.some((run) => run.left.length)) return;
@@ -270,6 +304,7 @@ function addAll() {
   addLatency();
   addSizes();
   addNodes();
+  addEngines();
   addLeft();
   addSlowest();
   const focusSearch = addGraph();

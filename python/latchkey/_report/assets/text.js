@@ -17,6 +17,9 @@ const countText = (count) =>
   count === null || count === undefined ? "\u2013" : count.toLocaleString("en-US");
 const percentText = (part) =>
   `${Number((100 * part).toFixed(part < 0.1 || part > 0.99 ? 1 : 0))} %`;
+// [[name, part]...]: the parts are told where there are several.
+const enginesText = (engines) => engines.map(([name, part]) =>
+  engines.length > 1 ? `${name} ${percentText(part)}` : name).join(", ");
 const shortened = (text, most) => text.length <= most ? text : text.slice(0, most - 1) + "\u2026";
 
 function attach(node, attributes, children) {
