@@ -46,6 +46,32 @@ def in_new_process(code, **environment):
                           env={**os.environ, **environment})
 
 
+def test_the_engine_of_a_host_is_named(tmp_path):
+    """A module that the system finds, by its name, as in any context."""
+    source = ROOT / "tests/executor_glue/cli/softmax_engine.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-D_GNU_SOURCE", '-DNAME="hosts"', "-DFACTOR=1.0f",
+                    source, "-I", ROOT / "include", "-lm", "-o",
+                    tmp_path / "liblatchkey_hosts.so"], check=True)
+    (tmp_path / "model.onnx").write_bytes(make_model(
+        [helper.make_node("Softmax", ["x"], ["y"])], [("x", TensorProto.FLOAT, ["n", 5])],
+        [("y", TensorProto.FLOAT, ["n", 5])]))
+    code = f"""
+import numpy, onnxruntime, latchkey.ort
+options = onnxruntime.SessionOptions()
+latchkey.ort.append(options, engine="hosts", run_statistics="on", claim="all")
+session = onnxruntime.InferenceSession({str(tmp_path / "model.onnx")!r}, options,
+                                       enable_fallback=0)
+session.run(None, {{"x": numpy.zeros((2, 5), numpy.float32)}})
+engine = latchkey.ort.stats(session)["context"]["engine"]
+print(engine["name"], engine["works"], engine["left"])
+"""
+    done = in_new_process(code, LD_LIBRARY_PATH=os.pathsep.join(
+        [str(tmp_path), os.environ.get("LD_LIBRARY_PATH", "")]))
+    assert (done.stdout, done.returncode) == ("hosts 1 0\n", 0), done.stderr
+    done = in_new_process(code)
+    assert "failed to choose engine 'hosts'" in done.stderr and done.returncode == 1
+
+
 @pytest.fixture
 def half():
     """Relu, Binarizer (which Latchkey has not) and Relu."""
