@@ -17,7 +17,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import latchkey
-from conftest import make_model, random
+from conftest import make_model, needs_onednn, random
 from latchkey.commands import drawn
 
 F32 = TensorProto.FLOAT
@@ -580,15 +580,52 @@ def files(tmp_path_factory):
 
 def test_the_command_reports(files):
     done = compare(files / "chain.onnx", "--shape", "x={1..9}x4", "-n", "3", "--every-value",
-                   "--runs", "2", "-t", "1")
+                   "--runs", "2", "-t", "1", "--engine", "native")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"{files}/chain.onnx against ONNX Runtime 1.")
-    assert lines[0].endswith(": 3 requests, 1 thread; within 1e-05 + 0.001 * |expected|")
+    assert lines[0].endswith(": 3 requests, 1 thread, engine native; within 1e-05 + 0.001 * "
+                             "|expected|")
     assert lines[1] == "1 output:" and lines[-1] == "all agree"
     assert "5 values, in the order of the file:" in lines
     assert any(line.startswith("speed: ") and line.endswith("medians of 6 runs by turns")
                for line in lines)
+
+
+@needs_onednn
+@pytest.mark.parametrize("expected", ["onnxruntime", "model"])
+def test_an_engine_is_compared(convnet, expected):
+    """Its numbers, those of nodes alone, and in another model of this library."""
+    class Engines(latchkey.Session):
+        seen = []
+
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            self.seen.append(self.context.engine)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("sides", "model_file"):
+            patch.setattr(f"latchkey._compare.{module}.Session", Engines)
+        found = latchkey.compare(convnet, {"x": random(2, 3, 9, 7)}, engine="onednn", runs=0,
+                                 expected=convnet if expected == "model" else expected,
+                                 every_value=True)
+    assert found and found.engine == found.to_dict()["engine"] == "onednn"
+    assert len(Engines.seen) == (4 if expected == "model" else 2)
+    assert set(Engines.seen) == {"onednn"}
+
+
+@needs_onednn
+def test_the_command_takes_an_engine(files, tmp_path):
+    words = [files / "chain.onnx", "--shape", "x=3x4", "--runs", "0"]
+    done = compare(*words, "--engine", "onednn")
+    assert done.returncode == 0 and ", engine onednn; within " in done.stdout.splitlines()[0]
+    with latchkey.Session(files / "chain.onnx", engine="auto") as session:
+        session.tune(X, seconds=0.02, file=tmp_path / "tuning")
+    words += ["--json", "--engine", "auto", "--fix", "rows=3", "--tuning"]
+    done = compare(*words, tmp_path / "tuning", LATCHKEY_ENGINE="nosuch", LATCHKEY_TUNING="nosuch")
+    assert (done.returncode, json.loads(done.stdout)["engine"]) == (0, "auto"), done.stderr
+    done = compare(*words, tmp_path / "nosuch")
+    assert done.returncode == 1 and f"'{tmp_path}/nosuch'" in done.stderr
 
 
 def test_the_command_names_what_differs(files, tmp_path):
@@ -703,6 +740,7 @@ def test_dimensions_can_be_fixed(tmp_path, convnet):
     (["{}/chain.onnx", "--shape", "x=1x4", "--with", "{}/none.onnx"], 1, "{}/none.onnx"),
     (["{}/chain.onnx", "--input", "x={}/none.npy"], 1, "{}/none.npy"),
     (["{}/chain.onnx", "--shape", "x=1x4", "--disable-pass", "no"], 1, "'no'"),
+    (["{}/chain.onnx", "--shape", "x=1x4", "--engine", "nosuch"], 1, "engine 'nosuch'"),
 ])
 def test_wrong_words_are_a_sentence(files, words, code, sentence):
     done = compare(*(word.replace("{}", str(files)) for word in words))
@@ -790,6 +828,14 @@ def test_help_is_complete_from_both_fronts():
         assert ("--json" in done.stdout) != (name in ("record", "report"))  # which write a file
         alone = subprocess.run([COMMAND, name], capture_output=True, text=True, timeout=60)
         assert alone.returncode == 2 and "Python package" in alone.stderr
+
+
+@pytest.mark.parametrize("name", ["run", "test", "bench", "load", "inspect", "cache", "shapes",
+                                  "tune", "compare", "doctor", "explain", "record"])
+def test_every_command_that_opens_a_model_takes_an_engine(name):
+    done = subprocess.run([sys.executable, "-m", "latchkey", name, "--help"], capture_output=True,
+                          text=True, timeout=60, env={**os.environ, "COLUMNS": "80"}, check=True)
+    assert "--engine" in done.stdout and "--tuning" in done.stdout
 
 
 def test_another_command_imports_none_of_it():

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import make_model
+from conftest import make_model, needs_onednn, random
 from onnx import TensorProto, helper
 
 import latchkey
@@ -51,7 +51,7 @@ def test_has_all_sections():
         assert title in done.stdout
     found = json.loads(command("--json").stdout)
     assert set(found) == {"schema", "machine", "library", "options", "process", "measured", "model",
-                          "pitfalls"}
+                          "engine", "pitfalls"}
     assert found["schema"] == "latchkey-doctor-1"
     assert found["measured"]["gflops"] > 0 and found["measured"]["expected"]["derived_from"]
     assert found["machine"]["processors_allowed"] == len(os.sched_getaffinity(0))
@@ -158,6 +158,54 @@ def test_looks_at_the_process_that_calls_it():
     assert any("liblatchkey" in path for path in found["process"]["runtimes"]["Latchkey"])
     assert found.has_problems == any(one.level == "problem" for one in found.pitfalls)
     assert str(found).startswith("machine: ")
+
+
+def test_says_which_engine_is_meant(convnet):
+    options = {one.name: (one.value, one.source) for one in latchkey.Context(
+        engine="native").options()}
+    found = latchkey.doctor(engine="native", measure=False)
+    assert {one["name"]: (one["value"], one["source"]) for one in found["options"]}["engine"] == (
+        options["engine"]) == ("native", "argument")
+    assert (found["engine"]["name"], found["engine"]["asked"]) == ("native", "native")
+    assert latchkey.doctor(measure=False)["engine"]["asked"] == os.environ.get(
+        "LATCHKEY_ENGINE", "")
+    for option in ({"engine": "native"}, {"tuning": "none"}):
+        with pytest.raises(TypeError, match=f"'context' and .* \\({[*option][0]}\\) are given"):
+            latchkey.doctor(context=latchkey.Context(), measure=False, **option)
+    with pytest.raises(TypeError, match="'engine'"):
+        latchkey.doctor(engine=3, measure=False)
+
+
+def test_an_engine_and_a_tuning_file_that_are_not_there(tmp_path):
+    found = diagnosed("--engine", "nosuch")
+    assert "engine 'nosuch'" in names(found)["bad_option"]["text"]
+    assert found["engine"] is None
+    found = diagnosed("--engine", "native", "--tuning", tmp_path / "nosuch")
+    assert f"'{tmp_path}/nosuch'" in names(found)["bad_option"]["text"]
+    assert "nosuch" in names(diagnosed("--engine=native", LATCHKEY_TUNING="nosuch"))[
+        "bad_option"]["text"]
+
+
+@needs_onednn
+def test_says_whether_a_tuning_file_fits(convnet, tmp_path):
+    model, file = tmp_path / "net.onnx", tmp_path / "tuning"
+    model.write_bytes(convnet)
+    with latchkey.Session(convnet, engine="auto", threads=1) as session:
+        session.tune({"x": random(1, 3, 8, 8)}, seconds=0.02, file=file)
+        works = session.statistics()["context"]["engine"]["tuning_works"]
+    words = [model, "--tuning", file]
+    for also in ([], ["--engine", "auto"]):  # by default the engine is opened later
+        found = diagnosed(*words, *also, LATCHKEY_THREADS="1")
+        assert (found["engine"]["tuning_works"], found["engine"]["tuning_fitting"]) == (
+            works, works)
+        assert not {"tuning_not_used", "tuning_does_not_fit"} & set(names(found))
+        found = diagnosed(*words, *also, LATCHKEY_THREADS="2")
+        assert found["engine"]["tuning_fitting"] == 0
+        text = names(found)["tuning_does_not_fit"]["text"]
+        assert f"has times of {works} works, and none" in text
+    assert "tuning_not_used" in names(diagnosed(*words, "--engine", "onednn"))
+    text = command("--no-measure", *words, "--engine", "auto", LATCHKEY_THREADS="1").stdout
+    assert f"tuning file: times of {works} works, of which {works} fit " in text
 
 
 # ---- what is read ----
@@ -276,7 +324,7 @@ GOOD = {
                 "memory_bytes": 2**30, "huge_pages": "madvise",
                 "cgroup": {"processors": None, "memory_bytes": None, "periods": 0, "throttled": 0,
                            "version_1": {"processors": None, "memory_bytes": None}}},
-    "library": {"error": None},
+    "library": {"error": None, "engines": {"native": "", "onednn": ""}},
     "options": [{"name": "threads", "value": "4", "source": "machine"},
                 {"name": "memory_bytes", "value": str(2**30), "source": "machine"},
                 {"name": "max_isa", "value": "avx512", "source": "machine"}],
@@ -284,6 +332,8 @@ GOOD = {
     "measured": {"gflops": 90.0, "expected": {"gflops": 100.0, "derived_from": "x"},
                  "throttled": 0, "stolen_processors": 0, "others_processors": 0},
     "model": {"runs": True, "weights_bytes": 5},
+    "engine": {"asked": "auto", "threads": 4, "name": "auto", "tuning_works": 5,
+               "tuning_fitting": 4, "tuning_skipped": 0},
 }
 
 
@@ -331,6 +381,10 @@ def test_nothing_is_wrong_with_what_is_good():
     ("slow_stolen", "problem", {"measured__gflops": 40, "measured__stolen_processors": 1}),
     ("slow_others", "problem", {"measured__gflops": 40, "measured__others_processors": 1}),
     ("slow_unknown", "remark", {"measured__gflops": 40}),
+    ("engine_not_there", "remark", {"engine__asked": "auto",
+                                    "library__engines": {"onednn": "cannot be loaded"}}),
+    ("tuning_not_used", "remark", {"engine__name": "native"}),
+    ("tuning_does_not_fit", "problem", {"engine__tuning_fitting": 0}),
     ("model_does_not_run", "problem", {"model__runs": False, "model__missing": {
         "nodes": [1], "other": [], "error": None}}),
     ("memory_below_model", "problem", {"model__weights_bytes": 2**31}),
@@ -347,7 +401,9 @@ def test_finds(pitfall, level, changes):
     {"machine__cgroup__version_1__processors": 4},
     {"machine__huge_pages": "always"},
     {"options": []},
-    {"measured": None, "model": None},
+    {"measured": None, "model": None, "engine": None},
+    {"engine__tuning_works": 0, "engine__tuning_fitting": 0, "engine__name": "native"},
+    {"engine__asked": "native", "library__engines": {"onednn": "cannot be loaded"}},
     {"measured__expected__gflops": 0.0, "measured__gflops": 1.0},  # no frequency is known
     {"process__runtimes": {"ONNX Runtime": ["/a/libonnxruntime.so.1",
                                             "/a/onnxruntime_pybind11_state.so"]}},

@@ -42,6 +42,8 @@ OPTIONS = {
     "a context of another kind": session(context=5),
     "a context and options of one":
         lambda: latchkey.Session(MODEL, context=latchkey.Context(), threads=2),
+    "doctor with a context and an engine":
+        lambda: latchkey.doctor(context=latchkey.Context(), engine="auto", measure=False),
     "a NUL in a path": lambda: latchkey.Session("mo\0del.onnx"),
     "a profile of another kind": lambda: latchkey.Session(MODEL).run({}, profile=1),
     "explain of another kind": lambda: latchkey.explain({}),

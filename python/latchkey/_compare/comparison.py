@@ -34,6 +34,8 @@ class Comparison:
     expected: str
     """Who said what is expected, with its version."""
     threads: int
+    engine: str
+    """That of the context here."""
     requests: list[dict[str, tuple[int, ...]]]
     """The shapes of the inputs of each."""
     tolerance: Tolerance
@@ -83,7 +85,7 @@ class Comparison:
         """All of it, for JSON."""
         return {
             "model": self.model, "expected": self.expected, "threads": self.threads,
-            "agrees": bool(self), "tolerance": self.tolerance._asdict(),
+            "engine": self.engine, "agrees": bool(self), "tolerance": self.tolerance._asdict(),
             "requests": [{name: list(shape) for name, shape in one.items()}
                          for one in self.requests],
             "outputs": [one.to_dict() for one in self.outputs],

@@ -181,7 +181,8 @@ def _speed(found: Comparison) -> Iterator[str]:
 def lines(found: Comparison) -> Iterator[str]:
     """The report, line by line."""
     yield (f"{escape(found.model)} against {escape(found.expected)}: "
-           f"{_count(len(found.requests), 'request')}, {_count(found.threads, 'thread')}; within "
+           f"{_count(len(found.requests), 'request')}, {_count(found.threads, 'thread')}, engine "
+           f"{escape(found.engine)}; within "
            f"{found.tolerance.atol:g} + {found.tolerance.rtol:g} * |expected|")
     yield f"{_count(len(found.outputs), 'output')}:"
     if found.outputs:

@@ -57,7 +57,9 @@ def compare(model: Model, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]
         test case in a folder of its own: that of the first node that leaves the tolerance where
         none is at fault itself. Needs ``every_value``.
     :param progress: called with what is done, how much of it is done, and how much there is.
-    :param session_options: options of :class:`Session` and of its context.
+    :param session_options: options of :class:`Session` and of its context, such as ``engine`` and
+        ``tuning``. With the engine auto, outputs are those of native unless all dimensions are
+        fixed, as sizes have not recurred yet.
     :raises Error: the library failed; :class:`PeerError`: the other side did.
     :raises ModuleNotFoundError: a package of ``latchkey[compare]`` is not installed.
     """
@@ -80,7 +82,7 @@ def compare(model: Model, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]
     work = _Work(ours, peer, requests, tolerance, progress or (lambda *_: None))
     result = Comparison(
         "(bytes)" if isinstance(source, bytes) else source, peer.title,
-        ours.plain.context.threads,
+        ours.plain.context.threads, ours.plain.context.engine,
         [{name: array.shape for name, array in one.items()} for one in requests],
         work.tolerance, [])
     work.compare_outputs(result)

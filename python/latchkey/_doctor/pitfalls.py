@@ -32,7 +32,7 @@ def find(report: Mapping[str, Any], known_variables: Iterable[str]) -> list[Pitf
     """All of them in a report; problems first."""
     found = [*_variables(report["process"]["variables"], list(known_variables)),
              *_options(report), *_group(report), *_pages(report), *_runtimes(report["process"]),
-             *_measured(report.get("measured")), *_model(report)]
+             *_measured(report.get("measured")), *_engine(report), *_model(report)]
     return sorted(found, key=lambda one: one.level != PROBLEM)
 
 
@@ -59,7 +59,8 @@ def _options(report: Mapping[str, Any]) -> Iterator[Pitfall]:
     machine = report["machine"]
     if report["library"]["error"]:
         yield Pitfall("bad_option", PROBLEM, f"No context can be made: "
-                      f"{report['library']['error']}.", "Correct the variable, or unset it.")
+                      f"{report['library']['error']}.",
+                      "Correct the argument or the variable that it names, or leave it out.")
     isa, source = _option(report, "max_isa")
     if source == "environment" and isa in _ISAS and (
             _ISAS.index(isa) < _ISAS.index(machine["isa"])):
@@ -181,6 +182,31 @@ def _measured(measured: Mapping[str, Any] | None) -> Iterator[Pitfall]:
     else:
         yield Pitfall("slow_unknown", REMARK, f"{text}: nothing shows why.",
                       "Look at the clock frequency and the temperature while it computes.")
+
+
+def _engine(report: Mapping[str, Any]) -> Iterator[Pitfall]:
+    """Where somebody has asked for an engine or has given times to choose by."""
+    engine = report.get("engine")
+    if not engine:
+        return
+    why = report["library"]["engines"].get("onednn", "")
+    if why and engine["asked"] == "auto":
+        yield Pitfall("engine_not_there", REMARK,
+                      f"Engine auto is asked for, and has only native: {why}.",
+                      "Build the module of oneDNN, or take engine native.")
+    works, fitting = engine["tuning_works"], engine["tuning_fitting"]
+    if works == 0:
+        return
+    if engine["name"] != "auto":
+        yield Pitfall("tuning_not_used", REMARK,
+                      f"The tuning file has times of {works} works, and engine {engine['name']} "
+                      "does not choose by them.", "Take engine auto.")
+    elif fitting == 0:
+        yield Pitfall("tuning_does_not_fit", PROBLEM,
+                      f"The tuning file has times of {works} works, and none of these fits: they "
+                      f"are of another number of threads than {engine['threads']}, of another "
+                      "engine or version of it, or of another processor.",
+                      f"Tune here: latchkey tune MODEL --threads {engine['threads']} -o FILE.")
 
 
 def _model(report: Mapping[str, Any]) -> Iterator[Pitfall]:

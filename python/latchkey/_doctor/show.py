@@ -18,11 +18,20 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"library: latchkey {library['version']}, kernels for {library['isa']}"
     for name, why in library["engines"].items():
         yield f"  engine {name}: {escape(why) or 'there'}"
+    yield from _tuning(found["engine"])
     yield from _options(found["options"])
     yield from _process(found["process"])
     yield from _measured(found["measured"])
     yield from _model(found["model"])
     yield from _pitfalls(found["pitfalls"])
+
+
+def _tuning(engine: Mapping[str, Any] | None) -> Iterator[str]:
+    if engine is None or engine["tuning_works"] + engine["tuning_skipped"] == 0:
+        return
+    yield (f"  tuning file: times of {engine['tuning_works']} works, of which "
+           f"{engine['tuning_fitting']} fit this machine, engine and number of threads; "
+           f"{engine['tuning_skipped']} lines skipped")
 
 
 def _machine(machine: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import argparse
 from .. import compare
 from . import requests
 from .front import FAILED, OK, CommandError
-from .options import add_fix, bounded
+from .options import add_engine, add_fix, bounded
 from .progress import Progress
 
 ARGUMENTS = "MODEL"
@@ -55,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     library.add_argument("--disable-pass", metavar="NAME", action="append", default=[],
                          help="leave out this graph pass; may be repeated ('latchkey inspect' "
                               "lists them)")
+    add_engine(library, ", here and in another model of --with; auto computes by native what has "
+                        "not recurred, unless the model or --fix fixes all dimensions")
     add_fix(library)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -65,6 +67,7 @@ def work(arguments: argparse.Namespace) -> int:
         raise CommandError("failed to read the command line: -o is given, --every-value is needed "
                            "for it", 2)
     options = {"threads": arguments.threads, "disabled_passes": arguments.disable_pass,
+               "engine": arguments.engine, "tuning": arguments.tuning,
                "fixed_dims": dict(arguments.fixed_dims)}
     with Progress("opening") as progress:
         result = compare(arguments.model, requests.draw(arguments, options),

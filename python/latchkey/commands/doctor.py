@@ -7,7 +7,7 @@ import argparse
 from .._doctor import doctor
 from .._text import json_text
 from .front import FAILED, OK, CommandError
-from .options import bounded
+from .options import add_engine, bounded
 
 ARGUMENTS = "[MODEL]"
 DESCRIPTION = """\
@@ -21,6 +21,7 @@ The exit code is 1 when a pitfall is a problem, and not just a remark.
 Examples:
   latchkey doctor
   latchkey doctor rec.onnx
+  latchkey doctor rec.onnx --engine auto --tuning tuning
   latchkey doctor --pid 4242"""
 
 
@@ -32,13 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="look at another process: its libraries, variables and limits")
     parser.add_argument("--no-measure", action="store_true",
                         help="do not compute for 150 ms to see what the machine reaches")
+    add_engine(parser.add_argument_group("Library"), ": whether it is there, and whether a tuning "
+               "file fits")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def work(arguments: argparse.Namespace) -> int:
     """Looks, and shows what was found."""
     try:
-        found = doctor(arguments.model, pid=arguments.pid, measure=not arguments.no_measure)
+        found = doctor(arguments.model, pid=arguments.pid, measure=not arguments.no_measure,
+                       engine=arguments.engine, tuning=arguments.tuning)
     except OSError as error:
         if error.filename is not None:
             raise

@@ -52,10 +52,12 @@ class Requests(Sequence[dict[str, numpy.ndarray]]):
         files = dict(arguments.input)
         words = [f"--disable-pass={name}" for name in options.get("disabled_passes", ())]
         words += [f"--fix={name}={size}" for name, size in options.get("fixed_dims", {}).items()]
+        words += ["--engine=native", "--tuning="]
         self._shapes = draw_shapes(arguments.model, arguments.shape,
                                    [f"{name}={path}" for name, path in arguments.input],
                                    arguments.requests, arguments.seed, words)
-        with Session(arguments.model, **options) as session:
+        # whoever computes: neither an engine's module nor a tuning file is read for this
+        with Session(arguments.model, **{**options, "engine": "native", "tuning": ""}) as session:
             # by the names that the program and statistics have, of which the model's may differ
             self._names = {json_name(value.name): value.name for value in session.inputs}
             self._types = {json_name(value.name): value.dtype for value in session.inputs}
