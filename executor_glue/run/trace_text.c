@@ -178,6 +178,8 @@ static void put_step(writer *self, const lk_trace_event *event) {
   put_member(self, "kernel", step->kind);
   put(self, ",");
   put_member(self, "tiles", step->tiles);
+  put(self, ",");
+  put_member(self, "engine", step->engine);
   put_time(self, "compute_us", event->value);
   print(self, ",\"flops\":%.0f,\"bytes\":%.0f}}", step->flops, step->bytes);
 }

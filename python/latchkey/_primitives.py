@@ -29,10 +29,11 @@ class Primitives(NamedTuple):
 
     @property
     def again(self) -> int | None:
-        """About how many were built once more."""
+        """About how many were built once more; where some were evicted, so many at the most."""
         if self.first_share is None:
             return None
-        return self.counts["builds"] - round(self.counts["builds"] * self.first_share)
+        again = self.counts["builds"] - round(self.counts["builds"] * self.first_share)
+        return min(again, self.counts["evictions"]) if self.counts["evictions"] else again
 
     @property
     def mean_ns(self) -> float:
@@ -74,19 +75,13 @@ class Primitives(NamedTuple):
         if references:
             lines.append(f"{references} have only a slow reference implementation, and are left to "
                          "'native'")
+        of_limit = "" if self.filled is None else f", {100 * self.filled:.0f} % of cache_bytes"
         if counts["entries"]:
             lines.append(f"{counts['entries']} are kept: {size_text(counts['bytes'])}"
-                         f"{self._of_limit(context)}, {size_text(round(self.mean_bytes))} each in "
-                         "the mean")
+                         f"{of_limit}, {size_text(round(self.mean_bytes))} each in the mean")
         if counts["evictions"]:
             lines.append(f"{counts['evictions']} had to go for others")
         return lines
-
-    def _of_limit(self, context: Mapping[str, Any]) -> str:
-        """In per-thread mode each thread has the limit for itself."""
-        if self.filled is None or context["cache_mode"] == "thread":
-            return ""
-        return f", {100 * self.filled:.0f} % of cache_bytes"
 
 
 def counts_of(context: Mapping[str, Any]) -> Mapping[str, int] | None:
@@ -149,8 +144,7 @@ def _advice(built: Primitives, sizes: Sequence[Mapping[str, Any]],
             context: Mapping[str, Any]) -> str:
     """What to do before the next sizes come; ``""``: nothing."""
     capacity = built.cache["capacity_bytes"]
-    is_shared = context["cache_mode"] != "thread"
-    if is_shared and built.counts["evictions"] == 0 and (built.filled or 0.0) >= _FILLED:
+    if built.counts["evictions"] == 0 and (built.filled or 0.0) >= _FILLED:
         return (f"raise cache_bytes from {option_size(capacity)} to {option_size(2 * capacity)} "
                 "where more sizes come: else new ones make others go")
     if context.get("engine", {}).get("name") != "auto" and len(sizes) > _FEW_SIZES:

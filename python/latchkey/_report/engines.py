@@ -51,11 +51,10 @@ def _primitives(context: Mapping[str, Any]) -> Json | None:
     if counts is None:
         return None
     capacity = context["cache"].get("capacity_bytes")
-    is_shared = context.get("cache_mode") == "shared"  # else each thread has the limit for itself
     return {**{name: counts[name] for name in (
         "builds", "build_ns", "hits", "misses", "waits", "failed_builds", "evictions", "entries",
         "bytes")}, "is_asked": counts_of(context) is not None,
-        "filled": counts["bytes"] / capacity if capacity and is_shared else None}
+        "filled": counts["bytes"] / capacity if capacity else None}
 
 
 def _parts(sums: Mapping[str, float]) -> list[tuple[str, float]]:

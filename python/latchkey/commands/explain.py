@@ -22,7 +22,7 @@ ARGUMENTS = "MODEL"
 DESCRIPTION = """\
 Runs a series of requests twice and says what has cost time: sizes that were
 new, and what changed in them; run plans that had been evicted; limits of memory;
-nodes that no pass has fused, and why;
+nodes that no pass has fused, and why; primitives that an engine has built;
 with --provider, nodes that are left to ONNX Runtime. Or says the same of
 statistics that a service has written to a .json file, or of a recording."""
 
@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     library.add_argument("--provider", action="store_true",
                          help="run the model in ONNX Runtime, on Latchkey's execution provider")
     add_limits(library, has_entries=True)
-    add_engine(library, "; what onednn leaves to native is a cause, and so is what auto chooses")
+    add_engine(library, "; what onednn leaves to native and what it has built are causes, and so is "
+               "what auto chooses")
     add_fix(library)
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -38,6 +38,14 @@ def test_profile_as_json(classifier):
     assert operators["MatMul"]["steps"] == sum(s["operator"] == "MatMul" for s in steps)
 
 
+@pytest.mark.usefixtures("engines")
+def test_profile_says_who_computes(classifier):
+    report = latchkey("bench", classifier, *BENCH, "--engine", "alike", "--profile", "--json").json()
+    found = {(step["operator"], step["engine"]) for step in report["profile"]["steps"]}
+    assert ("Softmax", "alike") in found
+    assert {engine for operator, engine in found if operator != "Softmax"} == {"native"}
+
+
 def test_profile_as_tables(classifier):
     text = latchkey("bench", classifier, *BENCH, "--profile").ok().out
     assert "p50 ms" in text, "what bench shows without --profile"

@@ -167,6 +167,7 @@ TEST_F(Trace, HasRunsAndTheirOperators) {
     EXPECT_EQ(one.args.at("node"), "multiply");
     EXPECT_EQ(one.args.at("output"), "y");
     EXPECT_THAT(one.args.at("tiles"), HasSubstr("in blocks of"));
+    EXPECT_EQ(one.args.at("engine"), "native");
   }
   EXPECT_EQ(products, 2u);
 }
