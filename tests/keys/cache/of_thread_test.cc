@@ -1,5 +1,6 @@
 // Keys that name a thread: their values are that thread's in a shared cache, too, beside what all
 // threads share. In per-thread mode they are like all others.
+#include <cstdlib>
 #include <random>
 
 #include "tests/keys/cache/cache_util.h"
@@ -160,21 +161,55 @@ TEST_P(OfThreadTest, CountsHitsForItsExecutor) {
   for (const Seen &seen : visit(cache)) EXPECT_EQ(seen.hits, 2u);
 }
 
-// Others look into the thread's table all the time. It must not take that for a miss: there is no
-// other place that has its value.
-TEST_P(OfThreadTest, IsBuiltOnceHoweverBusyItsTableIs) {
+// What a front lists does not go because the thread has much of its own.
+TEST_P(OfThreadTest, LeavesItsThreadsFrontAsLargeAsEver) {
   make();
-  std::atomic<bool> done{false};
-  std::vector<std::thread> others;
-  for (int t = 0; t < 2; t++) {
-    others.emplace_back([&] {
-      while (!done) EXPECT_LE(visit(cache).size(), 1u);
-    });
+  for (uint64_t i = 0; i < 5000; i++) touch(cache, &probe, ThreadKey(i));
+  const Ref first = hold(cache, &probe, Key(1));
+  touch(cache, &probe, Key(2));
+  const Ref again = hold(cache, &probe, Key(1));
+  EXPECT_EQ(first.get(), again.get()) << "what the table lists";
+  EXPECT_EQ(probe.built, 5002);
+}
+
+// Memory from which one thread gets nothing while the table of another is in its hands.
+struct Holding {
+  static inline thread_local bool holds;
+  std::atomic<bool> inside{false}, go{false};
+  lk_allocator allocator = {this, take, [](void *, void *memory) { std::free(memory); }};
+
+  static void *take(void *user, size_t size, size_t alignment) {
+    auto *self = static_cast<Holding *>(user);
+    if (holds && !self->inside.exchange(true)) wait_until([&] { return self->go.load(); });
+    return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   }
+};
+
+// Who looks at all entries has the thread's table for a moment. The thread must not take that for a
+// miss: there is no other place that has its value.
+TEST_P(OfThreadTest, IsFoundAlthoughItsTableIsBusy) {
+  Holding memory;
+  Cache own;
+  LK_ASSERT_OK(lk_cache_create(&memory.allocator, GetParam(), LK_UNLIMITED, LK_UNLIMITED, own.out(),
+                               LK_ERR));
   const ThreadKey key(1);
-  for (int i = 0; i < repeats(20000); i++) touch(cache, &probe, key);
-  done = true;
-  for (std::thread &other : others) other.join();
+  touch(own, &probe, key);
+  const pthread_t asking = pthread_self();
+  std::atomic<bool> asks{false};
+  std::thread visitor([&] {
+    Holding::holds = true;
+    EXPECT_EQ(visit(own).size(), 1u);
+  });
+  wait_until([&] { return memory.inside.load(); });
+  const uint64_t start = computed_ns(asking);
+  std::thread ends([&] { // when the other one has asked in vain for some time, or builds
+    wait_until([&] { return asks && (probe.built > 1 || computed_ns(asking) > start + 2000000); });
+    memory.go = true;
+  });
+  asks = true;
+  EXPECT_TRUE(touch(own, &probe, key));
+  ends.join();
+  visitor.join();
   EXPECT_EQ(probe.built, 1);
 }
 
