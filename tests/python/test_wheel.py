@@ -72,6 +72,22 @@ for moment in ("first", "second"):
 print("onnxruntime", onnxruntime.__version__, "latchkey", latchkey.version())
 """
 
+# By primitives of the module that lies beside the library.
+BY_ONEDNN = """
+import json, sys, numpy, latchkey
+prefix, model = sys.argv[1:]
+assert latchkey.__file__.startswith(prefix), latchkey.__file__
+with latchkey.Session(model, engine="onednn") as session:
+    for _ in range(2):
+        scores = session.run({"x": numpy.load(model + ".npy")})["scores"]
+    counts = session.statistics()["context"]
+numpy.save(model + ".onednn.npy", scores)
+with open("/proc/self/maps") as maps:
+    modules = {line.split()[-1] for line in maps if "latchkey_onednn" in line}
+print(json.dumps({"value": counts["cache"]["kinds"]["value"], "engine": counts["engine"],
+                  "modules": list(modules)}))
+"""
+
 # By tools/build_wheel --check: a folder with Paddle, and other interpreters.
 PADDLE = os.environ.get("LK_TEST_PADDLE")
 PYTHONS = [each for each in os.environ.get("LK_TEST_PYTHONS", "").split(":") if each]
@@ -213,8 +229,8 @@ def test_tag_and_metadata(wheel, unpacked):
 
 def test_files(unpacked):
     for name in ("latchkey/liblatchkey.so.0.1", "latchkey/liblatchkey_ort.so",
-                 "latchkey/bin/latchkey", "latchkey/_native.abi3.so", "latchkey/ort.py",
-                 "latchkey/py.typed"):
+                 "latchkey/liblatchkey_onednn.so", "latchkey/bin/latchkey",
+                 "latchkey/_native.abi3.so", "latchkey/ort.py", "latchkey/py.typed"):
         assert (unpacked / name).is_file(), name
     names = [file.name for file in unpacked.rglob("*")]
     assert not [name for name in names if re.match(r"lib(gomp|onnxruntime)\b.*\.so", name)]
@@ -290,6 +306,18 @@ def test_licences(unpacked):
 
 def test_runs_by_session_and_by_the_provider(installed, model):
     run_program(installed, model)
+
+
+def test_runs_by_onednn(installed, model):
+    done = subprocess.run([installed, "-c", BY_ONEDNN, str(installed.parents[1]), model],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert told["engine"]["works"] > 0 and told["value"]["builds"] > 0, told
+    assert told["value"]["bytes"] > told["value"]["entries"] * 1024, "what oneDNN allocates"
+    module, = told["modules"]
+    assert module.startswith(str(installed.parents[1])), "not one of the build, or of .venv"
+    assert_close(numpy.load(f"{model}.onednn.npy"), numpy.load(f"{model}.expected.npy"))
 
 
 def test_code_is_for_python_3_10(unpacked):
