@@ -469,13 +469,17 @@ static void make_group_norm(fuzz_bytes *from, lk_work *work) {
   if (take_bool(from)) add_dims(from, work, LK_ROLE_SHIFT, 1, &scales);
 }
 
+/* Mostly of whole vectors of channels. */
 static void make_batch_norm(fuzz_bytes *from, lk_work *work) {
   static const lk_role given[] = {LK_ROLE_SCALE, LK_ROLE_SHIFT, LK_ROLE_MEAN, LK_ROLE_VARIANCE};
-  (void)make_both(from, work, 2);
-  const int64_t *channels = &work->tensors[LK_ROLE_SRC].dims[1];
+  int64_t dims[LK_MAX_RANK];
+  const uint32_t rank = take_dims(from, 2, dims);
+  if (fuzz_take_up_to(from, 3) > 0 && dims[1] < 1000) dims[1] *= 16;
+  add_dims(from, work, LK_ROLE_SRC, rank, dims);
+  add_dims(from, work, LK_ROLE_DST, rank, dims);
   work->epsilon = take_float(from);
   for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
-    add_dims(from, work, given[i], 1, channels);
+    add_dims(from, work, given[i], 1, &dims[1]);
   }
 }
 
