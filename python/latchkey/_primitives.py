@@ -73,8 +73,8 @@ class Primitives(NamedTuple):
             lines.append(f"{counts['failed_builds']} builds failed")
         references = context.get("engine", {}).get("references", 0)
         if references:
-            lines.append(f"{references} have only a slow reference implementation, and are left to "
-                         "'native'")
+            lines.append(f"of {references} there is only a slow reference implementation: 'native' "
+                         "computes these")
         of_limit = "" if self.filled is None else f", {100 * self.filled:.0f} % of cache_bytes"
         if counts["entries"]:
             lines.append(f"{counts['entries']} are kept: {size_text(counts['bytes'])}"
