@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     library.add_argument("--provider", action="store_true",
                          help="run the model in ONNX Runtime, on Latchkey's execution provider")
     add_limits(library, has_entries=True)
-    add_engine(library, "; what onednn leaves to native and what it has built are causes, and so is "
-               "what auto chooses")
+    add_engine(library, "; what onednn leaves to native and what it has built are causes, and so "
+               "is what auto chooses")
     add_fix(library)
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -40,8 +40,9 @@ def test_profile_as_json(classifier):
 
 @pytest.mark.usefixtures("engines")
 def test_profile_says_who_computes(classifier):
-    report = latchkey("bench", classifier, *BENCH, "--engine", "alike", "--profile", "--json").json()
-    found = {(step["operator"], step["engine"]) for step in report["profile"]["steps"]}
+    words = [*BENCH, "--engine", "alike", "--profile", "--json"]
+    steps = latchkey("bench", classifier, *words).json()["profile"]["steps"]
+    found = {(step["operator"], step["engine"]) for step in steps}
     assert ("Softmax", "alike") in found
     assert {engine for operator, engine in found if operator != "Softmax"} == {"native"}
 
