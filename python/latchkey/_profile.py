@@ -148,12 +148,12 @@ class Profile:
 
         ``node``, ``output``, ``operator`` and ``fused`` say whose ``step`` it is, by number;
         ``kind`` and ``tiles`` what ran, by which ``engine``, on how many ``threads``.
-        ``executions`` took ``total_ms``, each ``ms`` in the mean and ``min_ms`` at least;
-        ``share`` is the part of all steps' time. ``gflops`` and ``gbytes`` are 10**9 operations and
-        bytes of operands in a second. ``waiting`` is the part of the run's threads' time that they
-        did not compute in. Where an engine was chosen for the operator, ``works_ms`` is what steps of its works took
-        together, and ``expected_ms`` what they were expected to take, both with the one of them
-        that computes most; ``None``: with the others, and where nothing is known. Unless
+        ``executions`` took ``total_ms``, each ``ms`` in the mean and ``min_ms`` at least; ``share``
+        is the part of all steps' time. ``gflops`` and ``gbytes`` are 10**9 operations and bytes of
+        operands in a second. ``waiting`` is the part of the run's threads' time that they did not
+        compute in. Where an engine was chosen for the operator, ``works_ms`` is what steps of its
+        works took together, and ``expected_ms`` what they were expected to take, both with the one
+        of them that computes most; ``None``: with the others, and where nothing is known. Unless
         ``expected_is_measured`` (:meth:`Session.tune`), it is an estimate of no machine in
         particular: only ratios to others count.
         """
