@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-lk_status executor_open(const lk_dnnl *cache, activation kind, int softmax_in_place, float *w1,
+lk_status executor_open(const lk_dnnl *cache, activation kind, int is_in_place, float *w1,
                         float *w2, executor *out, lk_error *error) {
-  *out = (executor){.cache = *cache, .kind = kind, .softmax_in_place = softmax_in_place};
+  *out = (executor){.cache = *cache, .kind = kind, .is_in_place = is_in_place};
   lk_status status = weights_open(cache, (matrix){WIDTH, HIDDEN, w1}, &out->w1, error);
   if (status == LK_OK) {
     status = weights_open(cache, (matrix){HIDDEN, CLASSES, w2}, &out->w2, error);
@@ -52,19 +52,26 @@ void scope_close(scope *self) {
   self->count = 0;
 }
 
+/* The result of an operator that can write over `input`. */
+static lk_status result_of(const executor *self, scope *names, const char *name, matrix input,
+                           matrix *out, lk_error *error) {
+  *out = input;
+  if (self->is_in_place) return LK_OK;
+  return tensor_of(names, name, input.rows, input.columns, out, error);
+}
+
 lk_status executor_run(const executor *self, scope *names, dnnl_stream_t stream, matrix x,
                        matrix gate, matrix *out_p, lk_error *error) {
   const lk_dnnl *cache = &self->cache;
-  matrix h = {0}, s = {0}, y = {0}, p = {0};
+  matrix h = {0}, a = {0}, s = {0}, y = {0}, p = {0};
   lk_status status = tensor_of(names, "h", x.rows, HIDDEN, &h, error);
-  if (status == LK_OK) status = tensor_of(names, "s", x.rows, HIDDEN, &s, error);
+  if (status == LK_OK) status = result_of(self, names, "a", h, &a, error);
+  if (status == LK_OK) status = result_of(self, names, "s", a, &s, error);
   if (status == LK_OK) status = tensor_of(names, "y", x.rows, CLASSES, &y, error);
-  if (status == LK_OK) {
-    status = tensor_of(names, self->softmax_in_place ? "y" : "p", x.rows, CLASSES, &p, error);
-  }
+  if (status == LK_OK) status = result_of(self, names, "p", y, &p, error);
   if (status == LK_OK) status = run_matmul(cache, stream, x, &self->w1, h, error);
-  if (status == LK_OK) status = run_activation(cache, stream, self->kind, h, h, error);
-  if (status == LK_OK) status = run_multiply(cache, stream, h, gate, s, error);
+  if (status == LK_OK) status = run_activation(cache, stream, self->kind, h, a, error);
+  if (status == LK_OK) status = run_multiply(cache, stream, a, gate, s, error);
   if (status == LK_OK) status = run_matmul(cache, stream, s, &self->w2, y, error);
   if (status == LK_OK) status = run_softmax(cache, stream, y, p, error);
   if (status == LK_OK) *out_p = p;

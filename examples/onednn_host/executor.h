@@ -3,17 +3,20 @@
 
 #include "operators.h"
 
-enum { WIDTH = 48, HIDDEN = 96, CLASSES = 32, MOST_ROWS = 64, MOST_TENSORS = 4, NAME = 8 };
+enum { WIDTH = 48, HIDDEN = 96, CLASSES = 32, MOST_ROWS = 64, MOST_TENSORS = 5, NAME = 8 };
 
-/* A graph with weights:
+/* A graph with weights, which takes a tensor for each result:
  *
- *     "h" = x "w1";  "h" = activation("h"), in place;  "s" = "h" * gate;  "y" = "s" "w2";
- *     "p" = softmax("y"), in place where the executor says so
+ *     "h" = x w1;  "a" = activation("h");  "s" = "a" * gate;  "y" = "s" w2;  "p" = softmax("y")
+ *
+ * or has activation, multiplication and softmax write over what they read:
+ *
+ *     "h" = x w1;  "h" = activation("h");  "h" = "h" * gate;  "y" = "h" w2;  "y" = softmax("y")
  */
 typedef struct executor {
   lk_dnnl cache;
   activation kind;
-  int softmax_in_place;
+  int is_in_place;
   weights w1, w2;
 } executor;
 
@@ -27,7 +30,7 @@ typedef struct scope {
   int count;
 } scope;
 
-lk_status executor_open(const lk_dnnl *cache, activation kind, int softmax_in_place, float *w1,
+lk_status executor_open(const lk_dnnl *cache, activation kind, int is_in_place, float *w1,
                         float *w2, executor *out, lk_error *error);
 void executor_close(executor *self);
 /* Runs the graph for `x` and `gate`; any number of threads, each with a scope and a stream.

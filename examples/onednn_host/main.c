@@ -1,9 +1,10 @@
 /* A host with oneDNN code of its own, which has Latchkey as the cache of its primitives and packed
  * weights: an executor of one operator at a time, with a handler for each operator. Two executors
- * with equal tensor names run sizes that change from run to run, on two threads each, twice over.
- * In the second round nothing is built and nothing is packed. All results are checked by plain
- * loops. Build: cc *.c -I <include> -I <oneDNN>/include -L <oneDNN>/lib -ldnnl -lstdc++ -ldl -lm
- * -lpthread (a shared oneDNN needs no -lstdc++). Run: ./a.out path/to/liblatchkey.so */
+ * with equal tensor names, of which the second works in place, run sizes that change from run to
+ * run, on two threads each, twice over. In the second round nothing is built and nothing is packed.
+ * All results are checked by plain loops.
+ * Build: cc *.c -I <include> -I <oneDNN>/include -L <oneDNN>/lib -ldnnl -lstdc++ -ldl -lm -lpthread
+ * (a shared oneDNN needs no -lstdc++). Run: ./a.out path/to/liblatchkey.so */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>

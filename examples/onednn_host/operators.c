@@ -1,6 +1,7 @@
 #include "operators.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 static atomic_long asked[OPERATOR_KINDS], built[OPERATOR_KINDS];
 
@@ -19,6 +20,19 @@ typedef struct argument {
 static void add_matrix(lk_dnnl_spec *spec, int arg, matrix of) {
   const int64_t dims[] = {of.rows, of.columns};
   lk_dnnl_add_tensor(spec, arg, dnnl_f32, 2, dims, NULL);
+}
+
+/* The result of an operator that may write over `input`. */
+static void add_result(lk_dnnl_spec *spec, matrix input, matrix result) {
+  add_matrix(spec, DNNL_ARG_DST, result);
+  lk_dnnl_add_int(spec, "in_place", input.data == result.data);
+}
+
+/* What is read and written at one place must lie alike. No descriptor says that it is one place:
+ * only the spec does. */
+static bool can_be_made(const lk_dnnl_spec *spec, int input) {
+  return lk_dnnl_int(spec, "in_place") == 0 ||
+         dnnl_memory_desc_equal(lk_dnnl_desc(spec, input), lk_dnnl_desc(spec, DNNL_ARG_DST)) != 0;
 }
 
 static lk_status run(const lk_dnnl *cache, lk_ref *primitive, dnnl_stream_t stream,
@@ -54,6 +68,7 @@ static lk_status get_and_run(const lk_dnnl *cache, operator_kind kind, lk_dnnl_s
 static dnnl_status_t make_softmax(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                   const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
   atomic_fetch_add(&built[SOFTMAX], 1);
+  if (!can_be_made(spec, DNNL_ARG_SRC)) return dnnl_invalid_arguments;
   return dnnl_softmax_forward_primitive_desc_create(
       out, engine, dnnl_forward_inference, dnnl_softmax_accurate, lk_dnnl_desc(spec, DNNL_ARG_SRC),
       lk_dnnl_desc(spec, DNNL_ARG_DST), (int)lk_dnnl_int(spec, "axis"), attr);
@@ -65,7 +80,7 @@ lk_status run_softmax(const lk_dnnl *cache, dnnl_stream_t stream, matrix x, matr
   lk_dnnl_spec spec;
   lk_dnnl_begin(cache, &spec, dnnl_softmax, 0);
   add_matrix(&spec, DNNL_ARG_SRC, x);
-  add_matrix(&spec, DNNL_ARG_DST, y);
+  add_result(&spec, x, y);
   lk_dnnl_add_int(&spec, "axis", 1);
   return get_and_run(cache, SOFTMAX, &spec, make_softmax, stream, arguments, 2, error);
 }
@@ -75,6 +90,7 @@ lk_status run_softmax(const lk_dnnl *cache, dnnl_stream_t stream, matrix x, matr
 static dnnl_status_t make_activation(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                      const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
   atomic_fetch_add(&built[ACTIVATION], 1);
+  if (!can_be_made(spec, DNNL_ARG_SRC)) return dnnl_invalid_arguments;
   return dnnl_eltwise_forward_primitive_desc_create(
       out, engine, dnnl_forward_inference, (dnnl_alg_kind_t)lk_dnnl_int(spec, "algorithm"),
       lk_dnnl_desc(spec, DNNL_ARG_SRC), lk_dnnl_desc(spec, DNNL_ARG_DST), 0, 0, attr);
@@ -86,7 +102,7 @@ lk_status run_activation(const lk_dnnl *cache, dnnl_stream_t stream, activation 
   lk_dnnl_spec spec;
   lk_dnnl_begin(cache, &spec, dnnl_eltwise, 0);
   add_matrix(&spec, DNNL_ARG_SRC, x);
-  add_matrix(&spec, DNNL_ARG_DST, y);
+  add_result(&spec, x, y);
   lk_dnnl_add_int(&spec, "algorithm", kind == RELU ? dnnl_eltwise_relu : dnnl_eltwise_gelu_erf);
   return get_and_run(cache, ACTIVATION, &spec, make_activation, stream, arguments, 2, error);
 }
@@ -96,6 +112,7 @@ lk_status run_activation(const lk_dnnl *cache, dnnl_stream_t stream, activation 
 static dnnl_status_t make_multiply(const lk_dnnl_spec *spec, dnnl_engine_t engine,
                                    const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out) {
   atomic_fetch_add(&built[MULTIPLY], 1);
+  if (!can_be_made(spec, DNNL_ARG_SRC_0)) return dnnl_invalid_arguments;
   return dnnl_binary_primitive_desc_create(
       out, engine, dnnl_binary_mul, lk_dnnl_desc(spec, DNNL_ARG_SRC_0),
       lk_dnnl_desc(spec, DNNL_ARG_SRC_1), lk_dnnl_desc(spec, DNNL_ARG_DST), attr);
@@ -109,7 +126,7 @@ lk_status run_multiply(const lk_dnnl *cache, dnnl_stream_t stream, matrix a, mat
   lk_dnnl_begin(cache, &spec, dnnl_binary, 0);
   add_matrix(&spec, DNNL_ARG_SRC_0, a);
   add_matrix(&spec, DNNL_ARG_SRC_1, b);
-  add_matrix(&spec, DNNL_ARG_DST, y);
+  add_result(&spec, a, y);
   return get_and_run(cache, MULTIPLY, &spec, make_multiply, stream, arguments, 3, error);
 }
 
