@@ -5,7 +5,6 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/sample/resize_types.h"
 #include "ops/plan/moves.h"
 
 static void parse(lk_attrs *attrs, void *params) {
@@ -46,7 +45,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   const lk_resize_params *params = self->node->params;
   const lk_tensor_desc *from = &self->inputs[0].desc;
   lk_tensor_desc *to = &self->outputs[0];
-  lk_stretch stretches[LK_MAX_RANK] = {{0}};
+  lk_stretched stretches[LK_MAX_RANK] = {{0}};
   if (!lk_rank_is_known(from)) return LK_OK;
   lk_shape_open(to, from->rank);
   if (!knows_values(self)) return LK_OK;
@@ -63,7 +62,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
     same = same && (stretches[i].same || stretches[i].in < 0);
   }
   if (!same && params->rule.interpolation != LK_INTERPOLATION_NEAREST &&
-      to->dtype != LK_DTYPE_NONE && lk_resize_wide(to->dtype) == LK_DTYPE_NONE) {
+      to->dtype != LK_DTYPE_NONE && (LK_TYPE(to->dtype) & LK_TYPES_NUMBER) == 0) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "failed to resize type %s: mode is linear or cubic, which are for numbers; "
                    "nearest takes all types",
@@ -74,7 +73,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 /* ---- plans ---- */
 
-static void describe(const lk_planner *planner, const lk_stretch *stretches, lk_task *out_task) {
+static void describe(const lk_planner *planner, const lk_stretched *stretches, lk_task *out_task) {
   const lk_resize_params *params = planner->node->params;
   lk_work_resize *resize = &out_task->work.resize;
   lk_task_begin(out_task, LK_WORK_RESIZE);
@@ -91,7 +90,7 @@ static void describe(const lk_planner *planner, const lk_stretch *stretches, lk_
 }
 
 static lk_status plan(lk_planner *planner, lk_error *error) {
-  lk_stretch stretches[LK_MAX_RANK] = {{0}};
+  lk_stretched stretches[LK_MAX_RANK] = {{0}};
   LK_RETURN_NOT_OK(lk_resize_infer(planner->node, planner->inputs, NULL, stretches, error));
   bool same = true;
   for (uint32_t i = 0; i < planner->inputs[0].desc.rank; i++) same = same && stretches[i].same;

@@ -69,7 +69,7 @@ static double number_at(const lk_tensor *tensor, uint32_t index) {
 
 /* All starts, then all ends. */
 static lk_status read_roi(const lk_tensor *roi, const uint32_t *axes, uint32_t n_axes,
-                          lk_stretch stretches[LK_MAX_RANK], lk_error *error) {
+                          lk_stretched stretches[LK_MAX_RANK], lk_error *error) {
   const uint32_t dtype = roi->desc.dtype;
   if ((dtype != LK_F32 && dtype != LK_F64 && dtype != LK_F16) || roi->desc.rank != 1 ||
       lk_elements(&roi->desc) != 2 * (int64_t)n_axes || roi->data == NULL) {
@@ -92,7 +92,7 @@ static lk_status read_roi(const lk_tensor *roi, const uint32_t *axes, uint32_t n
 }
 
 /* `length` becomes an integer. */
-static lk_status set_length(lk_stretch *s, double length, lk_error *error) {
+static lk_status set_length(lk_stretched *s, double length, lk_error *error) {
   length = floor(length);
   if (length >= 0x1p62) {
     return lk_fail(error, LK_OUT_OF_RANGE,
@@ -106,7 +106,7 @@ static lk_status set_length(lk_stretch *s, double length, lk_error *error) {
 
 /* The specification also multiplies by the length of the roi. Its reference implementation and its
  * shape inference do not, nor do other runtimes, so no model can mean that. */
-static lk_status stretch_by_scale(lk_stretch *s, double scale, lk_dims *dims, lk_error *error) {
+static lk_status stretch_by_scale(lk_stretched *s, double scale, lk_dims *dims, lk_error *error) {
   s->up = scale;
   s->down = 1;
   if (s->in < 0) {
@@ -125,7 +125,7 @@ static lk_status stretch_by_scale(lk_stretch *s, double scale, lk_dims *dims, lk
 /* Sizes under a policy other than stretch: one scale for all axes, that of the tightest or
  * widest. */
 static lk_status keep_ratio(const lk_resize_params *params, const uint32_t *axes, uint32_t n_axes,
-                            const int64_t *sizes, lk_stretch stretches[LK_MAX_RANK],
+                            const int64_t *sizes, lk_stretched stretches[LK_MAX_RANK],
                             lk_error *error) {
   double up = 0, down = 0;
   bool known = true;
@@ -142,7 +142,7 @@ static lk_status keep_ratio(const lk_resize_params *params, const uint32_t *axes
     }
   }
   for (uint32_t i = 0; i < n_axes && down > 0; i++) {
-    lk_stretch *s = &stretches[axes[i]];
+    lk_stretched *s = &stretches[axes[i]];
     s->up = up;
     s->down = down;
     LK_RETURN_NOT_OK(set_length(s, (double)s->in * up / down + 0.5, error));
@@ -151,7 +151,7 @@ static lk_status keep_ratio(const lk_resize_params *params, const uint32_t *axes
 }
 
 lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_dims *dims,
-                          lk_stretch stretches[LK_MAX_RANK], lk_error *error) {
+                          lk_stretched stretches[LK_MAX_RANK], lk_error *error) {
   const lk_resize_params *params = node->params;
   const lk_tensor_desc *from = &inputs[0].desc;
   const uint32_t roi_at = 1, sizes_at = 3;
@@ -163,7 +163,7 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
   for (uint32_t i = 0; i < from->rank; i++) {
     const int64_t length = from->dims[i];
     axes[i] = i;
-    stretches[i] = (lk_stretch){.in = length, .out = length, .up = 1, .down = 1, .end = 1};
+    stretches[i] = (lk_stretched){.in = length, .out = length, .up = 1, .down = 1, .end = 1};
   }
   if (from->rank == 0) return LK_OK;
   if (by_scales == by_sizes) {
@@ -187,7 +187,7 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
   } else {
     LK_RETURN_NOT_OK(read_sizes(&inputs[sizes_at], n_axes, sizes, error));
     for (uint32_t i = 0; i < n_axes && params->policy == LK_STRETCH; i++) {
-      lk_stretch *s = &stretches[axes[i]];
+      lk_stretched *s = &stretches[axes[i]];
       s->out = sizes[i];
       s->up = (double)s->out;
       s->down = (double)s->in;
@@ -197,7 +197,7 @@ lk_status lk_resize_infer(const lk_op_node *node, const lk_tensor *inputs, lk_di
     }
   }
   for (uint32_t i = 0; i < from->rank; i++) {
-    lk_stretch *s = &stretches[i];
+    lk_stretched *s = &stretches[i];
     s->same = s->in == s->out && s->up == s->down && s->start == 0 && s->end == 1;
   }
   return LK_OK;
