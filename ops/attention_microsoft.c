@@ -8,8 +8,6 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/plan/heads.h"
-#include "ops/plan/integer_steps.h"
-#include "ops/plan/product_steps.h"
 #include "ops/plan/quantized_steps.h"
 
 enum { INPUT, WEIGHTS, BIAS };
@@ -229,50 +227,29 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 /* ---- steps ---- */
 
-/* The product of bytes, and the bias. */
-static lk_status project_bytes(lk_planner *planner, const lk_matmul *matmul, const lk_operand *to,
-                               lk_error *error) {
-  lk_integer_step step;
-  lk_operand input_scale, bias;
-  lk_chain chain;
-  lk_integer_matmul(matmul, &step);
-  lk_integer_give(&step, LK_INTEGER_C, to);
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A, INPUT, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_A_ZERO, INPUT_ZERO, error));
-  LK_RETURN_NOT_OK(lk_integer_take(planner, &step, LK_INTEGER_B_ZERO, WEIGHTS_ZERO, error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, INPUT_SCALE, LK_LAYOUT_PLAIN, &input_scale, error));
-  LK_RETURN_NOT_OK(lk_integer_scale(planner, &step, 1, &input_scale, WEIGHTS_SCALE, -1, error));
-  LK_RETURN_NOT_OK(lk_integer_emit(planner, &step, WEIGHTS, error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, BIAS, LK_LAYOUT_PLAIN, &bias, error));
-  lk_chain_begin_at(planner, to, &chain);
-  const lk_element_value product = lk_chain_operand(&chain, to);
-  const lk_element_value added = lk_chain_operand(&chain, &bias);
-  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_ADD, product, added);
-  return lk_chain_step(&chain, error);
-}
-
-/* Rows of Q, K and V side by side. */
+/* Rows of Q, K and V side by side: a product of its own, before that of attention. */
 static lk_status plan_rows(lk_planner *planner, const attention_sizes *of, lk_operand *out,
                            lk_error *error) {
   const int64_t dims[] = {of->batch, of->rows, 2 * of->width + of->v_width};
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 3, dims);
-  const bool has_bias = lk_op_has(planner->node, BIAS);
-  lk_operand bias;
-  lk_matmul matmul = {.rows = of->batch * of->rows,
-                      .columns = dims[2],
-                      .k = of->input,
-                      .a_row = of->input,
-                      .a_k = 1,
-                      .b_k = dims[2],
-                      .b_column = 1,
-                      .c_row = dims[2]};
+  const lk_op_node *node = planner->node;
+  const lk_tensor *inputs = planner->inputs;
+  lk_task task;
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out, error));
   if (lk_elements(&desc) == 0) return LK_OK;
-  if (planner->node->class_->variant == QUANTIZED) {
-    return project_bytes(planner, &matmul, out, error);
+  lk_task_begin(&task, LK_WORK_PRODUCT);
+  lk_task_input(&task, LK_ROLE_SRC, INPUT, &inputs[INPUT].desc);
+  lk_task_input(&task, LK_ROLE_WEIGHTS, WEIGHTS, &inputs[WEIGHTS].desc);
+  lk_task_operand(&task, LK_ROLE_DST, out);
+  if (node->class_->variant == QUANTIZED) {
+    lk_task_optional(&task, LK_ROLE_SRC_ZERO, node, inputs, INPUT_ZERO);
+    lk_task_optional(&task, LK_ROLE_WEIGHTS_ZERO, node, inputs, WEIGHTS_ZERO);
+    lk_task_input(&task, LK_ROLE_SRC_SCALE, INPUT_SCALE, &inputs[INPUT_SCALE].desc);
+    lk_task_input(&task, LK_ROLE_WEIGHTS_SCALE, WEIGHTS_SCALE, &inputs[WEIGHTS_SCALE].desc);
+    task.work.factor = 1;
   }
-  if (has_bias) LK_RETURN_NOT_OK(lk_planner_input(planner, BIAS, LK_LAYOUT_PLAIN, &bias, error));
-  return lk_plan_projection(planner, &matmul, has_bias ? &bias : NULL, out, error);
+  if (lk_op_has(node, BIAS)) lk_task_bias(&task, planner, BIAS);
+  return lk_plan_task(planner, &task, error);
 }
 
 /* Heads of `size` elements whose rows begin at element `first` of the rows of Q, K and V. */

@@ -8,8 +8,7 @@
 #include "ops/kernel/sample/deform_columns.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/moves.h"
-#include "ops/plan/product_steps.h"
-#include "ops/plan/window.h"
+#include "ops/plan/work.h"
 
 enum { WEIGHTS = 1, OFFSETS = 2, BIAS = 3, MASK = 4, MAX_GROUPS = 1 << 30 };
 
@@ -136,28 +135,30 @@ static lk_status plan_columns(lk_planner *planner, lk_operand *out_columns, lk_e
   return LK_OK;
 }
 
-/* Weights times columns, for each image and group. */
+/* Matrices for each image and group, of which there may be one. */
+static lk_tensor_desc matrices_of(int64_t images, int64_t groups, int64_t rows, int64_t columns) {
+  const int64_t of_groups[] = {images, groups, rows, columns}, of_one[] = {images, rows, columns};
+  return groups == 1 ? lk_tensor_desc_make(LK_F32, 3, of_one)
+                     : lk_tensor_desc_make(LK_F32, 4, of_groups);
+}
+
+/* Weights times columns: the weights are the same for all images. */
 static lk_status plan_product(lk_planner *planner, const lk_operand *to, lk_error *error) {
   const int64_t groups = ((const deform_params *)planner->node->params)->groups;
   const lk_tensor_desc *w = &planner->inputs[WEIGHTS].desc;
-  const int64_t k = lk_count_dims(w, 1, 4), rows = w->dims[0] / groups;
-  const int64_t columns = to->desc.dims[2] * to->desc.dims[3];
-  lk_operand weights, from;
-  LK_RETURN_NOT_OK(plan_columns(planner, &from, error));
-  LK_RETURN_NOT_OK(lk_planner_input(planner, WEIGHTS, LK_LAYOUT_PLAIN, &weights, error));
-  lk_matmul matmul = {.rows = rows,
-                      .columns = columns,
-                      .k = k,
-                      .a_row = k,
-                      .a_k = 1,
-                      .b_k = columns,
-                      .b_column = 1,
-                      .c_row = columns,
-                      .batch_rank = 2};
-  matmul.batch[0] =
-      (lk_matmul_batch){to->desc.dims[0], 0, groups * k * columns, groups * rows * columns};
-  matmul.batch[1] = (lk_matmul_batch){groups, rows * k, k * columns, rows * columns};
-  return lk_plan_product(planner, &matmul, &weights, &from, to, error);
+  const int64_t *dims = to->desc.dims;
+  const int64_t k = lk_count_dims(w, 1, 4), rows = w->dims[0] / groups, pixels = dims[2] * dims[3];
+  const lk_tensor_desc weights = matrices_of(1, groups, rows, k);
+  lk_operand columns, product = *to;
+  lk_task task;
+  LK_RETURN_NOT_OK(plan_columns(planner, &columns, error));
+  columns.desc = matrices_of(dims[0], groups, k, pixels);
+  product.desc = matrices_of(dims[0], groups, rows, pixels);
+  lk_task_begin(&task, LK_WORK_PRODUCT);
+  lk_task_view(&task, LK_ROLE_SRC, LK_PLACE_INPUT, WEIGHTS, &weights);
+  lk_task_place(&task, LK_ROLE_WEIGHTS, &columns);
+  lk_task_place(&task, LK_ROLE_DST, &product);
+  return lk_plan_task(planner, &task, error);
 }
 
 static lk_status plan_bias(lk_planner *planner, const lk_operand *to, lk_error *error) {

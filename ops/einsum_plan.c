@@ -8,12 +8,13 @@
 #include "ops/einsum.h"
 #include "ops/kernel/strides.h"
 #include "ops/plan/eltwise_steps.h"
-#include "ops/plan/product_steps.h"
 #include "ops/plan/reduction.h"
+#include "ops/plan/work.h"
 
 /* An operand by its labels: those of size 1, and those along which it is repeated, are left out.
  * A label that its term has twice is its diagonal. */
 typedef struct view {
+  bool is_input; /* the operand is an input of the node, which was not taken: works take theirs */
   lk_operand operand;
   uint32_t n;
   uint8_t labels[LK_MAX_RANK];
@@ -138,12 +139,20 @@ static lk_status copy_to(const contraction *self, const view *from, const label_
   return lk_planner_copy(self->planner, &copy, &from->operand, to, error);
 }
 
+static lk_status take(const contraction *self, view *inout, lk_error *error) {
+  const uint32_t index = inout->operand.index;
+  if (!inout->is_input) return LK_OK;
+  inout->is_input = false;
+  return lk_planner_input(self->planner, index, LK_LAYOUT_PLAIN, &inout->operand, error);
+}
+
 /* Makes it lie plainly in the order of `list`, which has its labels: by a copy if it does not. */
 static lk_status make_plain(const contraction *self, view *inout, const label_list *list,
                             lk_error *error) {
   lk_operand to;
   lk_tensor_desc desc;
   int64_t size = 0, stride = 0;
+  LK_RETURN_NOT_OK(take(self, inout, error));
   LK_RETURN_NOT_OK(describe(self, list, &desc, error));
   if (merges(self, inout, list, &size, &stride) && (stride == 1 || list->n == 0)) {
     to = inout->operand;
@@ -237,54 +246,129 @@ typedef struct product_labels {
   label_list batch, rows, columns, k;
 } product_labels;
 
+/* An operand of it: matrices whose dimensions, as numpy.matmul has them, lie `strides` apart. Their
+ * batch has at most as many labels as an input without the one that is summed. */
+typedef struct matrices {
+  uint32_t rank;
+  int64_t dims[LK_MAX_RANK + 1], strides[LK_MAX_RANK + 1];
+} matrices;
+
 /* Brings an operand into an order in which `outer` and `inner` are one dimension each, unless they
- * are, and says where these lie. */
+ * are. */
 static lk_status as_matrices(const contraction *self, view *inout, const label_list *batch,
-                             const label_list *outer, const label_list *inner, int64_t sizes[2],
-                             int64_t strides[2], lk_error *error) {
-  if (!merges(self, inout, outer, &sizes[0], &strides[0]) ||
-      !merges(self, inout, inner, &sizes[1], &strides[1])) {
-    label_list order = *batch;
-    append(&order, outer, ~UINT64_C(0));
-    append(&order, inner, ~UINT64_C(0));
-    LK_RETURN_NOT_OK(make_plain(self, inout, &order, error));
-    (void)merges(self, inout, outer, &sizes[0], &strides[0]);
-    (void)merges(self, inout, inner, &sizes[1], &strides[1]);
+                             const label_list *outer, const label_list *inner, bool is_plain,
+                             lk_error *error) {
+  int64_t size = 0, stride = 0;
+  label_list order = *batch;
+  if (!is_plain && merges(self, inout, outer, &size, &stride) &&
+      merges(self, inout, inner, &size, &stride)) {
+    return LK_OK;
+  }
+  append(&order, outer, ~UINT64_C(0));
+  append(&order, inner, ~UINT64_C(0));
+  return make_plain(self, inout, &order, error);
+}
+
+static void add_dim(matrices *self, int64_t size, int64_t stride) {
+  self->dims[self->rank] = size;
+  self->strides[self->rank++] = stride;
+}
+
+/* Labels of the batch that lie behind each other like one dimension in both operands are one. */
+static void add_batch(const contraction *self, view *const views[2], const label_list *batch,
+                      matrices out[2]) {
+  for (uint32_t i = 0; i < batch->n; i++) {
+    const uint8_t label = batch->labels[i];
+    const int64_t size = self->dims[label], last = (int64_t)out[0].rank - 1;
+    const int64_t strides[] = {stride_of(views[0], label), stride_of(views[1], label)};
+    const bool follows = i > 0 && out[0].strides[last] == strides[0] * size &&
+                         out[1].strides[last] == strides[1] * size;
+    for (uint32_t j = 0; j < 2; j++) {
+      if (!follows) add_dim(&out[j], size, strides[j]);
+      if (follows) out[j].dims[last] *= size;
+      out[j].strides[out[j].rank - 1] = strides[j];
+    }
+  }
+}
+
+static void add_merged(const contraction *self, const view *from, const label_list *list,
+                       matrices *out) {
+  int64_t size = 0, stride = 0;
+  (void)merges(self, from, list, &size, &stride);
+  add_dim(out, size, stride);
+}
+
+static bool find_order(const contraction *self, const matrices *of, lk_tensor_desc *out,
+                       lk_matmul_order *out_order) {
+  if (of->rank > LK_MAX_RANK) return false;
+  *out = lk_tensor_desc_make(self->dtype, of->rank, of->dims);
+  return lk_matmul_find_order(of->strides, out, out_order);
+}
+
+/* Describes the product. `is_plain`: of operands that lie plainly in its order; else as they lie,
+ * where there is such a work. */
+static lk_status describe_product(const contraction *self, view *const views[2],
+                                  const product_labels *labels, bool is_plain, lk_work *work,
+                                  bool *out_is_found, lk_error *error) {
+  const label_list *outer[] = {&labels->rows, &labels->k};
+  const label_list *inner[] = {&labels->k, &labels->columns};
+  matrices of[2] = {0};
+  for (uint32_t i = 0; i < 2; i++) {
+    LK_RETURN_NOT_OK(
+        as_matrices(self, views[i], &labels->batch, outer[i], inner[i], is_plain, error));
+  }
+  add_batch(self, views, &labels->batch, of);
+  for (uint32_t i = 0; i < 2; i++) {
+    add_merged(self, views[i], outer[i], &of[i]);
+    add_merged(self, views[i], inner[i], &of[i]);
+  }
+  *out_is_found = find_order(self, &of[0], &work->tensors[LK_ROLE_SRC], &work->orders[0]) &&
+                  find_order(self, &of[1], &work->tensors[LK_ROLE_WEIGHTS], &work->orders[1]);
+  of[0].dims[of[0].rank - 1] = of[1].dims[of[1].rank - 1];
+  if (*out_is_found) {
+    work->tensors[LK_ROLE_DST] = lk_tensor_desc_make(self->dtype, of[0].rank, of[0].dims);
   }
   return LK_OK;
+}
+
+/* An operand as the work has described it. */
+static void add_operand(lk_task *task, lk_role role, const view *from) {
+  const lk_tensor_desc desc = task->work.tensors[role];
+  lk_operand operand = from->operand;
+  operand.desc = desc;
+  if (from->is_input)
+    lk_task_view(task, role, LK_PLACE_INPUT, operand.index, &desc);
+  else
+    lk_task_place(task, role, &operand);
 }
 
 static lk_status multiply_matrices(const contraction *self, view *a, view *b,
                                    const product_labels *labels, bool is_last, view *out,
                                    lk_error *error) {
-  int64_t a_sizes[2] = {0}, a_strides[2], b_sizes[2] = {0}, b_strides[2];
-  lk_operand to;
+  view *const views[] = {a, b};
+  lk_task task;
+  lk_tensor_desc desc;
   label_list order = labels->batch;
+  bool is_found = false;
   append(&order, &labels->rows, ~UINT64_C(0));
   append(&order, &labels->columns, ~UINT64_C(0));
-  LK_RETURN_NOT_OK(
-      as_matrices(self, a, &labels->batch, &labels->rows, &labels->k, a_sizes, a_strides, error));
-  LK_RETURN_NOT_OK(as_matrices(self, b, &labels->batch, &labels->k, &labels->columns, b_sizes,
-                               b_strides, error));
-  LK_RETURN_NOT_OK(take_result(self, &order, is_last, &to, error));
-  lk_matmul matmul = {.rows = a_sizes[0],
-                      .columns = b_sizes[1],
-                      .k = a_sizes[1],
-                      .a_row = a_strides[0],
-                      .a_k = a_strides[1],
-                      .b_k = b_strides[0],
-                      .b_column = b_strides[1],
-                      .c_row = b_sizes[1],
-                      .batch_rank = labels->batch.n};
-  int64_t matrices = matmul.rows * matmul.columns;
-  for (uint32_t i = labels->batch.n; i-- > 0;) {
-    const uint8_t label = labels->batch.labels[i];
-    matmul.batch[i] =
-        (lk_matmul_batch){self->dims[label], stride_of(a, label), stride_of(b, label), matrices};
-    matrices *= self->dims[label];
+  LK_RETURN_NOT_OK(describe(self, &order, &desc, error));
+  lk_task_begin(&task, LK_WORK_PRODUCT);
+  for (int is_plain = 0; !is_found; is_plain++) { /* the second way always is */
+    LK_RETURN_NOT_OK(describe_product(self, views, labels, is_plain, &task.work, &is_found, error));
   }
-  *out = view_of(self, &to, &order);
-  return lk_plan_product(self->planner, &matmul, &a->operand, &b->operand, &to, error);
+  add_operand(&task, LK_ROLE_SRC, a);
+  add_operand(&task, LK_ROLE_WEIGHTS, b);
+  *out = (view){0};
+  if (is_last && same_order(&order, &self->output)) {
+    lk_task_view(&task, LK_ROLE_DST, LK_PLACE_OUTPUT, 0, &task.work.tensors[LK_ROLE_DST]);
+    *self->is_written = true;
+  } else {
+    LK_RETURN_NOT_OK(lk_planner_temp(self->planner, &desc, &out->operand, error));
+    *out = view_of(self, &out->operand, &order);
+    add_operand(&task, LK_ROLE_DST, out);
+  }
+  return lk_plan_task(self->planner, &task, error);
 }
 
 /* The output's order is that of a product, or of one with the operands the other way round. Of one
@@ -302,8 +386,7 @@ static lk_status contract(const contraction *self, view a, view b, uint64_t keep
   LK_RETURN_NOT_OK(sum_out(self, &a, keep | set_of(&b), false, error));
   LK_RETURN_NOT_OK(sum_out(self, &b, keep | set_of(&a), false, error));
   const uint64_t of_a = set_of(&a), of_b = set_of(&b), shared = of_a & of_b;
-  const bool has_product = self->dtype == LK_F32 || lk_matmul_plain_takes(self->dtype);
-  if (!has_product || (shared & ~keep) == 0) {
+  if (!lk_matmul_takes(self->dtype) || (shared & ~keep) == 0) {
     return multiply(self, &a, &b, keep, is_last, out, error);
   }
   product_labels labels = {.batch = choose_order(self, &a, shared & keep),
@@ -321,15 +404,16 @@ static lk_status contract(const contraction *self, view a, view b, uint64_t keep
 
 /* ---- all of them ---- */
 
-static lk_status take_input(const contraction *self, uint32_t index, view *out, lk_error *error) {
+static void see_input(const contraction *self, uint32_t index, view *out) {
   const lk_einsum *params = self->planner->node->params;
   const lk_tensor_desc *x = &self->planner->inputs[index].desc;
   int64_t strides[LK_MAX_RANK];
   uint8_t labels[LK_MAX_RANK];
-  *out = (view){0};
-  LK_RETURN_NOT_OK(lk_planner_input(self->planner, index, LK_LAYOUT_PLAIN, &out->operand, error));
+  lk_tensor_desc plain = *x;
+  plain.layout = LK_LAYOUT_PLAIN;
+  *out = (view){.is_input = true, .operand = {LK_PLACE_INPUT, index, plain}};
   lk_einsum_labels(&params->terms[index], x->rank, labels);
-  lk_strides(&out->operand.desc, 1, strides);
+  lk_strides(&plain, 1, strides);
   for (uint32_t i = 0; i < x->rank; i++) {
     uint32_t at = 0;
     if (x->dims[i] == 1) continue;
@@ -338,7 +422,6 @@ static lk_status take_input(const contraction *self, uint32_t index, view *out, 
     out->labels[at] = labels[i];
     out->strides[at] += strides[i];
   }
-  return LK_OK;
 }
 
 /* The labels that the output and the inputs from `first` on have. */
@@ -355,9 +438,10 @@ static uint64_t labels_from(const contraction *self, uint32_t first) {
 }
 
 /* Writes what is left, unless it is the output already. */
-static lk_status finish(const contraction *self, const view *result, lk_error *error) {
+static lk_status finish(const contraction *self, view *result, lk_error *error) {
   lk_operand to;
   if (*self->is_written) return LK_OK;
+  LK_RETURN_NOT_OK(take(self, result, error));
   LK_RETURN_NOT_OK(lk_planner_output(self->planner, 0, LK_LAYOUT_PLAIN, &to, error));
   return copy_to(self, result, &self->output, &to, error);
 }
@@ -382,10 +466,10 @@ lk_status lk_einsum_plan(lk_planner *planner, lk_error *error) {
     if (to->dims[i] != 1) self.output.labels[self.output.n++] = labels[i];
   }
   const uint32_t last = params->n_terms - 1;
-  LK_RETURN_NOT_OK(take_input(&self, 0, &result, error));
+  see_input(&self, 0, &result);
   if (last == 0) LK_RETURN_NOT_OK(sum_out(&self, &result, labels_from(&self, 1), true, error));
   for (uint32_t i = 1; i <= last; i++) {
-    LK_RETURN_NOT_OK(take_input(&self, i, &next, error));
+    see_input(&self, i, &next);
     LK_RETURN_NOT_OK(
         contract(&self, result, next, labels_from(&self, i + 1), i == last, &result, error));
   }

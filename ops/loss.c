@@ -5,6 +5,7 @@
 #include "base/tensor.h"
 #include "ops/plan/eltwise_steps.h"
 #include "ops/plan/reduction.h"
+#include "ops/plan/work.h"
 
 enum { SCORES = 0, TARGETS = 1, WEIGHTS = 2 };
 enum { LOG_PROB = 1 };               /* output */
@@ -56,13 +57,14 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 /* The logarithm of Softmax along dimension 1, as output 1 where it is wanted. */
 static lk_status plan_log_softmax(lk_planner *planner, lk_operand *x, lk_error *error) {
   const lk_operand from = *x;
-  const lk_tensor_desc *desc = &from.desc;
-  const int64_t dims[] = {desc->dims[0], desc->dims[1], lk_count_dims(desc, 2, desc->rank)};
-  LK_RETURN_NOT_OK(lk_planner_output_or_temp(planner, LOG_PROB, desc, x, error));
-  if (lk_elements(desc) == 0) return LK_OK;
-  return desc->dtype == LK_F64
-             ? lk_plan_softmax_steps(planner, &from, x, dims, true, error)
-             : lk_plan_softmax(planner, &from, x, dims, desc->rank == 2, true, error);
+  lk_task task;
+  LK_RETURN_NOT_OK(lk_planner_output_or_temp(planner, LOG_PROB, &from.desc, x, error));
+  if (lk_elements(&from.desc) == 0) return LK_OK;
+  lk_task_begin(&task, LK_WORK_LOG_SOFTMAX);
+  lk_task_place(&task, LK_ROLE_SRC, &from);
+  lk_task_place(&task, LK_ROLE_DST, x);
+  task.work.axes = 1U << 1;
+  return lk_plan_task(planner, &task, error);
 }
 
 /* The kernel's step: the loss of each place, and its weight unless that is NULL. */

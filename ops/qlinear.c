@@ -272,12 +272,15 @@ static lk_status plan_softmax(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc *x = &planner->inputs[0].desc;
   const uint32_t axis = (uint32_t)lk_axis(params->axis, x->rank);
   const uint32_t end = params->flattens ? x->rank : axis + 1;
-  const int64_t dims[] = {lk_count_dims(x, 0, axis), lk_count_dims(x, axis, end),
-                          lk_count_dims(x, end, x->rank)};
   lk_operand y, real;
+  lk_task task;
   LK_RETURN_NOT_OK(plan_real(planner, LK_LAYOUT_PLAIN, &real, error));
   LK_RETURN_NOT_OK(lk_planner_output(planner, 0, LK_LAYOUT_PLAIN, &y, error));
-  LK_RETURN_NOT_OK(lk_plan_softmax(planner, &real, &real, dims, end == x->rank, false, error));
+  lk_task_begin(&task, LK_WORK_SOFTMAX);
+  lk_task_place(&task, LK_ROLE_SRC, &real);
+  lk_task_place(&task, LK_ROLE_DST, &real);
+  task.work.axes = ((1U << end) - 1) & ~((1U << axis) - 1);
+  LK_RETURN_NOT_OK(lk_plan_task(planner, &task, error));
   return plan_whole(planner, &real, &y, error);
 }
 

@@ -35,13 +35,14 @@ static bool has_post_ops(const lk_task *task) {
   return is_node_output(task) && !is_move(task);
 }
 
-/* Weights that are constant, which an engine may pack. Other constants lie plain. */
+/* Weights that are constant, which an engine may pack from their plain bytes: not what a view sees
+ * in another layout. Other constants lie plain. */
 static void note_constants(const lk_planner *planner, lk_task *task) {
   static const lk_role roles[] = {LK_ROLE_WEIGHTS, LK_ROLE_RECURRENT_WEIGHTS};
   for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
     const lk_role role = roles[i];
     if (!lk_work_has(&task->work, role) || !is_input(task, role)) continue;
-    if (lk_task_has_channels_last(task, role)) continue;
+    if (lk_task_is_view(task, role) && task->work.tensors[role].layout != LK_LAYOUT_PLAIN) continue;
     if (planner->node->constants[task->from[role].index].content != NULL) {
       task->work.constants |= 1U << role;
     }
@@ -101,7 +102,7 @@ static void add_post_ops(const lk_planner *planner, lk_task *task) {
     *to = (lk_work_post_op){.kind = from->kind, .alpha = from->alpha, .beta = from->beta};
     if (from->input >= 0) {
       /* an operand has the order of the node's output, and not that of the work's */
-      if (lk_task_has_channels_last(task, LK_ROLE_DST)) return;
+      if (lk_task_is_view(task, LK_ROLE_DST)) return;
       if (n_operands == LK_WORK_OPERANDS) return;
       to->operand = LK_ROLE_OPERAND + n_operands++;
       lk_task_input(task, (lk_role)to->operand, (uint32_t)from->input,
@@ -139,12 +140,12 @@ static uint32_t find_layouts(lk_planner *planner, lk_task *task, lk_offer *offer
   for (uint32_t role = 0; role < LK_ROLES; role++) {
     if (!lk_work_has(&task->work, role)) continue;
     offer->layouts[role] = task->work.tensors[role].layout;
-    if (lk_task_is_placed(task, role)) {
+    if ((task->work.constants >> role & 1) != 0) {
+      offer->layouts[role] = LK_LAYOUT_ANY;
+    } else if (lk_task_is_placed(task, role)) {
       placed |= 1U << role;
     } else if (task->from[role].place == LK_PLACE_OUTPUT) {
       offer->layouts[role] = lk_planner_wish(planner, task->from[role].index, LK_LAYOUT_ANY);
-    } else if ((task->work.constants >> role & 1) != 0) {
-      offer->layouts[role] = LK_LAYOUT_ANY;
     }
     task->work.tensors[role].layout = offer->layouts[role];
   }
@@ -241,7 +242,7 @@ static bool is_whole(const lk_planner *planner, const lk_task *task, uint32_t n_
  * is read before it is written, as lk_bind_desc says of the operators that can. */
 static bool mixes_in_place(const lk_planner *planner, const lk_task *task) {
   const int32_t over = planner->body->in_place_input;
-  const bool is_turned = lk_task_has_channels_last(task, LK_ROLE_DST);
+  const bool is_turned = lk_task_is_view(task, LK_ROLE_DST);
   const lk_layout layout = is_turned ? LK_LAYOUT_PLAIN : task->work.tensors[LK_ROLE_DST].layout;
   return over >= 0 && is_node_output(task) &&
          lk_lies_elsewhere_over(planner, (uint32_t)over, layout);
@@ -299,6 +300,16 @@ static lk_status take_scratch(lk_planner *planner, const lk_value *value, lk_ope
   return LK_OK;
 }
 
+/* What the step computes: of products their own, which may be some of several; else what the node
+ * does, where the work has its output. 0: nobody says. */
+static double flops_of(const lk_planner *planner, const lk_task *task) {
+  const lk_work *work = &task->work;
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  if (work->kind != LK_WORK_PRODUCT) return has_post_ops(task) ? planner->draft.flops : 0;
+  const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
+  return 2 * (double)lk_elements(dst) * (double)lk_matmul_terms(src, work->orders[0]);
+}
+
 /* `n_own`: functions of the work that are none of the node's post-ops. */
 static lk_status emit(lk_planner *planner, const lk_task *task, uint32_t n_own, lk_ref *ref,
                       lk_error *error) {
@@ -316,12 +327,13 @@ static lk_status emit(lk_planner *planner, const lk_task *task, uint32_t n_own, 
   const lk_value_params params = {value};
   LK_RETURN_NOT_OK(lk_planner_kernel(planner, lk_value_kernel, value->made.implementation, &params,
                                      sizeof params, operands, n, error));
-  if (lk_task_has_channels_last(task, LK_ROLE_DST)) {
+  if (lk_task_is_view(task, LK_ROLE_DST)) {
     dst.desc = planner->outputs[0]; /* as the node has it, for its post-ops */
     dst.desc.layout = LK_LAYOUT_PLAIN;
   }
+  const double flops = flops_of(planner, task);
+  if (flops > 0) lk_planner_flops(planner, flops);
   if (!has_post_ops(task)) return LK_OK;
-  if (planner->draft.flops > 0) lk_planner_flops(planner, planner->draft.flops);
   return lk_plan_post_ops(planner, task->work.n_post_ops - n_own, &dst, error);
 }
 

@@ -5,7 +5,9 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/product/matmul_plain.h"
 #include "ops/kernel/strides.h"
+#include "ops/plan/layout.h"
 
 static lk_status fail_shapes(const lk_tensor_desc *a, const lk_tensor_desc *b, lk_error *error) {
   char a_text[LK_TENSOR_TEXT_CAPACITY], b_text[LK_TENSOR_TEXT_CAPACITY];
@@ -70,6 +72,64 @@ lk_status lk_infer_matmul_ordered(lk_inference *self, const lk_matmul_order orde
 }
 
 /* ---- sizes and strides ---- */
+
+bool lk_matmul_takes(uint32_t dtype) {
+  return dtype == LK_F32 || lk_matmul_plain_takes(dtype);
+}
+
+int64_t lk_matmul_terms(const lk_tensor_desc *a, lk_matmul_order order) {
+  int64_t dims[LK_MAX_RANK];
+  if (a->rank == 0) return 1;
+  memcpy(dims, a->dims, sizeof dims);
+  put_in_order(dims, a->rank, order);
+  return dims[a->rank - 1];
+}
+
+/* The other way round than put_in_order. */
+static void put_back(int64_t *values, uint32_t rank, lk_matmul_order order) {
+  int64_t *const row = &values[rank - 2];
+  if (order.swaps) {
+    const int64_t kept = *row;
+    *row = values[rank - 1];
+    values[rank - 1] = kept;
+  }
+  if (!order.batch_inside) return;
+  const int64_t first = *row;
+  memmove(values + 1, values, (rank - 2) * sizeof *values);
+  values[0] = first;
+}
+
+static bool lies_so(const lk_tensor_desc *desc, lk_matmul_order order, const int64_t *wanted) {
+  int64_t strides[LK_MAX_RANK], dims[LK_MAX_RANK];
+  lk_strides(desc, 1, strides);
+  memcpy(dims, desc->dims, sizeof dims);
+  put_in_order(strides, desc->rank, order);
+  put_in_order(dims, desc->rank, order);
+  for (uint32_t i = 0; i < desc->rank; i++) {
+    if (dims[i] != 1 && strides[i] != wanted[i]) return false;
+  }
+  return true;
+}
+
+bool lk_matmul_find_order(const int64_t *strides, lk_tensor_desc *inout_desc,
+                          lk_matmul_order *out_order) {
+  static const lk_layout layouts[] = {LK_LAYOUT_PLAIN, LK_LAYOUT_HEADS_INSIDE,
+                                      LK_LAYOUT_CHANNELS_LAST};
+  enum { LAYOUTS = sizeof layouts / sizeof *layouts, ORDERS = 4 };
+  const lk_tensor_desc given = *inout_desc;
+  for (uint32_t i = 0; i < LAYOUTS * ORDERS; i++) {
+    const lk_matmul_order order = {.swaps = i & 1, .batch_inside = i >> 1 & 1};
+    lk_tensor_desc desc = given;
+    desc.layout = layouts[i / ORDERS];
+    if (!lk_layout_fits(&desc)) continue;
+    put_back(desc.dims, desc.rank, order);
+    if (!lies_so(&desc, order, strides)) continue;
+    *inout_desc = desc;
+    *out_order = order;
+    return true;
+  }
+  return false;
+}
 
 /* An operand as batches of matrices. */
 typedef struct matrices {

@@ -12,6 +12,15 @@ lk_status lk_infer_matmul(lk_inference *self, uint32_t a, uint32_t b, lk_error *
 /* The same for inputs 0 and 1, which lie in these orders. */
 lk_status lk_infer_matmul_ordered(lk_inference *self, const lk_matmul_order orders[2],
                                   lk_error *error);
+/* Whether there are products of this type, as of works (f16 and bf16 by way of f32). */
+bool lk_matmul_takes(uint32_t dtype);
+/* The terms of each sum of a product, of what its left operand is. */
+int64_t lk_matmul_terms(const lk_tensor_desc *a, lk_matmul_order order);
+/* Matrices whose dimensions, as numpy.matmul has them, are those of `desc` and lie `strides` apart,
+ * as a tensor of a work without gaps, whose dimensions and layout come into `desc`. The strides of
+ * dimensions of 1 do not count. False: no such tensor lies so. */
+bool lk_matmul_find_order(const int64_t *strides, lk_tensor_desc *inout_desc,
+                          lk_matmul_order *out_order);
 /* Sizes and strides of operands, in their layouts, with the plain output `to`. Without a batch in
  * B, all rows of A are those of one matrix, where they lie so. */
 lk_matmul lk_matmul_of(const lk_tensor_desc *a, const lk_tensor_desc *b, const lk_tensor_desc *to);

@@ -112,36 +112,40 @@ static lk_status plan_plain(lk_planner *planner, const lk_matmul *matmul,
   return LK_OK;
 }
 
-lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
-                          const lk_operand *b, const lk_operand *c, lk_error *error) {
-  lk_operand operands[4] = {*a, *b, *c};
-  if (lk_matmul_plain_takes(c->desc.dtype)) return plan_plain(planner, matmul, operands, error);
-  matmul->isa = lk_isa_get();
-  matmul->low = -INFINITY;
-  matmul->high = INFINITY;
-  lk_matmul_plan(matmul);
-  return add_matmul(planner, matmul, operands, 3, error);
-}
-
-lk_status lk_plan_projection(lk_planner *planner, lk_matmul *matmul, const lk_operand *bias,
-                             const lk_operand *c, lk_error *error) {
-  lk_operand operands[5] = {*c, *c, *c}; /* sums of nothing read neither input */
-  const bool is_constant = planner->node->constants[1].content != NULL;
+/* The product of f32 that `matmul` describes, whose right operand is the constant `input` where it
+ * is packed, with a bias where it is not NULL. */
+static lk_status plan_step(lk_planner *planner, lk_matmul *matmul, const lk_operand operands[3],
+                           uint32_t input, const lk_operand *bias, lk_error *error) {
+  lk_operand all[5] = {operands[0], operands[1], operands[2]};
   uint32_t n = 3;
   matmul->isa = lk_isa_get();
-  matmul->b_is_packed = is_constant || matmul->k == 0;
   matmul->has_bias = bias != NULL;
   matmul->low = -INFINITY;
   matmul->high = INFINITY;
   lk_matmul_plan(matmul);
-  if (matmul->k > 0) {
-    LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &operands[0], error));
-    LK_RETURN_NOT_OK(is_constant
-                         ? lk_matmul_weights(planner, matmul, &operands[1], error)
-                         : lk_planner_input(planner, 1, LK_LAYOUT_PLAIN, &operands[1], error));
+  if (matmul->b_is_packed && matmul->k > 0) {
+    LK_RETURN_NOT_OK(lk_matmul_weights(planner, matmul, input, &all[1], error));
   }
-  if (bias != NULL) operands[n++] = *bias;
-  return add_matmul(planner, matmul, operands, n, error);
+  if (bias != NULL) all[n++] = *bias;
+  return add_matmul(planner, matmul, all, n, error);
+}
+
+lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
+                          const lk_operand *b, const lk_operand *c, lk_error *error) {
+  const lk_operand operands[3] = {*a, *b, *c};
+  if (lk_matmul_plain_takes(c->desc.dtype)) return plan_plain(planner, matmul, operands, error);
+  return plan_step(planner, matmul, operands, 0, NULL, error);
+}
+
+lk_status lk_plan_projection(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
+                             uint32_t b, const lk_operand *bias, const lk_operand *c,
+                             lk_error *error) {
+  lk_operand operands[3] = {*a, *c, *c};
+  matmul->b_is_packed = matmul->k == 0 || planner->node->constants[b].content != NULL;
+  if (!matmul->b_is_packed) {
+    LK_RETURN_NOT_OK(lk_planner_input(planner, b, LK_LAYOUT_PLAIN, &operands[1], error));
+  }
+  return plan_step(planner, matmul, operands, b, bias, error);
 }
 
 lk_layout lk_matmul_layout(lk_planner *planner, uint32_t index) {
@@ -183,7 +187,7 @@ static lk_status take_second(lk_planner *planner, const void *right, const lk_ma
                              lk_operand *out_operand, lk_error *error) {
   (void)right;
   return matmul->b_is_packed
-             ? lk_matmul_weights(planner, matmul, out_operand, error)
+             ? lk_matmul_weights(planner, matmul, 1, out_operand, error)
              : lk_planner_input(planner, 1, lk_matmul_layout(planner, 1), out_operand, error);
 }
 

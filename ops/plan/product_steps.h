@@ -71,7 +71,8 @@ lk_status lk_plan_matmul_by(lk_planner *planner, lk_matmul *matmul, bool has_col
 lk_status lk_plan_product(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
                           const lk_operand *b, const lk_operand *c, lk_error *error);
 
-/* The same of inputs 0 and 1, the second packed once where it is constant, with a bias where it is
- * not NULL. Without a `k`, neither input is read. */
-lk_status lk_plan_projection(lk_planner *planner, lk_matmul *matmul, const lk_operand *bias,
-                             const lk_operand *c, lk_error *error);
+/* The same of `a` and of input `b`, which is one matrix, packed once where it is constant, with a
+ * bias [columns] where it is not NULL. Of f32. Without a `k`, neither operand is read. */
+lk_status lk_plan_projection(lk_planner *planner, lk_matmul *matmul, const lk_operand *a,
+                             uint32_t b, const lk_operand *bias, const lk_operand *c,
+                             lk_error *error);

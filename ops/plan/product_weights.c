@@ -33,19 +33,15 @@ typedef struct weights {
   lk_packer packer;
   lk_kernel_fn pack; /* with the packer's params, from the plain weights to the packed ones */
   int64_t elements;  /* packed */
-  uint32_t input;    /* 0: it is 1 */
+  uint32_t input;    /* of the node */
 } weights;
-
-static uint32_t input_of(const weights *of) {
-  return of->input != 0 ? of->input : 1;
-}
 
 /* An input of a run, packed by a step into a temporary. */
 static lk_status pack_in_run(lk_planner *planner, const weights *of, lk_operand *out_operand,
                              lk_error *error) {
   lk_operand operands[2];
   const lk_tensor_desc desc = lk_tensor_desc_make(LK_F32, 1, &of->elements);
-  LK_RETURN_NOT_OK(lk_planner_input(planner, input_of(of), LK_LAYOUT_PLAIN, &operands[0], error));
+  LK_RETURN_NOT_OK(lk_planner_input(planner, of->input, LK_LAYOUT_PLAIN, &operands[0], error));
   LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, &operands[1], error));
   *out_operand = operands[1];
   return lk_planner_kernel(planner, of->pack, "pack", of->packer.params, of->packer.params_size,
@@ -54,10 +50,10 @@ static lk_status pack_in_run(lk_planner *planner, const weights *of, lk_operand 
 
 static lk_status add_weights(lk_planner *planner, const weights *of, lk_operand *out_operand,
                              lk_error *error) {
-  if (planner->node->constants[input_of(of)].content == NULL) {
+  if (planner->node->constants[of->input].content == NULL) {
     return pack_in_run(planner, of, out_operand, error);
   }
-  return lk_planner_packed(planner, input_of(of), &of->layout, (size_t)of->elements * sizeof(float),
+  return lk_planner_packed(planner, of->input, &of->layout, (size_t)of->elements * sizeof(float),
                            &of->packer, out_operand, error);
 }
 
@@ -71,7 +67,8 @@ lk_status lk_conv_weights(lk_planner *planner, const lk_conv *conv, lk_operand *
                   lk_conv_positions(shape), conv->product.panel, conv->weights_are_last}},
       .packer = {pack_conv, unpack_conv, conv, sizeof *conv},
       .pack = lk_conv_pack_kernel,
-      .elements = lk_conv_packed_size(conv)};
+      .elements = lk_conv_packed_size(conv),
+      .input = 1};
   return add_weights(planner, &of, out_operand, error);
 }
 
@@ -80,7 +77,8 @@ lk_status lk_conv_transposed_weights(lk_planner *planner, const lk_conv_transpos
   weights of = {.layout = {{LK_PACKED_CONV_TRANSPOSED}},
                 .packer = {pack_conv_transposed, unpack_conv_transposed, conv, sizeof *conv},
                 .pack = lk_conv_transposed_pack_kernel,
-                .elements = lk_conv_transposed_packed_size(conv)};
+                .elements = lk_conv_transposed_packed_size(conv),
+                .input = 1};
   lk_conv_transposed_layout(conv, &of.layout.numbers[1]);
   return add_weights(planner, &of, out_operand, error);
 }
@@ -90,18 +88,20 @@ lk_status lk_depthwise_weights(lk_planner *planner, const lk_depthwise *depthwis
   weights of = {.layout = {{LK_PACKED_DEPTHWISE}},
                 .packer = {pack_depthwise, unpack_depthwise, depthwise, sizeof *depthwise},
                 .pack = lk_depthwise_pack_kernel,
-                .elements = lk_depthwise_packed_size(depthwise)};
+                .elements = lk_depthwise_packed_size(depthwise),
+                .input = 1};
   lk_depthwise_layout(depthwise, &of.layout.numbers[1]);
   return add_weights(planner, &of, out_operand, error);
 }
 
 /* Only constants: those of a run are packed by the kernel itself. */
-lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
-                            lk_error *error) {
+lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, uint32_t input,
+                            lk_operand *out_operand, lk_error *error) {
   const weights of = {.layout = {{LK_PACKED_MATMUL, matmul->k, matmul->columns, matmul->b_k,
                                   matmul->b_column, matmul->product.panel}},
                       .packer = {pack_matmul, unpack_matmul, matmul, lk_matmul_size(matmul)},
-                      .elements = lk_matmul_packed_size(matmul)};
+                      .elements = lk_matmul_packed_size(matmul),
+                      .input = input};
   return add_weights(planner, &of, out_operand, error);
 }
 

@@ -17,9 +17,9 @@ lk_status lk_conv_transposed_weights(lk_planner *planner, const lk_conv_transpos
                                      lk_operand *out_operand, lk_error *error);
 lk_status lk_depthwise_weights(lk_planner *planner, const lk_depthwise *depthwise,
                                lk_operand *out_operand, lk_error *error);
-/* Input 1 is constant. */
-lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, lk_operand *out_operand,
-                            lk_error *error);
+/* Of input `input`, which is constant. */
+lk_status lk_matmul_weights(lk_planner *planner, const lk_matmul *matmul, uint32_t input,
+                            lk_operand *out_operand, lk_error *error);
 /* Of input `input`, which is R. */
 lk_status lk_recurrent_r(lk_planner *planner, const lk_recurrent_weights *weights, uint32_t input,
                          lk_operand *out_operand, lk_error *error);

@@ -55,8 +55,8 @@ bool lk_resize_elements(const lk_resizing *self) {
 lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,
                        lk_operand *out_operand, lk_error *error) {
   const lk_step_arg from = task->from[role];
-  const bool is_last = lk_task_has_channels_last(task, role);
-  const lk_layout asked = is_last ? LK_LAYOUT_PLAIN : layout;
+  const bool is_view = lk_task_is_view(task, role);
+  const lk_layout asked = is_view ? LK_LAYOUT_PLAIN : layout;
   if (lk_task_lies(task, role)) {
     *out_operand = (lk_operand){from.place, from.index, task->work.tensors[role]};
   } else if (from.place == LK_PLACE_INPUT) {
@@ -64,6 +64,6 @@ lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, l
   } else {
     LK_RETURN_NOT_OK(lk_planner_output(planner, from.index, asked, out_operand, error));
   }
-  if (is_last) out_operand->desc = task->work.tensors[role];
+  if (is_view) out_operand->desc = task->work.tensors[role];
   return LK_OK;
 }

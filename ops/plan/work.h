@@ -19,12 +19,14 @@ static inline bool lk_work_has(const lk_work *work, lk_role role) {
 }
 
 /* A work, and which memory its tensors are. The post-ops of the node follow on output 0; engines
- * add them. Those that an element-wise work has already are the operator itself. */
+ * add them. Those that the work has already, as an element-wise one, are the operator itself. */
 typedef struct lk_task {
   lk_work work;
   lk_step_arg from[LK_ROLES]; /* an input or an output of the node, or an operand of its plan */
-  uint32_t channels_last;     /* bit i: the last dimension of the node's tensor is its channels */
-  uint32_t placed;            /* bit i: the operand was taken, and lies as the work has it */
+  /* Bit i: the node's tensor lies plain, and the work sees the same memory with dimensions, and
+   * maybe in a layout, of its own. */
+  uint32_t views;
+  uint32_t placed; /* bit i: the operand was taken, and lies as the work has it */
 } lk_task;
 
 /* ---- for operators ---- */
@@ -34,7 +36,7 @@ static inline void lk_task_begin(lk_task *task, lk_work_kind kind) {
   lk_work *work = &task->work;
   work->kind = kind;
   work->roles = work->constants = work->n_post_ops = 0;
-  task->channels_last = task->placed = 0;
+  task->views = task->placed = 0;
   memset(&work->window, 0, sizeof *work - offsetof(lk_work, window));
 }
 
@@ -66,10 +68,16 @@ static inline void lk_task_place(lk_task *task, lk_role role, const lk_operand *
   lk_task_operand(task, role, operand);
   task->placed |= 1U << role;
 }
+/* An input or an output of the node, which lies plain, as `desc` sees it. */
+static inline void lk_task_view(lk_task *task, lk_role role, lk_place place, uint32_t index,
+                                const lk_tensor_desc *desc) {
+  lk_task_add(task, role, place, index, desc);
+  task->views |= 1U << role;
+}
 /* The channels of the node's tensor are its last dimension. It lies plain. */
 static inline void lk_task_put_channels_last(lk_task *task, lk_role role) {
   task->work.tensors[role] = lk_shape_channels_second(&task->work.tensors[role]);
-  task->channels_last |= 1U << role;
+  task->views |= 1U << role;
 }
 
 /* A pooling of two operands. */
@@ -110,6 +118,12 @@ static inline void lk_task_apply_input(lk_task *task, const lk_planner *planner,
   lk_task_input(task, (lk_role)made->operand, index, &planner->inputs[index].desc);
 }
 
+/* A product, to which input `index` of the node is added: one number for each column. A product has
+ * no other functions of its own. */
+static inline void lk_task_bias(lk_task *task, const lk_planner *planner, uint32_t index) {
+  lk_task_apply_input(task, planner, LK_POST_ADD, index);
+}
+
 /* A reorder of two operands of one type: dimension i of `to` is dimension order[i] of `from`. */
 static inline void lk_task_reorder(lk_task *task, const uint8_t order[LK_MAX_RANK],
                                    const lk_operand *from, const lk_operand *to) {
@@ -143,18 +157,17 @@ bool lk_resize_task(const lk_resizing *self, const lk_task *task);
 
 /* ---- for engines ---- */
 
-static inline bool lk_task_has_channels_last(const lk_task *task, lk_role role) {
-  return (task->channels_last >> role & 1) != 0;
+static inline bool lk_task_is_view(const lk_task *task, lk_role role) {
+  return (task->views >> role & 1) != 0;
 }
 /* Whether it is an operand that lies already. */
 static inline bool lk_task_lies(const lk_task *task, lk_role role) {
   const uint32_t place = task->from[role].place;
   return (task->placed >> role & 1) != 0 || (place != LK_PLACE_INPUT && place != LK_PLACE_OUTPUT);
 }
-/* Whether nobody can choose its layout, which is the work's: the node's tensor has its channels
- * last, or it lies already. */
+/* Whether nobody can choose its layout, which is the work's: it is a view, or it lies already. */
 static inline bool lk_task_is_placed(const lk_task *task, lk_role role) {
-  return lk_task_has_channels_last(task, role) || lk_task_lies(task, role);
+  return lk_task_is_view(task, role) || lk_task_lies(task, role);
 }
 /* The operand in `layout`, or as the work has it where it is placed. */
 lk_status lk_task_take(lk_planner *planner, const lk_task *task, lk_role role, lk_layout layout,

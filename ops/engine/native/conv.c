@@ -102,7 +102,7 @@ static double size_planes(lk_depthwise_planes *conv, const lk_conv_shape *shape)
 
 static lk_status plan_conv(lk_planner *planner, const lk_task *task, const lk_conv_shape *shape,
                            lk_error *error) {
-  const bool is_last = lk_task_has_channels_last(task, LK_ROLE_SRC);
+  const bool is_last = lk_task_is_view(task, LK_ROLE_SRC);
   const lk_product_output output =
       is_last ? plain_channels_last(shape, &planner->outputs[0]) : channels_last(shape);
   const bool has_planes =
@@ -111,7 +111,7 @@ static lk_status plan_conv(lk_planner *planner, const lk_task *task, const lk_co
   lk_product_step step;
   LK_RETURN_NOT_OK(begin_conv(planner, task, output, layout, &step, error));
   lk_conv conv = {.has_planes = has_planes,
-                  .weights_are_last = lk_task_has_channels_last(task, LK_ROLE_WEIGHTS),
+                  .weights_are_last = lk_task_is_view(task, LK_ROLE_WEIGHTS),
                   .isa = lk_isa_get(),
                   .product = {.low = step.ends.low, .high = step.ends.high},
                   .has_bias = has_bias(task),
@@ -236,7 +236,7 @@ static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error)
   const uint32_t dtype = task->work.tensors[LK_ROLE_SRC].dtype;
   if (dtype == LK_U8 || dtype == LK_I8) return lk_native_conv_bytes(planner, task, &shape, error);
   if (is_transposed) LK_RETURN_NOT_OK(check_phases(&shape, error));
-  if (lk_task_has_channels_last(task, LK_ROLE_SRC)) return plan_conv(planner, task, &shape, error);
+  if (lk_task_is_view(task, LK_ROLE_SRC)) return plan_conv(planner, task, &shape, error);
   if (lk_depthwise_takes(&shape, lk_isa_get())) {
     return plan_depthwise(planner, task, &shape, error);
   }

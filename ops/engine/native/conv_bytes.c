@@ -31,7 +31,7 @@ lk_status lk_native_conv_bytes(lk_planner *planner, const lk_task *task, const l
   lk_integer_step step;
   lk_integer_conv(planner, shape, input_of(task, LK_ROLE_WEIGHTS_ZERO), &step);
   LK_RETURN_NOT_OK(
-      lk_task_has_channels_last(task, LK_ROLE_SRC)
+      lk_task_is_view(task, LK_ROLE_SRC)
           ? take_channels_last(planner, task, &step, error)
           : lk_integer_take(planner, &step, LK_INTEGER_A, task->from[LK_ROLE_SRC].index, error));
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

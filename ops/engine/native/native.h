@@ -22,3 +22,6 @@ extern const lk_planning lk_native_conv, lk_native_product, lk_native_softmax, l
 lk_status lk_native_conv_bytes(lk_planner *planner, const lk_task *task, const lk_conv_shape *shape,
                                lk_error *error);
 lk_status lk_native_product_bytes(lk_planner *planner, const lk_task *task, lk_error *error);
+/* The product's own bias (lk_task_bias), if it has one, in place, as a step behind its sums. */
+lk_status lk_native_add_bias(lk_planner *planner, const lk_task *task, const lk_operand *to,
+                             lk_error *error);

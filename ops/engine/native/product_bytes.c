@@ -109,6 +109,10 @@ lk_status lk_native_product_bytes(lk_planner *planner, const lk_task *task, lk_e
                                       task->from[LK_ROLE_WEIGHTS_SCALE].index,
                                       lk_task_input_of(task, LK_ROLE_DST_SCALE), error));
   }
+  const lk_operand *to = &step.operands[LK_INTEGER_C];
+  const bool is_output = task->from[LK_ROLE_DST].place == LK_PLACE_OUTPUT;
+  if (!is_output) LK_RETURN_NOT_OK(take(planner, task, &step, LK_INTEGER_C, LK_ROLE_DST, error));
   LK_RETURN_NOT_OK(lk_integer_emit(planner, &step, task->from[LK_ROLE_WEIGHTS].index, error));
-  return lk_plan_post_ops(planner, 0, &step.operands[LK_INTEGER_C], error);
+  LK_RETURN_NOT_OK(lk_native_add_bias(planner, task, to, error));
+  return is_output ? lk_plan_post_ops(planner, 0, to, error) : LK_OK;
 }

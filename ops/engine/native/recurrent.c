@@ -272,8 +272,10 @@ static lk_status plan_gates(lk_planner *planner, const lk_recurrent_layer *of,
                     .b_k = 1,
                     .b_column = of->width,
                     .c_row = dims[2]};
+  lk_operand from = *out_gates; /* sums of nothing read neither input */
+  if (step.k > 0) LK_RETURN_NOT_OK(lk_planner_input(planner, 0, LK_LAYOUT_PLAIN, &from, error));
   if (has_bias) LK_RETURN_NOT_OK(plan_bias(planner, of, &bias, error));
-  return lk_plan_projection(planner, &step, has_bias ? &bias : NULL, out_gates, error);
+  return lk_plan_projection(planner, &step, &from, 1, has_bias ? &bias : NULL, out_gates, error);
 }
 
 /* ---- the recurrence ---- */
