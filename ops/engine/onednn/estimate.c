@@ -53,9 +53,9 @@ static double of_f32(const lk_work *work) {
 #define OF_NORM 0.63     /* 0.55 to 0.64 */
 #define OF_RMS 0.55      /* 0.39 to 0.57 */
 #define OF_CHANNELS 0.55 /* of instance and group norms, 0.33 to 0.64 */
-#define OF_GIVEN 0.5     /* of batch norms, 0.43 to 0.51 */
+#define OF_GIVEN 0.5     /* of batch norms, 0.36 to 0.57 */
 #define OF_LRN 0.72      /* 0.52 to 0.76 */
-#define OF_TWO 0.55      /* of sums, products and quotients, 0.41 to 0.57; PRelu, 0.24 to 0.58 */
+#define OF_TWO 0.55      /* of sums, products and quotients, 0.41 to 0.57; PRelu, 0.20 to 0.58 */
 #define OF_ONE 0.65      /* of cheap functions, 0.5 to 0.69 */
 #define OF_LINES 0.62    /* 0.31 to 0.62 */
 #define OF_IMAGES 0.55   /* 0.27 to 0.54 */
@@ -78,7 +78,7 @@ static double of_group_norm(const lk_work *work) {
 }
 
 static double of_batch_norm(const lk_work *work) {
-  return lk_onednn_elements(&work->tensors[LK_ROLE_SRC]) >= 192 * KI ? OF_GIVEN : OF_OTHERS;
+  return lk_onednn_elements(&work->tensors[LK_ROLE_SRC]) >= 48 * KI ? OF_GIVEN : OF_OTHERS;
 }
 
 static double of_lrn(const lk_work *work) {
