@@ -126,9 +126,9 @@ public:
 private:
   Names whole(int64_t *value, const char *name) {
     const int64_t now = *value, high = INT64_C(1) << 40;
-    *value =
-        draw_.of<int64_t>({0, -1, 1, 2, 3, 7, now - 1, now + 1, INT32_MAX, INT64_C(1) + INT32_MAX,
-                           high, high + 1, high << 20, INT64_MAX, INT64_MIN});
+    const int64_t less = int64_t(uint64_t(now) - 1), more = int64_t(uint64_t(now) + 1);
+    *value = draw_.of<int64_t>({0, -1, 1, 2, 3, 7, less, more, INT32_MAX, INT64_C(1) + INT32_MAX,
+                                high, high + 1, high << 20, INT64_MAX, INT64_MIN});
     return {name};
   }
   Names choice(uint32_t *value, const char *name) {
