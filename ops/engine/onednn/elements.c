@@ -79,8 +79,8 @@ bool lk_elements_swaps(const lk_work *work, const lk_elements *of) {
 
 /* Bit i: repeats along dimension i. */
 enum { ALONG_ROWS = 1, WITHIN_ROWS = 2, BUT_CHANNELS = 5 };
-/* Elements: of a rest, oneDNN 3.14.1 has each thread compute as many behind its share, which is done
- * twice where dst lies over src. */
+/* Elements: of a rest, oneDNN 3.14.1 has each thread compute as many behind its share, which is
+ * done twice where dst lies over src. */
 enum { WHOLE_VECTORS = 16 };
 
 bool lk_elements_has_slopes(const lk_elements *of, uint32_t role) {

@@ -26,8 +26,8 @@ static inline bool lk_elements_has_channels(const lk_elements *of, uint32_t role
   return of->rank > 1 && of->repeats[role] == (((1U << of->rank) - 1) & ~2U);
 }
 
-/* Of PRelu, whether oneDNN has code for the way in which slopes repeat: along rows, or so that there
- * is one for each channel, which is dimension 1, or not at all, of whole vectors. */
+/* Of PRelu, whether oneDNN has code for the way in which slopes repeat: along rows, or so that
+ * there is one for each channel, which is dimension 1, or not at all, of whole vectors. */
 bool lk_elements_has_slopes(const lk_elements *of, uint32_t role);
 /* With a dimension of size 1 in front, if that makes the one along which slopes differ that of
  * channels. */

@@ -1,5 +1,6 @@
-/* Scales and shifts of f16 and bf16 beside norms, and means and variances of batch norms. oneDNN 3.14.1 has code for those of f32, and mere
- * reference implementations for others, so each run makes them of f32, in its scratch memory. */
+/* Scales and shifts of f16 and bf16 beside norms, and means and variances of batch norms. oneDNN
+ * 3.14.1 has code for those of f32, and mere reference implementations for others, so each run
+ * makes them of f32, in its scratch memory. */
 #pragma once
 
 #include <latchkey/engine.h>
