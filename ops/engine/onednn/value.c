@@ -7,6 +7,7 @@
 #include "ops/engine/onednn/describe.h"
 #include "ops/engine/onednn/exceptions.h"
 #include "ops/engine/onednn/layout.h"
+#include "ops/engine/onednn/past_cache.h"
 #include "ops/engine/onednn/recurrent_value.h"
 #include "ops/engine/onednn/status.h"
 #include "ops/engine/onednn/widened.h"
@@ -35,6 +36,7 @@ typedef struct onednn_value {
   lk_recurrent_value *recurrent;                /* NULL: it is no recurrent layer */
   lk_bytes bytes;                               /* of other works, it has no numbers */
   lk_widened widened;                           /* of other works, it has none */
+  lk_past_cache past_cache;                     /* of other works, dst may lie anywhere */
   dnnl_memory_desc_t numbers[LK_BYTES_NUMBERS]; /* those that are attributes; or NULL */
   uint32_t n_args;
   argument args[MOST_ARGS];
@@ -265,6 +267,10 @@ static lk_status build(void *arg) {
       lk_onednn_check(error, lk_onednn_set_threads(shares), "set a number of threads"));
   LK_ONEDNN_RETURN(create(engine, work, self, error));
   LK_ONEDNN_RETURN(find_args(self, work, out, error));
+  self->past_cache = lk_past_cache_of(work, shares, self->bytes.n_roles, out->scratch_bytes);
+  if (self->past_cache.bytes > 0) {
+    out->scratch_bytes = self->past_cache.offset + self->past_cache.bytes;
+  }
   if (work->kind == LK_WORK_RECURRENT) {
     LK_ONEDNN_RETURN(find_recurrent(engine, self, work, out, error));
   } else if (has_weights) {
@@ -411,6 +417,7 @@ lk_status lk_onednn_slot_open(void *of, const void *value, void **out_slot, lk_e
 }
 
 typedef struct run_call {
+  const lk_onednn *engine;
   const onednn_value *value;
   const onednn_slot *slot;
   void *const *pointers;
@@ -422,6 +429,7 @@ static lk_status run(void *arg) {
   const onednn_slot *slot = call->slot;
   void *const *pointers = call->pointers;
   void *own[MOST_ARGS];
+  void *dst = NULL, *written = NULL; /* of the work, where the primitive writes elsewhere */
   if (call->value->recurrent != NULL) {
     lk_onednn_recurrent_prepare(call->value->recurrent, pointers, own);
     pointers = own;
@@ -434,7 +442,11 @@ static lk_status run(void *arg) {
   }
   for (int i = 0; i < slot->n_args; i++) {
     const argument *from = &call->value->args[i];
-    unsigned char *at = (unsigned char *)pointers[from->pointer] + from->offset;
+    void *at = (unsigned char *)pointers[from->pointer] + from->offset;
+    if (from->arg == DNNL_ARG_DST && lk_past_cache_turns(&call->value->past_cache, at)) {
+      dst = at;
+      at = written = lk_past_cache_place(&call->value->past_cache, pointers);
+    }
     const dnnl_status_t set = dnnl_memory_set_data_handle(slot->args[i].memory, at);
     if (set != dnnl_success) {
       return lk_onednn_check(call->error, set, "set the memory of an argument");
@@ -442,12 +454,13 @@ static lk_status run(void *arg) {
   }
   const dnnl_status_t done =
       dnnl_primitive_execute(call->value->primitive, slot->stream, slot->n_args, slot->args);
-  return lk_onednn_check(call->error, done, "execute a primitive");
+  LK_ONEDNN_RETURN(lk_onednn_check(call->error, done, "execute a primitive"));
+  if (dst != NULL) lk_past_cache_copy(&call->value->past_cache, call->engine, dst, written);
+  return LK_OK;
 }
 
 lk_status lk_onednn_run(void *of, const void *value, void *slot, void *const *pointers,
                         lk_error *error) {
-  run_call call = {value, slot, pointers, error};
-  (void)of;
+  run_call call = {of, value, slot, pointers, error};
   return lk_onednn_try(run, &call, "execute a primitive", error);
 }

@@ -64,6 +64,22 @@ TEST(Primitives, HaveTheirMathModeInTheirKeys) {
   EXPECT_GT(seen.values, 0);
 }
 
+// Memory of hosts need not lie at multiples of more bytes than an element has.
+TEST(Primitives, ComputeTheSameFromAndIntoMemoryOfAnyAlignment) {
+  RandomNodes random(4);
+  Host aligned("onednn"), shifted("onednn");
+  for (int i = 0; i < 300; i++) {
+    const Case each = random.any();
+    SCOPED_TRACE("case " + std::to_string(i) + ", " + each.node.op);
+    Value expected, computed;
+    shifted.shift = size_t(4 * random.from(1, 15));
+    aligned.run(each, &expected);
+    shifted.run(each, &computed);
+    if (HasFatalFailure()) return;
+    ASSERT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
+  }
+}
+
 TEST(Primitives, AreFoundByKeyInASecondPass) {
   Host onednn("onednn");
   uint64_t builds = 0;

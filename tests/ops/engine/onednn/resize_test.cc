@@ -117,4 +117,25 @@ TEST(Resizes, AreTakenWhereEveryPositionIsThatOfOnnx) {
   }
 }
 
+// So large that oneDNN writes past the caches, which wants memory at multiples of 64 bytes.
+TEST(Resizes, OfLargeImagesMayLieAnywhere) {
+  Host onednn("onednn"), native("native");
+  How how;
+  how.mode = "linear";
+  how.coordinates = "half_pixel";
+  for (const lk_layout layout : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+    Case each = case_of(how, lk::random({1, 16, 256, 256}, 1), {1, 16, 512, 512});
+    each.layout = each.wish = layout;
+    Value expected, found;
+    native.run(each, &expected);
+    for (const size_t shift : {0, 4, 16, 60}) {
+      onednn.shift = shift;
+      onednn.run(each, &found);
+      if (HasFatalFailure()) return;
+      EXPECT_TRUE(lk::all_close(expected, found)) << shift << " bytes off";
+    }
+  }
+  EXPECT_EQ(onednn.works(), kHasPrimitives ? 8u : 0u);
+}
+
 } // namespace
