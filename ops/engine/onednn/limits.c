@@ -54,6 +54,23 @@ bool lk_onednn_has_excess(const lk_work *work) {
   return false;
 }
 
+/* oneDNN does the windows of a row in one piece, of volumes those of a plane, for some channels at
+ * a time. It reads so many elements for them: some 10 ms. */
+#define MOST_OF_ROW ((int64_t)1 << 25)
+enum { LANES = 16, CHANNELS_AT_A_TIME = 384 };
+
+bool lk_onednn_has_short_rows(const lk_work *work) {
+  const lk_window_shape *window = &work->window;
+  const int64_t channels = (work->tensors[LK_ROLE_SRC].dims[1] + LANES - 1) / LANES * LANES;
+  int64_t elements = channels < CHANNELS_AT_A_TIME ? channels : CHANNELS_AT_A_TIME;
+  for (uint32_t i = 0; i < window->rank; i++) {
+    const bool is_along = i > 0 || window->rank == 1;
+    elements *= window->kernel[i] * (is_along ? window->out[i] : 1);
+    if (elements > MOST_OF_ROW) return false; /* each factor is small: nothing overflows */
+  }
+  return true;
+}
+
 /* ---- lines ---- */
 
 int64_t lk_onednn_line_of(const lk_work *work) {

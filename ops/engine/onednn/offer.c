@@ -113,6 +113,7 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
 
 #define LARGE_WINDOW "the window is too large"
 #define LONG_LINE "its lines are longer than a run that is cancelled may wait for"
+#define LONG_ROW "a row of windows reads more than a run that is cancelled may wait for"
 
 /* Volumes of one channel, or of groups of one, with several outputs: of bf16, oneDNN 3.14.1 makes
  * wrong numbers of some. */
@@ -188,6 +189,7 @@ static bool offer_pool(const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (is_dilated(work)) return leave(offer, "windows are dilated");
   if (!lk_onednn_has_small_window(work)) return leave(offer, LARGE_WINDOW);
   if (lk_onednn_has_excess(work)) return leave(offer, "windows reach beyond the declared padding");
+  if (!lk_onednn_has_short_rows(work)) return leave(offer, LONG_ROW);
   return want_both(offer, placed, LK_LAYOUT_CHANNELS_LAST);
 }
 

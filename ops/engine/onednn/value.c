@@ -106,9 +106,17 @@ static double flops_of(const lk_work *work) {
   return 2 * outputs * each;
 }
 
+/* Elements of these take several times as long, where lines or channels are few. */
+static double slowness_of(const lk_work *work) {
+  const bool is_slow = work->kind == LK_WORK_SOFTMAX || work->kind == LK_WORK_LOG_SOFTMAX ||
+                       work->kind == LK_WORK_LRN;
+  return is_slow ? 4 : 1;
+}
+
 /* As many as the threads, or a multiple of that. */
 static int shares_of(const lk_onednn *engine, const lk_work *work) {
-  const double flops = flops_of(work) / MOST_FLOPS, bytes = bytes_of(work) / MOST_BYTES;
+  const double flops = flops_of(work) / MOST_FLOPS;
+  const double bytes = bytes_of(work) * slowness_of(work) / MOST_BYTES;
   const double times = (flops > bytes ? flops : bytes) / engine->threads;
   double shares = engine->threads * (times > 1 ? (double)(int64_t)(times + 1) : 1);
   /* steps alone are no place to look: what is one share does not come to the pool */
