@@ -35,6 +35,12 @@ struct World {
 };
 World *const world = new World; // not destroyed: threads use it until the last instant
 
+#if defined(LK_TEST_HAS_ONEDNN)
+constexpr const char *kEngines[] = {"native", "auto", "onednn"};
+#else
+constexpr const char *kEngines[] = {"native", "auto"};
+#endif
+
 int wanted_status() {
   return static_cast<int>(world->seed % 50) + 1;
 }
@@ -117,6 +123,8 @@ int run_and_end() {
   world->options.threads = 1 + static_cast<int>(random.below(2));
   if (world->with_provider) {
     world->options.provider = {{"cache", random.chance(50) ? "shared" : "thread"}};
+    world->options.provider.push_back(
+        {"engine", kEngines[random.below(sizeof kEngines / sizeof *kEngines)]});
   }
   world->model = ort::classifier();
   world->host = std::make_unique<ort::Host>(world->with_provider);

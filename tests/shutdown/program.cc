@@ -4,8 +4,12 @@
 //
 // The library is opened by dlopen. The exit status is 0 where all threads end, else SEED % 50 + 1;
 // 99: a call failed that must not. Only the library destroys what threads share.
+//
+// The seed draws the engine of each context, too. The module of oneDNN is in use when the process
+// ends: where it is chosen, and where a size recurs with the default.
 #include <dlfcn.h>
 #include <latchkey/session.h>
+#include <link.h>
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -13,6 +17,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -51,6 +56,13 @@ void check(lk_status status, const lk_error &error) {
   if (status != LK_OK) fail("a call", error.message);
 }
 
+#if defined(LK_TEST_HAS_ONEDNN)
+// NULL: the default, whose module is opened by a thread for which a size recurs.
+constexpr const char *kEngines[] = {nullptr, "native", "auto", "onednn", "onednn"};
+#else
+constexpr const char *kEngines[] = {nullptr, "native", "auto"};
+#endif
+
 lk_context *open_context(Random &random) {
   lk_context_options options;
   std::memset(&options, 0, sizeof options);
@@ -60,6 +72,7 @@ lk_context *open_context(Random &random) {
   options.cache_entries = random.chance(30) ? 8 : LK_UNSET;
   options.cache_bytes = options.weights_bytes = LK_UNSET;
   options.verbose = -1;
+  options.engine = kEngines[random.below(sizeof kEngines / sizeof *kEngines)];
   lk_context *context = nullptr;
   lk_error error;
   check(world->api.base->context_create(&options, &context, &error), error);
@@ -96,6 +109,36 @@ void run(lk_session *session, Random &random, unsigned sizes = 40) {
   for (int i = 0; i < 10; i++) sum += static_cast<const float *>(out.tensor.data)[i];
   if (std::fabs(sum - 1) > 1e-4f) fail("a run", "its result is not a distribution");
   world->api.session->outputs_release(session, &out, 1);
+}
+
+// Runs one size so often that it recurs, and with it the engine of the context is asked.
+void run_until_it_recurs(lk_session *session) {
+  Random random(1);
+  for (int i = 0; i < 12; i++) run(session, random, 1);
+}
+
+bool has_module() {
+  const auto is_it = [](dl_phdr_info *info, size_t, void *) {
+    return std::strstr(info->dlpi_name, "liblatchkey_onednn.so") != nullptr ? 1 : 0;
+  };
+  return dl_iterate_phdr(is_it, nullptr) != 0;
+}
+
+// Fails where the module is not in the process though it was asked for, or has built nothing though
+// it was chosen.
+void expect_engine(lk_context *context) {
+  const std::string chosen = world->api.base->engine_chosen(context);
+  lk_stats stats;
+  lk_error error;
+  std::memset(&stats, 0, sizeof stats);
+  stats.struct_size = sizeof stats;
+  check(world->api.base->cache_stats(context, nullptr, &stats, &error), error);
+#if defined(LK_TEST_HAS_ONEDNN)
+  if (chosen != "native" && !has_module()) fail("an engine", "its module is not loaded");
+#endif
+  if (chosen == "onednn" && stats.kind[LK_KIND_VALUE].builds == 0) {
+    fail("an engine", "it has built nothing");
+  }
 }
 
 // A value of the host's own, whose build calls `during`.
@@ -159,7 +202,7 @@ void work(unsigned seed) {
   lk_context *context = world->context;
   lk_session *session = world->session;
   switch (random.below(9)) {
-  case 0: // what was seen before, mostly
+  case 0: // what was seen before, mostly; the first to recur opens the module of the default
     while (!world->stop) run(session, random, 3);
     break;
   case 1: // builds
@@ -314,7 +357,10 @@ int run_and_end() {
   Random random(world->seed);
   world->context = open_context(random);
   world->session = open_session(world->context);
-  if (random.chance(50)) run(world->session, random);
+  if (random.chance(50)) {
+    run_until_it_recurs(world->session);
+    expect_engine(world->context);
+  }
   static Static after_the_library;
   if (random.chance(30)) at_exit = static_cast<Late>(random.below(3));
   if (random.chance(30)) in_destructor = static_cast<Late>(random.below(3));
