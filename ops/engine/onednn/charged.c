@@ -14,7 +14,8 @@ static const uint32_t kib_of[LK_WORK_KINDS] = {
     [LK_WORK_SOFTMAX] = 48,    [LK_WORK_LOG_SOFTMAX] = 56,      [LK_WORK_POOL] = 42,
     [LK_WORK_LRN] = 33,        [LK_WORK_LAYER_NORM] = 56,       [LK_WORK_GROUP_NORM] = 62,
     [LK_WORK_ELEMENT] = 96,    [LK_WORK_REDUCE] = 28,           [LK_WORK_RESIZE] = 40,
-    [LK_WORK_RECURRENT] = 416, [LK_WORK_REORDER] = 34,          [LK_WORK_CONCAT] = 32};
+    [LK_WORK_RECURRENT] = 416, [LK_WORK_REORDER] = 34,          [LK_WORK_CONCAT] = 32,
+    [LK_WORK_BATCH_NORM] = 56};
 
 enum { OF_OTHERS = 256 }; /* of a kind that is not here yet */
 
