@@ -168,11 +168,12 @@ static bool link_entry(lk_thread_table *table, const lk_pending *pending, lk_ent
   lk_thread_table_lock(table);
   bool fits = true;
   if (!lk_pending_is_dropped(pending)) {
-    entry->table = table; /* before others can find the entry */
+    /* before others can find the entry, or see it counted */
+    entry->table = table;
+    lk_thread_table_count_own(table, 1);
     fits = lk_entry_link(entry, &table->table, lk_cold_tick(table));
-    if (lk_entry_is_linked(entry)) {
-      table->own++;
-    } else {
+    if (!lk_entry_is_linked(entry)) {
+      lk_thread_table_count_own(table, (size_t)-1);
       entry->table = NULL;
     }
   }

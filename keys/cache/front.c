@@ -26,7 +26,8 @@ static lk_ref *create_handle(lk_thread_table *front, lk_entry *entry) {
 /* The caller has locked the front. */
 static void list(lk_thread_table *front, lk_ref *handle, lk_garbage *garbage) {
   lk_entry *entry = handle->entry;
-  if (lk_table_count(&front->table) - front->own >= FRONT_CAPACITY) {
+  const size_t own = atomic_load_explicit(&front->own, memory_order_relaxed);
+  if (lk_table_count(&front->table) - own >= FRONT_CAPACITY) {
     lk_thread_table_empty_front(front, garbage);
   }
   /* Who unlinks an entry does so before it looks into the fronts of its handles: either it finds

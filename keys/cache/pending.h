@@ -10,8 +10,8 @@ typedef struct lk_pending {
   lk_quota *quota;       /* or NULL */
   const lk_key *key;     /* the builder's; valid while this is listed */
   lk_table_node *flight; /* the lk_flight of those who wait; NULL: the value is a thread's */
-  /* 1: the key was dropped. Written under the shard. Read under it, or where the value is a thread's
-   * under the busy flag of its table, which who drops a key takes afterwards. */
+  /* 1: the key was dropped. Written under the shard. Read under it, or, where the value is a
+   * thread's, under the busy flag of its table, which who drops a key takes afterwards. */
   _Atomic uint32_t dropped;
   struct lk_pending *outer;        /* the same thread's, around this one */
   struct lk_pending *next, **link; /* guarded by the shard */

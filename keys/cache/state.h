@@ -133,7 +133,7 @@ struct lk_thread_table {
   uint64_t clock;                       /* last tick given here; the thread's own */
   lk_ref *last;                         /* found by the last hit; NULL: not known */
   lk_table table;                       /* of lk_ref */
-  size_t own;                           /* how many of them are the entries' own */
+  _Atomic size_t own; /* how many of them are the entries' own; writer: who holds `busy` */
   lk_cache *cache;
   /* Guarded by registry. NULL: the thread ends, or this is a child of fork, which does not have it.
    * Then thread_next is the next one of the cache's `orphans`. */
@@ -181,6 +181,12 @@ static inline bool lk_ref_is_listed(const lk_ref *ref) {
 /* By who has a reference, or keeps one from going. */
 static inline void lk_ref_add(lk_ref *ref, uint32_t count) {
   atomic_fetch_add_explicit(&ref->refs, count * LK_REF_ONE, memory_order_relaxed);
+}
+
+/* By who holds `busy`, which is the one writer. `more` may be less: it wraps around. */
+static inline void lk_thread_table_count_own(lk_thread_table *table, size_t more) {
+  atomic_store_explicit(&table->own, atomic_load_explicit(&table->own, memory_order_relaxed) + more,
+                        memory_order_relaxed);
 }
 
 /* Changed by who locks the place where the entry is linked. */

@@ -41,7 +41,7 @@ void lk_thread_table_remove(lk_thread_table *table, lk_ref *ref, lk_garbage *gar
   if (table->last == ref) table->last = NULL;
   atomic_store_explicit(&ref->front, NULL, memory_order_relaxed);
   if (ref == &entry->self) {
-    table->own--;
+    lk_thread_table_count_own(table, (size_t)-1);
   } else {
     atomic_fetch_add_explicit(&entry->self.hits, hits, memory_order_relaxed);
   }

@@ -22,8 +22,10 @@ void lk_each_entry(lk_cache *cache, lk_see_fn see, void *arg) {
     pthread_mutex_unlock(&shard->lock);
   }
   for (lk_thread_table *table = cache->tables; table != NULL; table = table->cache_next) {
+    /* so that fronts are left alone, which answer hits as long as nobody has them */
+    if (atomic_load_explicit(&table->own, memory_order_relaxed) == 0) continue;
     lk_thread_table_lock(table);
-    if (table->own > 0) each_of(&table->table, see, arg);
+    each_of(&table->table, see, arg);
     lk_thread_table_unlock(table);
   }
 }

@@ -77,6 +77,32 @@ def key(text):
                api.key_parse(context, text, ffi.new("lk_key **"), error))
 
 
+def key_create(attribute=(), **given):
+    """`attribute`: name, values, count and type of one that the key has."""
+    def call(api, context, error):
+        kept = [ffi.new("char[]", b"mine")]
+        desc = {"struct_size": ffi.sizeof("lk_key_desc"), "name": kept[0]}
+        if attribute:
+            kept += [ffi.new("char[]", attribute[0])]
+            kept += [ffi.new("lk_key_attr *", [kept[-1], *attribute[1:]])]
+            desc.update(attrs=kept[-1], n_attrs=1)
+        desc.update(given)
+        return api.key_create(context, ffi.NULL, ffi.new("lk_key_desc *", desc),
+                              ffi.new("lk_key **"), error)
+    return ask(call)
+
+
+def of_parsed_key(name, text, *rest):
+    """A call that takes a key, for the key of a text."""
+    def call(api, context, error):
+        made = ffi.new("lk_key **")
+        assert api.key_parse(context, text, made, error) == 0
+        status = getattr(api, name)(context, ffi.NULL, made[0], *rest, error)
+        api.key_destroy(context, made[0])
+        return status
+    return ask(call)
+
+
 def run_unattached(api, context, error):
     frame = ffi.new("lk_frame **")
     owner = executor(api, context, error)
@@ -155,4 +181,11 @@ INTERFACE = {
     "a key of an unknown kind": key(b"nothing{}"),
     "a key that is NULL": key(ffi.NULL),
     "a key that is too long": key(b"user{" + b"a" * 200000),
+    "a key with a float that is none": key(b"user:floats.x=[1,nan]"),
+    "a key with half a byte": key(b"user:bytes.x=0"),
+    "a key of an unknown flag": key_create(flags=6),
+    "a key without a name": key_create(name=ffi.NULL),
+    "a key of an attribute of an unknown type": key_create((b"axis", ffi.NULL, 0, 9)),
+    "a key of an attribute without values": key_create((b"alpha", ffi.NULL, 2, 1)),
+    "cache_find of a plan": of_parsed_key("cache_find", b"name:op=Relu", ffi.new("lk_ref **")),
 }
