@@ -73,7 +73,7 @@ void Stage::check_nothing_of(const Identity &executor) {
 }
 
 void Stage::check_counters(const lk_stats &now) {
-  static const char *const names[LK_KIND_COUNT] = {"name", "run", "user"};
+  static const char *const names[LK_KIND_COUNT] = {"name", "run", "user", "value"};
   for (size_t i = 0; i < LK_KIND_COUNT; i++) {
     const lk_kind_stats &kind = now.kind[i];
     STRESS_CHECK(kind.builds + kind.failed_builds + kind.waits == kind.misses,
@@ -106,6 +106,7 @@ void Stage::check_owners(const std::vector<Seen> &entries) {
   for (const Seen &entry : entries) {
     const Identity executor = executor_of(entry.key), thread = thread_of(entry.key);
     const bool is_user = entry.info.kind == LK_KIND_USER;
+    if (entry.info.kind == LK_KIND_VALUE) continue; // of any node that wants the same
     STRESS_CHECK((is_user && executor.empty()) || executors_.count(executor) == 1,
                  "an entry belongs to no living executor: %s", entry.key.c_str());
     if (!per_thread()) continue;
@@ -125,7 +126,8 @@ void Stage::check_at_rest(bool let_go) {
   int64_t kept = 0;
   for (const Seen &entry : entries) {
     const bool is_run_plan = entry.info.kind == LK_KIND_RUN && field_of(entry.key, "out") == "run";
-    kept += entry.info.kind >= LK_KIND_RUN && !is_run_plan ? 1 : 0;
+    const bool is_hosts = entry.info.kind == LK_KIND_RUN || entry.info.kind == LK_KIND_USER;
+    kept += is_hosts && !is_run_plan ? 1 : 0;
   }
   STRESS_CHECK(let_go ? user_values == kept : user_values >= kept,
                "%lld values of hosts are alive, the cache keeps %lld%s",

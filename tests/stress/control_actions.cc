@@ -16,9 +16,10 @@ Limits Worker::random_limits() {
 void Worker::use_other_context() {
   const uint32_t mode =
       random_.of<uint32_t>({LK_CACHE_OFF, LK_CACHE_THREAD, LK_CACHE_SHARED, LK_CACHE_SHARED});
-  note("a context of mode %u begins", mode);
+  const Engine engine = random_.maybe() ? stage_->engine_ : kNative; // whose outputs are known
+  note("a context of mode %u with engine %s begins", mode, engine_name(engine));
   {
-    Stage other(mode, static_cast<int32_t>(some(1, kMostThreads)), 1, random_.maybe(),
+    Stage other(mode, engine, static_cast<int32_t>(some(1, kMostThreads)), 1, random_.maybe(),
                 stage_->models_);
     Worker worker(&other, random_.seed(), true);
     for (int64_t n = random_.in(2, 10); n > 0; n--) worker.act();

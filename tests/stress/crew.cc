@@ -14,6 +14,9 @@ constexpr uint64_t kActions = 150;
 constexpr uint64_t kActions = 400;
 #endif
 constexpr uint64_t kActionsToRest = 100;
+uint64_t actions_of(const Stage &stage) {
+  return stage.engine_ == kOnednn ? kActions / 2 : kActions; // primitives take long to build
+}
 constexpr std::chrono::seconds kStill(120);
 
 } // namespace
@@ -55,7 +58,7 @@ void Crew::run() {
 void Crew::begin(unsigned index) {
   Place &place = places_[index];
   const uint64_t seed = mixed(mixed(mixed(seed_, round_), index), place.life);
-  const uint64_t count = std::min(kActions - place.actions, 10 + seed % 140);
+  const uint64_t count = std::min(actions_of(*stage_) - place.actions, 10 + seed % 140);
   const unsigned life = place.life++;
   place.actions += count;
   lives_++;
@@ -86,7 +89,7 @@ void Crew::begin(unsigned index) {
 void Crew::follow(unsigned index) {
   places_[index].thread.join();
   stage_->thread_ended(places_[index].identity);
-  if (places_[index].actions < kActions) begin(index);
+  if (places_[index].actions < actions_of(*stage_)) begin(index);
 }
 
 void Crew::rest(Worker *worker) {

@@ -2,8 +2,6 @@
 // write over their inputs, run on one thread or all, and are replaced under their names.
 #include "tests/stress/worker.h"
 
-extern "C" {}
-
 namespace stress {
 
 void Worker::make_host() {
@@ -41,6 +39,7 @@ void Worker::run_hosts() {
       host_->replace(index, node, new_generation);
     }
     run_place(*host_->place(index));
+    if (one_in(6)) bind_twins(*host_->place(index), *host_->twin_of(index));
     if (one_in(3)) former_.reset();
     if (attached_.size() >= 4) {
       lk::api()->frame_reset(frame_);
@@ -56,15 +55,42 @@ void Worker::release_host() {
   host_.reset();
 }
 
-void Worker::run_place(const Host::Place &place) {
-  const PreparedNode &node = *place.node;
+NodeRun Worker::random_run(const PreparedNode &node) {
   NodeRun run{};
   run.node = &node;
-  run.request = some(0, static_cast<int64_t>(node.inputs.size()) - 1);
+  run.request = some(0, static_cast<int64_t>(node.requests.size()) - 1);
   run.over = node.in_place && random_.maybe();
+  if (stage_->engine_ == kAuto)
+    run.flags = random_.of<uint32_t>({0, 0, LK_BIND_RECURS, LK_BIND_ENGINE});
+  const Ask ask = ask_of(stage_->engine_, run.flags);
+  run.expected = &node.expected[ask][stage_->threads_ - 1][run.over ? 1 : 0].at(run.request);
+  return run;
+}
+
+// Nodes that write one tensor one after the other, as a place has them. Which of two plans that do
+// the same is whose can be seen by nothing but themselves. The place may be replaced meanwhile:
+// then its twin has another generation.
+void Worker::bind_twins(const Host::Place &place, const Host::Place &twin) {
+  if (place.node != twin.node) return;
+  const NodeRun run = random_run(*place.node);
+  note("twins of %s, request %zu, flags %u", run.node->text.c_str(), run.request, run.flags);
+  lk_plan *plans[2] = {};
+  for (size_t i = 0; i < 2; i++) {
+    lk_error error;
+    const lk_status status = bind_node(i == 0 ? place.op : twin.op, run, &plans[i], &error);
+    STRESS_CHECK(status == LK_OK, "binding %s: %s", run.node->text.c_str(), error.message);
+  }
+  STRESS_CHECK(plans[0] != plans[1], "two nodes that differ in their position have one plan: %s",
+               run.node->text.c_str());
+  for (lk_plan *plan : plans) lk::api()->plan_release(plan);
+}
+
+void Worker::run_place(const Host::Place &place) {
+  const PreparedNode &node = *place.node;
+  const NodeRun run = random_run(node);
   const bool in_one_call = one_in(4);
-  note("%s, request %zu%s%s", node.text.c_str(), run.request, run.over ? ", in place" : "",
-       in_one_call ? ", in one call" : "");
+  note("%s, request %zu, flags %u%s%s", node.text.c_str(), run.request, run.flags,
+       run.over ? ", in place" : "", in_one_call ? ", in one call" : "");
   lk_error error;
   if (in_one_call) {
     Value output;
@@ -91,8 +117,7 @@ void Worker::compare(const NodeRun &run, uint32_t slot) {
 }
 
 void Worker::compare(const NodeRun &run, const Value &output) {
-  const std::string wrong =
-      difference(run.node->expected[run.request], output.desc, output.bytes.data());
+  const std::string wrong = difference(run.expected->output, output.desc, output.bytes.data());
   STRESS_CHECK(wrong.empty(), "MISMATCH: %s of executor %s, request %zu%s, %s",
                run.node->text.c_str(), host_->executor.identity().c_str(), run.request,
                run.over ? ", in place" : "", wrong.c_str());

@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -32,6 +33,24 @@ std::vector<uint32_t> modes_of(const std::string &cache) {
   return {};
 }
 
+std::vector<Engine> engines_of(const std::string &name) {
+#if defined(LK_TEST_HAS_ONEDNN)
+  const std::vector<Engine> all = {kNative, kAuto, kOnednn};
+#else
+  const std::vector<Engine> all = {kNative};
+#endif
+  if (name == "all") return all;
+  for (const Engine engine : all) {
+    if (name == engine_name(engine)) return {engine};
+  }
+  return {};
+}
+
+// Each in turn, beside each of the modes, the numbers of threads and the ways of memory.
+Engine engine_of(const std::vector<Engine> &all, uint64_t seed, uint64_t round) {
+  return all[(seed + round + round / 3) % all.size()];
+}
+
 // The recycler's lock orders what threads do, which hides races from ThreadSanitizer.
 bool recycles(uint64_t round) {
 #if defined(__SANITIZE_THREAD__)
@@ -49,6 +68,7 @@ int usage(const char *wrong) {
                "  --threads N   together (4); with 1, a round can be repeated\n"
                "  --round N     begin with this one (0)\n"
                "  --cache MODE  off, thread, shared, both, all (all)\n"
+               "  --engine E    native, auto, onednn, all (all)\n"
                "  --break F     keys lack a field; only in the program that is made for it\n",
                wrong);
   return 2;
@@ -57,30 +77,39 @@ int usage(const char *wrong) {
 int run(const Options &options) {
   const Clock::time_point start = Clock::now();
   const bool terminal = isatty(STDOUT_FILENO) != 0;
-  std::printf("seed %llu, %u threads, cache %s\n", static_cast<unsigned long long>(options.seed),
-              options.threads, options.cache.c_str());
+  std::printf("seed %llu, %u threads, cache %s, engine %s\n",
+              static_cast<unsigned long long>(options.seed), options.threads, options.cache.c_str(),
+              options.engine.c_str());
   std::fflush(stdout);
   report_begin(options);
   prepared_nodes();
-  Models fixed;
-  for (const Model &model : fixed_models()) fixed.push_back(prepare(model));
   const std::vector<uint32_t> modes = modes_of(options.cache);
+  const std::vector<Engine> engines = engines_of(options.engine);
+  const bool has_onednn = std::count(engines.begin(), engines.end(), kOnednn) != 0;
+  Models fixed;
+  for (const Model &model : fixed_models()) fixed.push_back(prepare(model, has_onednn));
   const int32_t processors = lk::api()->processors_get();
-  uint64_t round = options.first_round, actions = 0, lives = 0;
+  uint64_t round = options.first_round, actions = 0, lives = 0, primitives = 0;
   do {
     note_worker(round, UINT32_MAX, 0); // of this thread
+    const Engine engine = engine_of(engines, options.seed, round);
     Models models = fixed;
     for (uint64_t i = 0; i < 2; i++) {
       models.push_back(prepare(generated_model("generated" + std::to_string(i),
-                                               mixed(mixed(options.seed, round), 1000 + i))));
+                                               mixed(mixed(options.seed, round), 1000 + i)),
+                               engine == kOnednn));
     }
     const int32_t threads = round % 3 == 2 ? 1 : kMostThreads;
-    Stage stage(modes[round % modes.size()], threads, options.threads, recycles(round), models);
+    Stage stage(modes[round % modes.size()], engine, threads, options.threads, recycles(round),
+                models);
     Crew crew(&stage, round, options.seed, options.threads);
     crew.run();
     stage.check_at_rest(true);
     actions += crew.actions();
     lives += crew.lives();
+    const uint64_t built = stage.stats().kind[LK_KIND_VALUE].builds;
+    STRESS_CHECK(engine != kOnednn || built > 0, "oneDNN was chosen and has built nothing");
+    primitives += built;
     round++;
     if (terminal) {
       std::printf("\r%.0f s, %llu rounds, %llu actions ", seconds_since(start),
@@ -92,10 +121,11 @@ int run(const Options &options) {
   lk_error error;
   (void)lk::api()->processors_set(processors, &error);
   std::printf("%s0 mismatches and no other violation in %llu rounds, %llu threads, %llu actions, "
-              "%.0f s\ndigest of the actions: %016llx\n",
+              "%llu primitives, %.0f s\ndigest of the actions: %016llx\n",
               terminal ? "\r" : "", static_cast<unsigned long long>(round - options.first_round),
               static_cast<unsigned long long>(lives), static_cast<unsigned long long>(actions),
-              seconds_since(start), static_cast<unsigned long long>(notes_digest()));
+              static_cast<unsigned long long>(primitives), seconds_since(start),
+              static_cast<unsigned long long>(notes_digest()));
   return 0;
 }
 
@@ -108,11 +138,15 @@ extern "C" bool stress_break_keys(const char *field) __attribute__((weak));
 int main(int argc, char **argv) {
   stress::Options options;
   options.seconds = lk::number_of_variable("LK_STRESS_SECONDS", options.seconds);
-  const option names[] = {
-      {"seconds", required_argument, nullptr, 's'}, {"seed", required_argument, nullptr, 'e'},
-      {"threads", required_argument, nullptr, 't'}, {"round", required_argument, nullptr, 'r'},
-      {"cache", required_argument, nullptr, 'c'},   {"break", required_argument, nullptr, 'b'},
-      {"help", no_argument, nullptr, 'h'},          {nullptr, 0, nullptr, 0}};
+  const option names[] = {{"seconds", required_argument, nullptr, 's'},
+                          {"seed", required_argument, nullptr, 'e'},
+                          {"threads", required_argument, nullptr, 't'},
+                          {"round", required_argument, nullptr, 'r'},
+                          {"cache", required_argument, nullptr, 'c'},
+                          {"engine", required_argument, nullptr, 'g'},
+                          {"break", required_argument, nullptr, 'b'},
+                          {"help", no_argument, nullptr, 'h'},
+                          {nullptr, 0, nullptr, 0}};
   for (int option; (option = getopt_long(argc, argv, "", names, nullptr)) != -1;) {
     switch (option) {
     case 's':
@@ -130,6 +164,9 @@ int main(int argc, char **argv) {
     case 'c':
       options.cache = optarg;
       break;
+    case 'g':
+      options.engine = optarg;
+      break;
     case 'b':
       options.broken = optarg;
       break;
@@ -143,6 +180,7 @@ int main(int argc, char **argv) {
   if (optind < argc) return stress::usage("There are options only.\n");
   if (options.threads < 1 || options.threads > 64) return stress::usage("1 to 64 threads.\n");
   if (stress::modes_of(options.cache).empty()) return stress::usage("No such cache mode.\n");
+  if (stress::engines_of(options.engine).empty()) return stress::usage("No such engine.\n");
   if (options.seed == 0) {
     options.seed = static_cast<uint64_t>(stress::Clock::now().time_since_epoch().count()) % 1000000;
     options.seed++;

@@ -67,10 +67,10 @@ void violation(const std::string &sentence) {
   for (uint64_t i = first; i < notes.count; i++) {
     std::printf("  %s\n", notes.last[i % kNotes].data());
   }
-  std::printf("again: --seed %llu --round %llu --threads %u --cache %s%s%s\n",
+  std::printf("again: --seed %llu --round %llu --threads %u --cache %s --engine %s%s%s\n",
               static_cast<unsigned long long>(run.seed),
               static_cast<unsigned long long>(notes.round), run.threads, run.cache.c_str(),
-              run.broken.empty() ? "" : " --break ", run.broken.c_str());
+              run.engine.c_str(), run.broken.empty() ? "" : " --break ", run.broken.c_str());
   std::fflush(stdout);
   _exit(1);
 }

@@ -11,8 +11,9 @@ struct Options {
   double seconds = 20;
   unsigned threads = 4;
   uint64_t first_round = 0;
-  std::string cache = "all"; // off, thread, shared, both: thread and shared; all
-  std::string broken;        // the field that keys lack; "": none
+  std::string cache = "all";  // off, thread, shared, both: thread and shared; all
+  std::string engine = "all"; // native, auto, onednn; all
+  std::string broken;         // the field that keys lack; "": none
 };
 
 void report_begin(const Options &options);

@@ -67,11 +67,15 @@ void Worker::run(const Session &session) {
                stop != 0 ? " that was cancelled" : "", lk::api()->status_text(status));
 }
 
+const Values &Worker::expected_of(const Session &session, size_t request) const {
+  return session.model->expected(stage_->engine_, stage_->threads_).at(request);
+}
+
 void Worker::check_outputs(const Session &session, size_t request,
                            const std::vector<lk_named_tensor> &outputs) {
   const PreparedModel &model = *session.model;
   for (const lk_named_tensor &output : outputs) {
-    const Value &expected = model.expected[request].at(output.name);
+    const Value &expected = expected_of(session, request).at(output.name);
     const std::string wrong = difference(expected, output.tensor.desc, output.tensor.data);
     STRESS_CHECK(wrong.empty(), "MISMATCH: of '%s' with request %zu, output '%s' %s\n%s",
                  model.model.name.c_str(), request, output.name, wrong.c_str(),
@@ -96,7 +100,7 @@ lk_status Worker::run_with(const Session &session, size_t request,
     if (own_memory) {
       std::vector<uint8_t> &memory = output_memory_[outputs.size()];
       memory.assign(kRoom, 0x77);
-      tensor = {model.expected[request].at(name).desc, memory.data()};
+      tensor = {expected_of(session, request).at(name).desc, memory.data()};
     }
     outputs.push_back({name.c_str(), tensor});
   }

@@ -138,33 +138,49 @@ std::shared_ptr<Host::Place> Host::place(size_t index) {
   return places_[index];
 }
 
-void Host::replace(size_t index, const PreparedNode &prepared, bool new_generation) {
+lk_op *Host::create(size_t index, const PreparedNode &prepared, uint32_t position) {
   // The main graph and two nested ones, all of whose tensors have the same names.
   static const char *const scopes[kPlaces] = {"", "then_branch", "else_branch", ""};
   static const char *const names[kPlaces] = {"t0", "t0", "t0", "t1"};
   lk::TestNode node = prepared.node;
   node.scope = scopes[index];
   node.name = names[index];
-  auto place = std::make_shared<Place>();
-  place->node = &prepared;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (new_generation) generations_[index]++;
   node.generation = generations_[index];
+  node.position = position;
   lk::Op op;
   lk_error error;
   const lk_status status = node.create(executor.get(), &op, &error);
   STRESS_CHECK(status == LK_OK, "making %s: %s", prepared.text.c_str(), error.message);
-  place->op = op.release();
+  return op.release();
+}
+
+void Host::replace(size_t index, const PreparedNode &prepared, bool new_generation) {
+  auto place = std::make_shared<Place>();
+  place->node = &prepared;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (new_generation) generations_[index]++;
+  place->op = create(index, prepared, 0);
   places_[index] = place;
+}
+
+std::shared_ptr<Host::Place> Host::twin_of(size_t index) {
+  auto twin = std::make_shared<Place>();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  twin->node = places_[index]->node;
+  twin->op = create(index, *twin->node, 1);
+  return twin;
 }
 
 // ---- the round ----
 
-Stage::Stage(uint32_t mode, int32_t threads, uint32_t workers, bool recycles, const Models &models)
-    : mode_(mode), threads_(threads), workers_(workers), models_(models), recycles_(recycles) {
+Stage::Stage(uint32_t mode, Engine engine, int32_t threads, uint32_t workers, bool recycles,
+             const Models &models)
+    : mode_(mode), engine_(engine), threads_(threads), workers_(workers), models_(models),
+      recycles_(recycles) {
   lk_context_options options = LK_CONTEXT_OPTIONS_INIT;
   options.cache_mode = mode;
   options.threads = threads;
+  options.engine = engine_name(engine);
   options.cache_entries = limits_.entries;
   options.cache_bytes = limits_.bytes;
   if (recycles) options.allocator = recycler_.get();

@@ -82,11 +82,14 @@ struct Host {
   std::shared_ptr<Place> place(size_t index);
   // Another node at this place, with the same name and scope, as a new generation or the same one.
   void replace(size_t index, const PreparedNode &node, bool new_generation);
+  // One that differs from that of the place in its position alone; the caller's.
+  std::shared_ptr<Place> twin_of(size_t index);
 
   Stage *const stage;
   KnownExecutor executor;
 
 private:
+  lk_op *create(size_t index, const PreparedNode &node, uint32_t position);
   std::mutex mutex_; // guards all below
   std::shared_ptr<Place> places_[kPlaces];
   uint64_t generations_[kPlaces] = {};
@@ -96,7 +99,8 @@ using Models = std::vector<std::shared_ptr<const PreparedModel>>;
 
 class Stage {
 public:
-  Stage(uint32_t mode, int32_t threads, uint32_t workers, bool recycles, const Models &models);
+  Stage(uint32_t mode, Engine engine, int32_t threads, uint32_t workers, bool recycles,
+        const Models &models);
   Stage(const Stage &) = delete;
   ~Stage(); // ends all that lives, and checks that nothing is left
 
@@ -104,6 +108,7 @@ public:
   bool per_thread() const { return mode_ == LK_CACHE_THREAD; }
 
   const uint32_t mode_;
+  const Engine engine_;
   const int32_t threads_;
   const uint32_t workers_; // at a time
   const Models models_;

@@ -30,6 +30,7 @@ private:
   void close_session();
   void run_sessions();
   void run(const Session &session);
+  const Values &expected_of(const Session &session, size_t request) const;
   void check_outputs(const Session &session, size_t request,
                      const std::vector<lk_named_tensor> &outputs);
   lk_status run_with(const Session &session, size_t request, const std::vector<std::string> &wanted,
@@ -39,7 +40,9 @@ private:
   void make_host();
   void end_host();
   void run_hosts();
+  NodeRun random_run(const PreparedNode &node);
   void run_place(const Host::Place &place);
+  void bind_twins(const Host::Place &place, const Host::Place &twin);
   void release_host();
   void compare(const NodeRun &run, uint32_t slot);
   void compare(const NodeRun &run, const Value &output);
