@@ -9,6 +9,7 @@
 #include "ops/engine/onednn/layout.h"
 #include "ops/engine/onednn/past_cache.h"
 #include "ops/engine/onednn/recurrent_value.h"
+#include "ops/engine/onednn/shares.h"
 #include "ops/engine/onednn/status.h"
 #include "ops/engine/onednn/widened.h"
 
@@ -64,66 +65,6 @@ static void destroy(onednn_value *self) {
   lk_onednn_recurrent_destroy(self->recurrent);
   free(self->layout);
   free(self);
-}
-
-/* ---- how a work is cut ---- */
-
-/* A run that is to end looks between shares, so none may take long, also on a slow processor: in
- * arithmetic of about 20 ms, or in memory that is read and written in that time. */
-#define MOST_FLOPS 4e8
-#define MOST_BYTES 1e7
-enum { MOST_SHARES = 1024 };
-
-static double bytes_of(const lk_work *work) {
-  double bytes = 0;
-  for (uint32_t role = 0; role < LK_ROLES; role++) {
-    if (lk_onednn_has(work, role)) {
-      bytes += (double)sizeof(float) * (double)lk_onednn_elements(&work->tensors[role]);
-    }
-  }
-  return bytes;
-}
-
-/* Of the window, for each element of dst. */
-static double window_flops_of(const lk_work *work) {
-  double flops = (double)lk_onednn_elements(&work->tensors[LK_ROLE_DST]);
-  for (uint32_t i = 0; i < work->window.rank; i++) flops *= (double)work->window.kernel[i];
-  return work->kind == LK_WORK_LRN ? flops * (double)work->lrn.size : flops;
-}
-
-/* Multiplications and additions: for each element of dst the weights of a channel or column. */
-static double flops_of(const lk_work *work) {
-  if (work->kind == LK_WORK_RECURRENT) return lk_onednn_recurrent_step_flops(work);
-  if (!lk_onednn_has(work, LK_ROLE_WEIGHTS)) return window_flops_of(work);
-  const lk_tensor_desc *weights = &work->tensors[LK_ROLE_WEIGHTS];
-  const lk_strided of = lk_onednn_plain_weights(work);
-  const bool is_product = work->kind == LK_WORK_PRODUCT;
-  const bool is_transposed = work->kind == LK_WORK_CONV_TRANSPOSED;
-  const double outputs =
-      (double)lk_onednn_elements(&work->tensors[is_transposed ? LK_ROLE_SRC : LK_ROLE_DST]);
-  const double each = is_product ? (double)of.dims[of.rank - 2]
-                                 : (double)lk_onednn_elements(weights) / (double)weights->dims[0];
-  return 2 * outputs * each;
-}
-
-/* Elements of these take several times as long, where lines or channels are few. */
-static double slowness_of(const lk_work *work) {
-  const bool is_slow = work->kind == LK_WORK_SOFTMAX || work->kind == LK_WORK_LOG_SOFTMAX ||
-                       work->kind == LK_WORK_LRN;
-  return is_slow ? 4 : 1;
-}
-
-/* As many as the threads, or a multiple of that. */
-static int shares_of(const lk_onednn *engine, const lk_work *work) {
-  const double flops = flops_of(work) / MOST_FLOPS;
-  const double bytes = bytes_of(work) * slowness_of(work) / MOST_BYTES;
-  const double times = (flops > bytes ? flops : bytes) / engine->threads;
-  double shares = engine->threads * (times > 1 ? (double)(int64_t)(times + 1) : 1);
-  /* steps alone are no place to look: what is one share does not come to the pool */
-  const bool is_long =
-      work->kind == LK_WORK_RECURRENT && lk_onednn_recurrent_flops(work) > MOST_FLOPS;
-  if (is_long && shares < 2) shares = 2;
-  return shares < MOST_SHARES ? (int)shares : MOST_SHARES;
 }
 
 /* An argument that lies `offset` bytes behind pointer `pointer` of a run. */
@@ -264,7 +205,7 @@ static lk_status build(void *arg) {
   lk_error *error = call->error;
   const bool has_weights = lk_onednn_has(work, LK_ROLE_WEIGHTS) &&
                            work->tensors[LK_ROLE_WEIGHTS].layout == LK_LAYOUT_ANY;
-  const int shares = shares_of(engine, work);
+  const int shares = lk_onednn_shares(engine, work);
   self->bytes = lk_bytes_of(call->work);
   self->widened = lk_widened_of(call->work);
   self->pool = lk_onednn_pool_create(engine->team, shares);

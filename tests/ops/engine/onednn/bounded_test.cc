@@ -183,6 +183,20 @@ TEST(OnednnBoundedLimits, RowsOfWindowsThatTakeLongAreLeft) {
   EXPECT_EQ(Bound(small, 1).is_taken(), lk::kHasPrimitives);
 }
 
+// A vector has lanes for more of them, so each takes longer.
+TEST(OnednnBoundedLimits, FewChannelsAreCutFiner) {
+  for (const Node &node :
+       {Builder("Conv").tensor({1, 1, 1000, 1000}).tensor({1, 1, 31, 31}).node,
+        Builder("ConvTranspose").tensor({1, 16, 100, 1000}).tensor({16, 1, 15, 15}).node,
+        Builder("AveragePool").tensor({1, 1, 1500, 1500}).ints("kernel_shape", {15, 15}).node}) {
+    Bound bound(node, 1);
+    if (!bound.is_taken()) continue;
+    looks.last = 0;
+    LK_ASSERT_OK(bound.run(LK_ERR));
+    EXPECT_GE(looks.count, 15) << describe(node);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Nodes, OnednnBoundedShare, ::testing::ValuesIn(huge_nodes()),
                          [](const auto &info) {
                            return info.param.op + std::to_string(info.index);
