@@ -207,21 +207,26 @@ template <typename T> Value bytes(const Dims &dims, uint32_t seed) {
   return lk::tensor<T>(dims, made);
 }
 
+Case attention_of_bytes(bool has_zero) {
+  Case given;
+  given.node.op = "QAttention";
+  given.node.domain = "com.microsoft";
+  given.node.opset = 1;
+  given.node.ints = {{"num_heads", {2}}};
+  given.inputs = {bytes<uint8_t>({2, 5, 12}, 1),
+                  bytes<int8_t>({12, 48}, 2),
+                  lk::random({48}, 3),
+                  lk::tensor<float>({}, {0.01F}),
+                  lk::tensor<float>({}, {0.02F}),
+                  lk::tensor<int32_t>({2}, {5, 3}),
+                  lk::tensor<uint8_t>({}, {uint8_t(has_zero ? 130 : 0)})};
+  given.node.constants.assign(given.inputs.begin() + 1, given.inputs.end());
+  return given;
+}
+
 TEST(Parts, OfQAttentionAreProducts) {
   for (const bool has_zero : {false, true}) {
-    Case given;
-    given.node.op = "QAttention";
-    given.node.domain = "com.microsoft";
-    given.node.opset = 1;
-    given.node.ints = {{"num_heads", {2}}};
-    given.inputs = {bytes<uint8_t>({2, 5, 12}, 1),
-                    bytes<int8_t>({12, 48}, 2),
-                    lk::random({48}, 3),
-                    lk::tensor<float>({}, {0.01F}),
-                    lk::tensor<float>({}, {0.02F}),
-                    lk::tensor<int32_t>({2}, {5, 3}),
-                    lk::tensor<uint8_t>({}, {uint8_t(has_zero ? 130 : 0)})};
-    given.node.constants.assign(given.inputs.begin() + 1, given.inputs.end());
+    const Case given = attention_of_bytes(has_zero);
     SCOPED_TRACE(has_zero ? "with a zero point" : "without");
     Host native("native"), onednn("onednn");
     Value expected;
@@ -269,6 +274,28 @@ TEST(Parts, OfBytesAreTheirSoftmax) {
   for (size_t i = 0; i < right.size(); i++) EXPECT_NEAR(right[i], found[i], 1);
   if (lk::kHasPrimitives) {
     EXPECT_EQ(onednn.works(), 1u);
+  }
+}
+
+// ---- auto ----
+
+TEST(Parts, AreOfferedWhereSizesRecur) {
+  for (Case given : {einsum(kEquations[0]), deform_conv(1, 1, true), attention(true, true),
+                     attention_of_bytes(true)}) {
+    SCOPED_TRACE(given.node.op);
+    const bool is_of_bytes = given.node.op == "QAttention";
+    if (!(is_of_bytes ? lk_isa_has_vnni() : lk::kHasPrimitives)) continue;
+    given.flags = LK_BIND_RECURS;
+    Host native("native"), chooses("auto");
+    Value expected, computed;
+    lk_engine_choice_info info = {};
+    info.struct_size = sizeof info;
+    native.run(given, &expected);
+    chooses.run(given, &computed);
+    if (HasFatalFailure()) return;
+    EXPECT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
+    LK_ASSERT_OK(lk::api()->engine_choice(chooses.context, 0, &info, LK_ERR));
+    EXPECT_STREQ(info.work, "product");
   }
 }
 
