@@ -71,12 +71,12 @@ static lk_status add_floats(lk_parser *parser, lk_key_builder *builder, uint32_t
   return LK_OK;
 }
 
-/* An odd digit is told by who looks for what comes next. */
 static lk_status add_bytes(lk_parser *parser, lk_key_builder *builder, uint32_t name) {
-  const size_t count = strspn(parser->at, "0123456789abcdef") / 2;
+  const size_t count = (strspn(parser->at, "0123456789abcdef") + 1) / 2;
   uint8_t *data = lk_alloc(parser->allocator, count + 1);
   if (data == NULL) return lk_fail_memory(parser->error, "bytes in a key", count + 1);
-  const lk_status status = lk_scan_bytes(parser, "two digits (0-9, a-f)", data, count);
+  const lk_status status =
+      lk_scan_bytes(parser, "two digits (0-9, a-f) for each byte", data, count);
   if (status == LK_OK) lk_key_add_bytes(builder, name, data, (uint32_t)count);
   lk_free(parser->allocator, data);
   return status;

@@ -459,8 +459,9 @@ TEST_F(KeyText, SaysWhatWasExpectedAndWhere) {
   expect_malformed("name:floats=[1", "',' or ']'", 15);
   expect_malformed("name:floats=[0x123456789]", "0x and 1 to 8 digits", 14);
   expect_malformed("name:floats=[1],count:1", "';' or the end", 16);
-  expect_malformed("name:bytes=0", "';' or the end", 12);
-  expect_malformed("name:bytes=0A", "';' or the end", 12);
+  expect_malformed("name:bytes=0", "two digits (0-9, a-f) for each byte", 12);
+  expect_malformed("name:bytes=0A", "two digits (0-9, a-f) for each byte", 12);
+  expect_malformed("name:bytes=00A", "';' or the end", 14);
   expect_malformed("name:bytes.=00", "a name", 12);
   expect_malformed("name:text=a=b", "';' or the end", 12);
   expect_malformed("name:text=%3b", "two digits (0-9, A-F)", 12);
