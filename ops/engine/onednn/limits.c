@@ -1,6 +1,8 @@
 /* Faults and limits of oneDNN 3.14.1. */
 #include "ops/engine/onednn/limits.h"
 
+#include "ops/engine/onednn/describe.h"
+
 /* ---- windows ---- */
 
 /* Some primitives look at each position of a window along a dimension while they are built. */
@@ -69,6 +71,20 @@ bool lk_onednn_has_short_rows(const lk_work *work) {
     if (elements > MOST_OF_ROW) return false; /* each factor is small: nothing overflows */
   }
   return true;
+}
+
+/* Without AVX-512, oneDNN sums all products of a block of results in one piece, however many they
+ * are: of so many elements some 20 ms. */
+#define MOST_OF_SUMS ((int64_t)1 << 23)
+enum { ROWS_OF_BLOCK = 64 };
+
+bool lk_onednn_has_short_sums(const lk_work *work) {
+  const lk_strided weights = lk_onednn_plain_weights(work);
+  const int64_t k = weights.dims[weights.rank - 2], n = weights.dims[weights.rank - 1];
+  const int64_t rows = lk_onednn_elements(&work->tensors[LK_ROLE_DST]) / n;
+  const int64_t lines =
+      (rows < ROWS_OF_BLOCK ? rows : ROWS_OF_BLOCK) + (n < ROWS_OF_BLOCK ? n : ROWS_OF_BLOCK);
+  return k <= MOST_OF_SUMS / lines;
 }
 
 /* ---- lines ---- */

@@ -30,5 +30,7 @@ bool lk_onednn_has_shifted_windows(const lk_work *work);
 bool lk_onednn_has_excess(const lk_work *work);
 /* Of means: whether oneDNN does little in one piece. */
 bool lk_onednn_has_short_rows(const lk_work *work);
+/* Of products: whether a block of results reads little. */
+bool lk_onednn_has_short_sums(const lk_work *work);
 /* Elements of what is summed or normed together. */
 int64_t lk_onednn_line_of(const lk_work *work);

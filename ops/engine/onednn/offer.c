@@ -113,6 +113,7 @@ static void take_post_ops(const lk_work *work, uint32_t placed, lk_offer *offer)
 
 #define LARGE_WINDOW "the window is too large"
 #define LONG_LINE "its lines are longer than a run that is cancelled may wait for"
+#define LONG_SUM "its sums are longer than a run that is cancelled may wait for"
 #define LONG_ROW "a row of windows reads more than a run that is cancelled may wait for"
 
 /* Volumes of one channel, or of groups of one, with several outputs: of bf16, oneDNN 3.14.1 makes
@@ -157,6 +158,7 @@ static lk_layout matrix_layout(const lk_offer *offer, uint32_t role) {
 }
 
 static bool offer_product(const lk_work *work, uint32_t placed, lk_offer *offer) {
+  if (!lk_onednn_has_short_sums(work)) return leave(offer, LONG_SUM);
   const bool is_packed = (work->constants >> LK_ROLE_WEIGHTS & 1) != 0;
   const lk_layout weights = is_packed ? LK_LAYOUT_ANY : matrix_layout(offer, LK_ROLE_WEIGHTS);
   return want(offer, placed, LK_ROLE_SRC, matrix_layout(offer, LK_ROLE_SRC)) &&

@@ -100,7 +100,7 @@ protected:
   // With fewer instructions oneDNN has reference implementations of some, which are left.
   static bool is_taken(const Bound &bound) {
     EXPECT_TRUE(bound.is_taken() || lk_isa_get() < LK_ISA_AVX512) << describe(GetParam());
-    return bound.is_taken();
+    return bound.is_taken() && lk::kHasPrimitives;
   }
 };
 
@@ -109,7 +109,7 @@ std::vector<Node> huge_nodes() {
       Builder("MatMul").tensor({1500, 1000}).tensor({1000, 1000}).node,
       Builder("MatMul").tensor({64, 200, 300}).tensor({64, 300, 300}).node,
       Builder("MatMul").tensor({1, 4000}).tensor({4000, 8000}).node,
-      Builder("MatMul").tensor({2, 8000000}).tensor({8000000, 2}).node,
+      Builder("MatMul").tensor({64, 60000}).tensor({60000, 64}).node,
       Builder("Conv").tensor({1, 64, 150, 150}).tensor({128, 64, 3, 3}).node,
       Builder("Conv").tensor({1, 256, 100, 100}).tensor({256, 256, 3, 3}).node,
       Builder("Conv").tensor({1, 1, 5000, 2000}).tensor({1, 1, 7, 7}).node,
@@ -172,15 +172,16 @@ TEST_P(OnednnBoundedShare, IsCancelledAndTheNextRunIsRight) {
 }
 
 // What oneDNN would do in one piece.
-TEST(OnednnBoundedLimits, RowsOfWindowsThatTakeLongAreLeft) {
+TEST(OnednnBoundedLimits, WhatTakesLongInOnePieceIsLeft) {
   for (const Node &node :
        {Builder("AveragePool").tensor({1, 1, 1000000}).ints("kernel_shape", {500}).node,
         Builder("AveragePool").tensor({1, 1, 8, 300, 300}).ints("kernel_shape", {3, 9, 9}).node,
-        Builder("GlobalAveragePool").tensor({1, 16, 3000, 3000}).node}) {
+        Builder("GlobalAveragePool").tensor({1, 16, 3000, 3000}).node,
+        Builder("MatMul").tensor({2, 8000000}).tensor({8000000, 2}).node}) {
     EXPECT_FALSE(Bound(node, 1).is_taken()) << describe(node);
   }
   const Node small = Builder("GlobalAveragePool").tensor({1, 2048, 7, 7}).node;
-  EXPECT_EQ(Bound(small, 1).is_taken(), lk::kHasPrimitives);
+  EXPECT_TRUE(Bound(small, 1).is_taken() || !lk::kHasPrimitives);
 }
 
 // A vector has lanes for more of them, so each takes longer.
