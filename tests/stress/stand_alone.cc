@@ -175,7 +175,7 @@ void believe(const PreparedNode &node, const Node &loops, const std::vector<Resu
   }
 }
 
-void prepare(PreparedNode *node) {
+void prepare(PreparedNode *node, const std::vector<Engine> &engines) {
   Node loops;
   loops.op = node->node.op;
   node->text = loops.op;
@@ -205,6 +205,8 @@ void prepare(PreparedNode *node) {
 #endif
   };
   for (const auto &kind : kinds) {
+    const bool is_there = std::count(engines.begin(), engines.end(), kind.engine) != 0;
+    if (kind.engine != kNative && !is_there) continue;
     for (int32_t threads = 1; threads <= kMostThreads; threads++) {
       for (const bool over : {false, true}) {
         std::vector<Result> &expected = node->expected[kind.ask][threads - 1][over ? 1 : 0];
@@ -256,8 +258,8 @@ std::shared_ptr<const PreparedModel> prepare(const Model &model, bool by_onednn)
   return result;
 }
 
-const std::vector<PreparedNode> &prepared_nodes() {
-  static const std::vector<PreparedNode> nodes = [] {
+const std::vector<PreparedNode> &prepared_nodes(const std::vector<Engine> &engines) {
+  static const std::vector<PreparedNode> nodes = [&] {
     std::vector<PreparedNode> all;
     for (unsigned seed : {51U, 52U, 53U}) all.push_back(one("MatMul", {lk::random({8, 8}, seed)}));
     for (const lk_post_op &post_op : std::vector<lk_post_op>{{LK_POST_RELU, -1, 0, 0},
@@ -274,7 +276,7 @@ const std::vector<PreparedNode> &prepared_nodes() {
     }
     all.push_back(one("Relu", {}));
     all.push_back(one("Sigmoid", {}));
-    for (PreparedNode &node : all) prepare(&node);
+    for (PreparedNode &node : all) prepare(&node, engines);
     return all;
   }();
   return nodes;

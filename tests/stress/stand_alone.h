@@ -68,7 +68,8 @@ struct PreparedNode {
   std::string text;
 };
 
-const std::vector<PreparedNode> &prepared_nodes();
+// The first call says which engines there are besides native.
+const std::vector<PreparedNode> &prepared_nodes(const std::vector<Engine> &engines = {});
 
 // How a node is run.
 struct NodeRun {
