@@ -127,7 +127,7 @@ private:
 
   bool request(const Session &session, size_t index, Stop stop) {
     const PreparedModel &model = *session.model;
-    const stress::Values &expected = model.expected[index];
+    const stress::Values &expected = model.native[index];
     std::vector<lk_named_tensor> inputs, outputs;
     for (const auto &input : model.model.requests[index]) {
       inputs.push_back({input.first.c_str(),
@@ -206,7 +206,7 @@ private:
   static void check(const PreparedModel &model, size_t index,
                     const std::vector<lk_named_tensor> &outputs) {
     for (const lk_named_tensor &output : outputs) {
-      const std::string wrong = stress::difference(model.expected[index].at(output.name),
+      const std::string wrong = stress::difference(model.native[index].at(output.name),
                                                    output.tensor.desc, output.tensor.data);
       STRESS_CHECK(wrong.empty(), "output '%s' of request %zu of '%s' %s", output.name, index,
                    model.model.name.c_str(), wrong.c_str());

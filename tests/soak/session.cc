@@ -42,7 +42,7 @@ Models::Models(uint64_t seed) {
   }
   models.push_back(wide());
   for (const stress::Model &each : models) {
-    all_.push_back({stress::prepare(each), folder_ + "/" + each.name + ".onnx"});
+    all_.push_back({stress::prepare(each, false), folder_ + "/" + each.name + ".onnx"});
     std::ofstream(all_.back().path, std::ios::binary) << all_.back().model->bytes;
   }
 }
