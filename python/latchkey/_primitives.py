@@ -86,7 +86,7 @@ class Primitives(NamedTuple):
 
 def counts_of(context: Mapping[str, Any]) -> Mapping[str, int] | None:
     """Of the kind ``value``; ``None``: of an older version, or nobody has asked for one."""
-    counts: Mapping[str, int] | None = context["cache"].get("kinds", {}).get("value")
+    counts: Mapping[str, int] | None = context.get("cache", {}).get("kinds", {}).get("value")
     return counts if counts is not None and counts["hits"] + counts["misses"] > 0 else None
 
 

@@ -8,7 +8,7 @@
  *                       entry_destroy
  *   keys/cache/shared_mode.c  find_entry
  *   keys/cache/front.c  lk_front_take
- *   keys/cache/thread_table.c  lk_thread_table_empty
+ *   keys/cache/thread_table.c  lk_thread_table_empty_front
  *   keys/cache/evict.c  choose, look_at
  *   keys/cache/walk.c   lk_entry_evict
  * choose and look_at are of entries that are not in use and of those that are.

@@ -32,7 +32,7 @@ from onnx import TensorProto, helper, numpy_helper
 import latchkey
 from latchkey.commands import COMMANDS
 
-NOT_RUN = 21  # blocks with a reason
+NOT_RUN = 22  # blocks with a reason
 
 FENCE = re.compile(r"^(`{3,})([^`\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?<=\n\n)(?: {4}\S.*\n(?:\n(?= {4}))?)(?: {4}.*\n(?:\n(?= {4}\S))?)*")
