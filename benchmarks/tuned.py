@@ -1,8 +1,8 @@
 """Is each layer, once it is tuned, as fast as by the better one of `native` and `onednn`?
 
 The convolutions and products of the models of `models`, each alone: in a model of several copies
-of it, one after the other, on one thread. A session of the engine `auto` is tuned on it, and runs by
-turns with one of each engine; a figure is the least of its blocks. Outputs are compared.
+of it, one after the other, on one thread. A session of the engine `auto` is tuned on it, and runs
+by turns with one of each engine; a figure is the least of its blocks. Outputs are compared.
 """
 
 import contextlib

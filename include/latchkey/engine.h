@@ -491,7 +491,7 @@ typedef struct lk_offer {
   /* How each tensor must lie; of a constant LK_LAYOUT_ANY: as the engine packs it. They come as the
    * tensors lie now; where that is open as LK_LAYOUT_ANY, which must be set, but of a constant. */
   lk_layout layouts[LK_ROLES];
-  /* How many of the first ones it takes; comes as the number of all. A work may begin with functions
+  /* How many of the first ones it takes; comes as the number of all. A work may begin with those
    * that are the operator itself, as element-wise ones and products with a bias of their own do: an
    * offer that takes fewer counts as none. */
   uint32_t n_post_ops;

@@ -1,6 +1,6 @@
-// Name keys, run keys and those of hosts that lack a field, to show that the stress test notices. The linker puts this file between
-// the cache's look-up and its callers (--wrap), so the product has no hook for it and its objects
-// are unchanged.
+// Name keys, run keys and those of hosts that lack a field, to show that the stress test notices.
+// The linker puts this file between the cache's look-up and its callers (--wrap), so the product
+// has no hook for it and its objects are unchanged.
 #include <map>
 
 #include "tests/keys/lacking_key.h"

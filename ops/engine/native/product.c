@@ -2,7 +2,6 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/engine/native/native.h"
-#include "ops/plan/eltwise_steps.h"
 #include "ops/plan/product_steps.h"
 
 /* ---- of the node: inputs 0 and 1, and its post-ops behind them ---- */
@@ -46,19 +45,6 @@ static bool is_projection(const lk_task *task, const lk_matmul *matmul) {
   return task->from[LK_ROLE_WEIGHTS].place == LK_PLACE_INPUT &&
          !lk_task_lies(task, LK_ROLE_WEIGHTS) &&
          lk_elements(&task->work.tensors[LK_ROLE_WEIGHTS]) == matmul->k * matmul->columns;
-}
-
-lk_status lk_native_add_bias(lk_planner *planner, const lk_task *task, const lk_operand *to,
-                             lk_error *error) {
-  lk_operand bias;
-  lk_chain chain;
-  if (task->work.n_post_ops == 0) return LK_OK;
-  LK_RETURN_NOT_OK(take(planner, task, LK_ROLE_OPERAND, &bias, error));
-  lk_chain_begin_at(planner, to, &chain);
-  const lk_element_value product = lk_chain_operand(&chain, to);
-  const lk_element_value added = lk_chain_operand(&chain, &bias);
-  chain.value = lk_element_binary(&chain.program, LK_ELEMENT_ADD, product, added);
-  return lk_chain_step(&chain, error);
 }
 
 static lk_status plan_of_operands(lk_planner *planner, const lk_task *task, lk_error *error) {

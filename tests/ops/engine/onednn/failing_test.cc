@@ -347,9 +347,9 @@ TEST(Failing, KnowsAllCallsOfTheEngine) {
   const std::set<std::string> known =
       found_in("tests/ops/engine/onednn/failing.h", "#define (dnnl_[a-z_]+)[(]");
   std::set<std::string> called;
-  for (const char *file : {"module.c", "value.c", "describe.c", "shapes.c", "bytes.c", "layout.c",
-                           "pool.cc", "recurrent.c", "recurrent_value.c", "reorder.c", "moves.c",
-                           "library.c"}) {
+  for (const char *file :
+       {"module.c", "value.c", "describe.c", "shapes.c", "bytes.c", "layout.c", "pool.cc",
+        "recurrent.c", "recurrent_value.c", "reorder.c", "moves.c", "library.c"}) {
     called.merge(found_in(std::string("ops/engine/onednn/") + file, "(dnnl_[a-z_]+)[(]"));
   }
   EXPECT_EQ(known, called);
