@@ -32,7 +32,7 @@ static lk_status tensor_of(scope *self, const char *name, int64_t rows, int64_t 
                         name, MOST_TENSORS);
   }
   if (i == self->count) {
-    float *data = calloc((size_t)(MOST_ROWS * columns), sizeof(float));
+    float *data = columns > 0 ? calloc((size_t)(MOST_ROWS * columns), sizeof(float)) : NULL;
     if (data == NULL) {
       return lk_dnnl_fail(error, LK_OUT_OF_MEMORY,
                           "failed to make tensor \"%s\": no memory for %d rows of %d numbers", name,

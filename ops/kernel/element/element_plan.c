@@ -211,7 +211,7 @@ static bool lie_alike(const lk_element_lie *a, const lk_element_lie *b) {
 bool lk_element_resize(lk_element *self, uint32_t rank, const int64_t *dims,
                        const lk_element_strides *operands, const uint8_t *sizes) {
   const uint32_t n_operands = (uint32_t)self->n_inputs + self->n_outputs;
-  lk_element_lie lies[LK_ELEMENT_OPERANDS], former_lies[LK_ELEMENT_OPERANDS];
+  lk_element_lie lies[LK_ELEMENT_OPERANDS] = {{0}}, former_lies[LK_ELEMENT_OPERANDS];
   const lk_element_space former = space_of(self);
   const lk_element_space space =
       make_space(rank, dims, operands, sizes, self->n_inputs, n_operands);
