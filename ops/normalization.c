@@ -67,14 +67,6 @@ static lk_status infer_batch_norm(lk_inference *self, lk_error *error) {
 
 /* ---- training mode ---- */
 
-/* Beside X: one value for each channel. */
-static void put_beside(const lk_planner *planner, lk_operand *inout) {
-  const int64_t channels = inout->desc.dims[inout->desc.rank == 1 ? 0 : 1];
-  inout->desc.rank = planner->inputs[X].desc.rank - 1;
-  inout->desc.dims[0] = channels;
-  for (uint32_t i = 1; i < inout->desc.rank; i++) inout->desc.dims[i] = 1;
-}
-
 /* Mean and variance of each channel of X, and X less the mean. */
 static lk_status plan_moments(lk_planner *planner, lk_operand *out_mean, lk_operand *out_variance,
                               lk_operand *out_centered, lk_error *error) {
@@ -100,8 +92,8 @@ static lk_status plan_moments(lk_planner *planner, lk_operand *out_mean, lk_oper
   chain.value = lk_element_binary(&chain.program, LK_ELEMENT_SUB, value, mean);
   LK_RETURN_NOT_OK(lk_chain_step(&chain, error));
   LK_RETURN_NOT_OK(lk_plan_reduce_step(planner, out_centered, out_variance, mask, &spread, error));
-  put_beside(planner, out_mean);
-  put_beside(planner, out_variance);
+  lk_put_beside(out_mean, x.desc.rank);
+  lk_put_beside(out_variance, x.desc.rank);
   return LK_OK;
 }
 
@@ -133,8 +125,8 @@ static lk_status plan_training(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(plan_running(planner, RUNNING_VAR, VAR, &variance, error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, SCALE, LK_LAYOUT_PLAIN, &scale, error));
   LK_RETURN_NOT_OK(lk_planner_input(planner, B, LK_LAYOUT_PLAIN, &bias, error));
-  put_beside(planner, &scale);
-  put_beside(planner, &bias);
+  lk_put_beside(&scale, planner->inputs[X].desc.rank);
+  lk_put_beside(&bias, planner->inputs[X].desc.rank);
   LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
   chain.value = lk_chain_operand(&chain, &variance);
   lk_chain_unary(&chain, LK_ELEMENT_LINEAR, 1, params->epsilon);

@@ -22,6 +22,13 @@ bool lk_lies_elsewhere_over(const lk_planner *planner, uint32_t index, lk_layout
   return memcmp(of_input, of_output, to.rank * sizeof *of_input) != 0;
 }
 
+void lk_put_beside(lk_operand *inout, uint32_t rank) {
+  lk_tensor_desc *desc = &inout->desc;
+  desc->dims[0] = lk_elements(desc);
+  desc->rank = rank - 1;
+  for (uint32_t i = 1; i < desc->rank; i++) desc->dims[i] = 1;
+}
+
 /* Without a wish, that of an input which is as large; but no other than that of an input of lower
  * rank that the output lies over, which cannot be reordered to it. */
 static lk_layout choose_layout(lk_planner *planner) {

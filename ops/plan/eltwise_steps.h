@@ -57,6 +57,10 @@ lk_status lk_plan_fold(lk_planner *planner, uint32_t function, lk_error *error);
  * strides: then nothing may be written before all is read. */
 bool lk_lies_elsewhere_over(const lk_planner *planner, uint32_t index, lk_layout layout);
 
+/* Makes `inout`, which has one value for each channel, an operand beside tensors of `rank`
+ * dimensions, whose channels are dimension 1. */
+void lk_put_beside(lk_operand *inout, uint32_t rank);
+
 /* The node's post-ops from `first` on, as one step on `to`: output 0, which lies plain or
  * channels-last. None, where there are no more. */
 lk_status lk_plan_post_ops(lk_planner *planner, uint32_t first, const lk_operand *to,

@@ -5,12 +5,6 @@
 #include "ops/engine/native/native.h"
 #include "ops/plan/eltwise_steps.h"
 
-/* Beside src: one value for each channel. */
-static void put_beside(const lk_tensor_desc *src, lk_operand *inout) {
-  inout->desc.rank = src->rank - 1;
-  for (uint32_t i = 1; i < inout->desc.rank; i++) inout->desc.dims[i] = 1;
-}
-
 /* scale / sqrt(variance + epsilon) and shift - mean times that, for each channel. */
 static lk_status plan_factors(lk_planner *planner, const lk_task *task, lk_operand *out_scale,
                               lk_operand *out_shift, lk_error *error) {
@@ -46,15 +40,15 @@ static lk_status plan_factors(lk_planner *planner, const lk_task *task, lk_opera
 }
 
 static lk_status plan(lk_planner *planner, const lk_task *task, lk_error *error) {
-  const lk_tensor_desc *src = &task->work.tensors[LK_ROLE_SRC];
+  const uint32_t rank = task->work.tensors[LK_ROLE_SRC].rank;
   lk_chain chain;
   lk_operand scale, shift;
   lk_element_value x;
   LK_RETURN_NOT_OK(plan_factors(planner, task, &scale, &shift, error));
   LK_RETURN_NOT_OK(lk_chain_begin(planner, &chain, error));
   LK_RETURN_NOT_OK(lk_chain_input(&chain, task->from[LK_ROLE_SRC].index, &x, error));
-  put_beside(src, &scale);
-  put_beside(src, &shift);
+  lk_put_beside(&scale, rank);
+  lk_put_beside(&shift, rank);
   const lk_element_value a = lk_chain_operand(&chain, &scale);
   const lk_element_value b = lk_chain_operand(&chain, &shift);
   chain.value = lk_element_ternary(&chain.program, LK_ELEMENT_FMA, x, a, b);

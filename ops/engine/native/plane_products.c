@@ -80,8 +80,7 @@ static lk_status add_tail(lk_planner *planner, const lk_task *task, const lk_ope
   chain.value = lk_chain_operand(&chain, to);
   LK_RETURN_NOT_OK(
       lk_planner_input(planner, task->from[LK_ROLE_BIAS].index, LK_LAYOUT_PLAIN, &bias, error));
-  bias.desc.rank = to->desc.rank - 1; /* one for a channel, whatever its pixel */
-  for (uint32_t i = 1; i < bias.desc.rank; i++) bias.desc.dims[i] = 1;
+  lk_put_beside(&bias, to->desc.rank);
   const lk_element_value shift = lk_chain_operand(&chain, &bias);
   chain.value = lk_element_binary(&chain.program, LK_ELEMENT_ADD, chain.value, shift);
   return lk_chain_end(&chain, error);
