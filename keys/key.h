@@ -110,17 +110,9 @@ typedef enum lk_record_type {
 
 /* Attributes of a host's that are no integers: followed by count floats or bytes, padded with
  * zeros to 8. All NaNs of a floats record are one, 0x7fc00000. */
-#define LK_KEY_FLOATS_FIELDS(F)                                                         \
-  F(uint32_t, name,  label)                                                             \
-  F(uint32_t, count, count)
-
-#define LK_KEY_BYTES_FIELDS(F)                                                          \
-  F(uint32_t, name,  label)                                                             \
-  F(uint32_t, count, count)
-
-#define LK_KEY_TEXT_FIELDS(F)                                                           \
-  F(uint32_t, name,  label)                                                             \
-  F(uint32_t, count, count)
+#define LK_KEY_FLOATS_FIELDS LK_KEY_ATTR_FIELDS
+#define LK_KEY_BYTES_FIELDS LK_KEY_ATTR_FIELDS
+#define LK_KEY_TEXT_FIELDS LK_KEY_ATTR_FIELDS
 // clang-format on
 
 /* Before each record: its type, and its size with this prefix, a multiple of 8. */

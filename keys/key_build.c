@@ -78,21 +78,16 @@ void lk_key_seal(lk_key_builder *builder) {
   builder->fixed_hash = XXH3_64bits(builder->bytes, builder->fixed);
 }
 
-/* A record of a name and a count, and where its payload of `bytes` bytes goes, behind which there
- * are zeros up to the next record. NULL: no room. */
+/* A record with the fields of an attribute, and where its payload of `bytes` bytes goes, behind
+ * which there are zeros up to the next record. NULL: no room. */
 static uint8_t *put_padded(lk_key_builder *builder, lk_record_type type, uint32_t name,
                            uint32_t count, uint64_t bytes) {
-  const uint32_t record[2] = {name, count};
+  const lk_key_attr_record record = {name, count};
   const uint64_t padded = (bytes + 7) & ~(uint64_t)7;
-  uint8_t *to = lk_key_put(builder, type, record, sizeof record, padded);
+  uint8_t *to = lk_key_put(builder, type, &record, sizeof record, padded);
   if (to != NULL && padded > 0) memset(to + padded - 8, 0, 8);
   return to;
 }
-#define IS_NAME_AND_COUNT(record)                                                                  \
-  _Static_assert(sizeof(record) == 8 && offsetof(record, count) == 4, #record " is put in order");
-IS_NAME_AND_COUNT(lk_key_floats_record)
-IS_NAME_AND_COUNT(lk_key_bytes_record)
-IS_NAME_AND_COUNT(lk_key_text_record)
 
 void lk_key_add_floats(lk_key_builder *builder, uint32_t name, const float *values,
                        uint32_t count) {

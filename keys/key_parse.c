@@ -95,16 +95,20 @@ static lk_status add_text(lk_parser *parser, lk_key_builder *builder, uint32_t n
   return LK_OK;
 }
 
-static lk_status add_attribute(lk_parser *parser, const lk_record_fields *record, uint32_t name,
-                               lk_key_builder *builder) {
-  if (record->type == LK_RECORD_FLOATS) return add_floats(parser, builder, name);
-  if (record->type == LK_RECORD_BYTES) return add_bytes(parser, builder, name);
-  return add_text(parser, builder, name);
-}
+typedef lk_status add_fn(lk_parser *parser, lk_key_builder *builder, uint32_t name);
 
-static bool is_attribute(const lk_record_fields *record) {
-  return record->type == LK_RECORD_FLOATS || record->type == LK_RECORD_BYTES ||
-         record->type == LK_RECORD_TEXT;
+/* NULL: it is a record of another kind. */
+static add_fn *attribute_of(const lk_record_fields *record) {
+  switch (record->type) {
+  case LK_RECORD_FLOATS:
+    return add_floats;
+  case LK_RECORD_BYTES:
+    return add_bytes;
+  case LK_RECORD_TEXT:
+    return add_text;
+  default:
+    return NULL;
+  }
 }
 
 /* Behind "<type>" of "<type>.<label>=<payload>,<field>:<value>,..." */
@@ -122,7 +126,8 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
     lk_field_write(&record->fields[0], &any, word);
   }
   if (!lk_scan_accept(parser, '=')) return lk_scan_expected(parser, "'='");
-  if (is_attribute(record)) return add_attribute(parser, record, word, builder);
+  add_fn *const add_attribute = attribute_of(record);
+  if (add_attribute != NULL) return add_attribute(parser, builder, word);
   parser->n_values = 0;
   if (record->type == LK_RECORD_TENSOR || record->type == LK_RECORD_VALUE) {
     LK_RETURN_NOT_OK(lk_scan_shape(parser, &desc));
@@ -132,16 +137,18 @@ static lk_status read_record(lk_parser *parser, const lk_record_fields *record,
     first = false;
   }
   for (uint32_t from = 0; *parser->at != ';' && *parser->at != '\0'; first = false) {
-    if (!first && !lk_scan_accept(parser, ','))
+    if (!first && !lk_scan_accept(parser, ',')) {
       return lk_scan_expected(parser, "',', ';' or the end");
+    }
     has_data = record->type == LK_RECORD_VALUE && strncmp(parser->at, "data:", 5) == 0;
     if (has_data) {
       parser->at += 5;
       break;
     }
     const lk_field *field = accept_field(parser, record, &from);
-    if (field == NULL)
+    if (field == NULL) {
       return lk_scan_expected(parser, "a field of the record, each once and in order,");
+    }
     if (!lk_scan_accept(parser, ':')) return lk_scan_expected(parser, "':'");
     LK_RETURN_NOT_OK(lk_scan_field(parser, field, &any));
   }

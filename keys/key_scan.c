@@ -92,8 +92,9 @@ static lk_status read_hex(lk_parser *parser, uint32_t size, uint64_t *out) {
   const char *begin = parser->at;
   uint64_t value = 0;
   uint32_t digits = 0;
-  if (!lk_scan_accept(parser, '0') || !lk_scan_accept(parser, 'x'))
+  if (!lk_scan_accept(parser, '0') || !lk_scan_accept(parser, 'x')) {
     return lk_scan_expected_at(parser, begin, what);
+  }
   for (; hex_digit(*parser->at, false) >= 0; parser->at++) {
     if (++digits > size * 2) return lk_scan_expected_at(parser, begin, what);
     value = value << 4 | (uint64_t)hex_digit(*parser->at, false);
