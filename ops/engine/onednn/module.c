@@ -109,6 +109,7 @@ lk_status lk_engine_open(uint32_t version, const lk_engine_team *team, int threa
   self->team = team;
   open_call call = {self, error};
   LK_ONEDNN_TRY(lk_onednn_try(make_engine, &call, "make an engine", error));
+  self->has_avx2 = has_isa(dnnl_cpu_isa_avx2);
   self->has_bf16 = has_isa(dnnl_cpu_isa_avx512_core_bf16);
   self->has_f16 = has_isa(dnnl_cpu_isa_avx512_core_fp16);
   self->is_bf16_twice = is_bf16_twice();

@@ -17,7 +17,8 @@ typedef struct lk_onednn {
   int threads;            /* for which works are cut, and bits depend on that */
   bool has_bf16, has_f16; /* instructions that compute them */
   bool is_bf16_twice;     /* as many bf16 as f32 in a time */
-  bool has_vnni;          /* and that add products of bytes exactly: those of AVX2 were not tried */
+  bool has_avx2;
+  bool has_vnni; /* and that add products of bytes exactly: those of AVX2 were not tried */
   char state[LK_ONEDNN_STATE];
 } lk_onednn;
 

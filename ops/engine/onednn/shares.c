@@ -68,8 +68,7 @@ static double slowness_of(const lk_work *work) {
 }
 
 int lk_onednn_shares(const lk_onednn *engine, const lk_work *work) {
-  const bool has_avx2 = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2;
-  const double flops = flops_of(work) * waste_of(work) * (has_avx2 ? 1 : 4) / MOST_FLOPS;
+  const double flops = flops_of(work) * waste_of(work) * (engine->has_avx2 ? 1 : 4) / MOST_FLOPS;
   const double bytes = bytes_of(work) * slowness_of(work) / MOST_BYTES;
   const double times = (flops > bytes ? flops : bytes) / engine->threads;
   double shares = engine->threads * (times > 1 ? (double)(int64_t)(times + 1) : 1);
