@@ -89,7 +89,7 @@ static void set_blocks(lk_element *self, const lk_element_space *space, const lk
   int64_t elements, least_rows;
   choose_block(self, lies, bytes, &elements, &least_rows);
   self->block_cols = (int32_t)lk_min(cols, elements / lk_min(least_rows, rows > 0 ? rows : 1));
-  for (uint32_t k = 0; k < self->n_inputs; k++) {
+  for (uint32_t k = 0; k < (uint32_t)self->n_inputs + self->n_outputs; k++) {
     /* what is copied once is the whole row, which a block has room for: SHORT_FIXED_ROW */
     if (lies[k].is_fixed && lies[k].repeats) self->block_cols = (int32_t)cols;
   }
@@ -211,7 +211,7 @@ static bool lie_alike(const lk_element_lie *a, const lk_element_lie *b) {
 bool lk_element_resize(lk_element *self, uint32_t rank, const int64_t *dims,
                        const lk_element_strides *operands, const uint8_t *sizes) {
   const uint32_t n_operands = (uint32_t)self->n_inputs + self->n_outputs;
-  lk_element_lie lies[LK_ELEMENT_OPERANDS] = {{0}}, former_lies[LK_ELEMENT_OPERANDS];
+  lk_element_lie lies[LK_ELEMENT_OPERANDS], former_lies[LK_ELEMENT_OPERANDS];
   const lk_element_space former = space_of(self);
   const lk_element_space space =
       make_space(rank, dims, operands, sizes, self->n_inputs, n_operands);
