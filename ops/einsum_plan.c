@@ -333,13 +333,13 @@ static lk_status describe_product(const contraction *self, view *const views[2],
 
 /* An operand as the work has described it. */
 static void add_operand(lk_task *task, lk_role role, const view *from) {
-  const lk_tensor_desc desc = task->work.tensors[role];
   lk_operand operand = from->operand;
-  operand.desc = desc;
-  if (from->is_input)
-    lk_task_view(task, role, LK_PLACE_INPUT, operand.index, &desc);
-  else
+  operand.desc = task->work.tensors[role];
+  if (from->is_input) {
+    lk_task_view(task, role, LK_PLACE_INPUT, operand.index, &operand.desc);
+  } else {
     lk_task_place(task, role, &operand);
+  }
 }
 
 static lk_status multiply_matrices(const contraction *self, view *a, view *b,
