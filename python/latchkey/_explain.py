@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _check, _primitives, _shapes
-from ._finding import Finding
+from ._finding import Finding, option_size
 from ._finding import count as _count
-from ._finding import option_size as _size_text
 from ._load import OTHERS
 from ._text import shape_text, time_text
 from ._thread_use import ThreadUse
@@ -236,12 +235,12 @@ def _cache_advice(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any]
         advice.append(f"cache_entries from {cache['capacity_entries']} to {entries} at least")
     if _is_auto_told(context) and cache["capacity_bytes"] is not None and _evictions(cache):
         most = max(2 * cache["capacity_bytes"], needed * 5 // 4, _ENGINE_BYTES)
-        advice.append(f"cache_bytes from {_size_text(cache['capacity_bytes'])} to "
-                      f"{_size_text(most)}")
+        advice.append(f"cache_bytes from {option_size(cache['capacity_bytes'])} to "
+                      f"{option_size(most)}")
         return f"raise {' and '.join(advice)}: the primitives of engine 'auto' count for it, too"
     if cache["capacity_bytes"] is not None and needed > cache["capacity_bytes"] * 0.9:
-        advice.append(f"cache_bytes from {_size_text(cache['capacity_bytes'])} to "
-                      f"{_size_text(needed * 5 // 4)}")
+        advice.append(f"cache_bytes from {option_size(cache['capacity_bytes'])} to "
+                      f"{option_size(needed * 5 // 4)}")
     if advice:
         also = "" if built is None else f", with the primitives of engine '{built.engine}'"
         return f"raise {' and '.join(advice)}: then all sizes that were seen fit{also}"
@@ -283,7 +282,7 @@ def _memory(context: Mapping[str, Any]) -> Iterator[Finding]:
         f"{_count(memory['refusals'], 'block')} did not fit in memory_bytes, "
         f"{memory['limit_bytes']} bytes; the last one was of {memory['refused_bytes']}",
         tuple(f"{name} holds {held} bytes" for name, held in owners if held > 0),
-        f"raise memory_bytes to {_size_text(memory['peak_bytes'] + memory['refused_bytes'])} or "
+        f"raise memory_bytes to {option_size(memory['peak_bytes'] + memory['refused_bytes'])} or "
         f"more, or let fewer runs be on at once (max_runs)")
 
 
