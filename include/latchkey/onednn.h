@@ -852,9 +852,30 @@ static inline lk_status lk_dnnl_set(lk_dnnl_lease *lease, int arg, const void *d
   return status;
 }
 
+/* dnnl_primitive_execute. Where an exception ends that, oneDNN has not let go of the stream's
+ * thread pool: it would be that of all that this thread builds and runs from then on, also when it
+ * is gone. Each of oneDNN's calls for single products lets go of a thread's pool at its end, also
+ * one that is refused, since it has no matrices. */
+static inline dnnl_status_t lk_dnnl_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream,
+                                            int n_args, const dnnl_exec_arg_t *args) {
+#if defined(__cpp_exceptions) && DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_THREADPOOL
+  try {
+    return dnnl_primitive_execute(primitive, stream, n_args, args);
+  } catch (...) {
+    void *pool = NULL;
+    (void)dnnl_threadpool_interop_stream_get_threadpool(stream, &pool);
+    (void)dnnl_threadpool_interop_sgemm('N', 'N', 0, 0, 0, 0, NULL, 1, NULL, 1, 0, NULL, 1, pool);
+    throw;
+  }
+#else
+  return dnnl_primitive_execute(primitive, stream, n_args, args);
+#endif
+}
+
 /* Runs the primitive with the arguments of the lease, all of which have been set since it began.
  * LK_INVALID_ARGUMENT names the first that was not, or the lease has not begun; otherwise what
- * oneDNN says (lk_dnnl_check). */
+ * oneDNN says (lk_dnnl_check). What is thrown meanwhile, in C++, goes on to the caller: the lease
+ * may run again, and the stream and its thread pool may be destroyed. */
 static inline lk_status lk_dnnl_run(lk_dnnl_lease *lease, dnnl_stream_t stream, lk_error *error) {
   const lk_dnnl_slot *slot = lease->slot;
   int i = 0;
@@ -866,9 +887,9 @@ static inline lk_status lk_dnnl_run(lk_dnnl_lease *lease, dnnl_stream_t stream, 
                           slot->args[i].arg);
     }
   }
-  return lk_dnnl_check(
-      error, dnnl_primitive_execute(lease->value->primitive, stream, slot->n_args, slot->args),
-      "run a primitive");
+  return lk_dnnl_check(error,
+                       lk_dnnl_execute(lease->value->primitive, stream, slot->n_args, slot->args),
+                       "run a primitive");
 }
 
 /* ---- packed weights ---- */
@@ -903,7 +924,7 @@ static inline lk_status lk_dnnl_run_reorder(void *arg, lk_error *error) {
     status = dnnl_memory_create(&self->args[1].memory, from->wanted, from->engine, self->packed);
   }
   if (status == dnnl_success) {
-    status = dnnl_primitive_execute(self->primitive, from->stream, 2, self->args);
+    status = lk_dnnl_execute(self->primitive, from->stream, 2, self->args);
   }
   if (status == dnnl_success) status = dnnl_stream_wait(from->stream);
   return lk_dnnl_check(error, status, "reorder weights");

@@ -13,9 +13,11 @@
  * thread that works in a region already, such as a parallel_run of the host's, is computed on that
  * thread alone. Nothing here asks whether processors are free: threads_enter does.
  * Lifetime: a team has no resources. It outlives its streams, and its context outlives it.
- * Exceptions: what oneDNN throws in a turn, on any thread, is thrown by dnnl_primitive_execute on
- * the thread that has called it, and so by lk_dnnl_run. C++ without exceptions cannot catch any, so
- * nothing may be thrown there.
+ * Exceptions: what oneDNN throws in a turn, on any thread, is thrown by lk_dnnl_run on the thread
+ * that has called it. Team and stream may be used on, or destroyed. A host that executes primitives
+ * itself calls lk_dnnl_execute: after an exception from dnnl_primitive_execute, the thread would go
+ * on with the team, whatever its streams. C++ without exceptions cannot catch any, so nothing may
+ * be thrown there.
  */
 #ifndef LATCHKEY_ONEDNN_THREADS_H
 #define LATCHKEY_ONEDNN_THREADS_H

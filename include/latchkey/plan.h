@@ -82,8 +82,8 @@ typedef struct lk_step_info {
    * tensors to it and from it. 0: of none; it is the operator's own, whoever computes the works. */
   uint32_t work;
   uint32_t reserved;
-  /* Who computes it: "native", or the name of the engine whose value it runs. It lives as long as
-   * the context. */
+  /* Who computes it: "native", "host" (the code of an operator of the host's own), or the name of
+   * the engine whose value it runs. It lives as long as the context. */
   const char *engine;
 } lk_step_info;
 

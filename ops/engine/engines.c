@@ -92,6 +92,11 @@ static const lk_engine_entry *find(const lk_engines *engines, const char *name) 
   return NULL;
 }
 
+/* Names that mean something else where engines are chosen, or where a step says who computes it. */
+static bool is_reserved(const char *name) {
+  return strcmp(name, "native") == 0 || strcmp(name, "auto") == 0 || strcmp(name, "host") == 0;
+}
+
 static lk_status check(const lk_engines *engines, const lk_engine *engine, lk_error *error) {
   if (engine->version != LK_ENGINE_VERSION) {
     return lk_fail(
@@ -111,8 +116,7 @@ static lk_status check(const lk_engines *engines, const lk_engine *engine, lk_er
                    "'_' are allowed",
                    engine->name != NULL ? engine->name : "NULL", MOST_NAME - 1);
   }
-  if (strcmp(engine->name, "native") == 0 || strcmp(engine->name, "auto") == 0 ||
-      find(engines, engine->name) != NULL) {
+  if (is_reserved(engine->name) || find(engines, engine->name) != NULL) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "failed to register engine '%s': the name is taken, give it another one",
                    engine->name);

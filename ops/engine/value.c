@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "ops/engine/guard.h"
 #include "ops/engine/value_key.h"
+#include "ops/kernel/host.h"
 
 /* ---- building ---- */
 
@@ -192,6 +193,7 @@ lk_status lk_value_kernel(const void *params, void *const *pointers, lk_error *e
 
 const char *lk_value_engine_of_step(const lk_plan_body *body, uint32_t index) {
   const lk_step *step = &lk_plan_steps(body)[index];
+  if (step->kernel == lk_host_kernel) return "host";
   if (step->kernel != lk_value_kernel) return "native";
   return engine_of(((const lk_value_params *)step->params)->value)->name;
 }

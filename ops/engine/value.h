@@ -30,6 +30,6 @@ typedef struct lk_value_params {
 } lk_value_params;
 lk_status lk_value_kernel(const void *params, void *const *pointers, lk_error *error);
 
-/* Who computes a step of a plan: "native", or the name of the engine whose value it runs, which
- * lives as long as the engines. */
+/* Who computes a step of a plan: "native", "host" (an operator of the host's own), or the name of
+ * the engine whose value it runs, which lives as long as the engines. */
 const char *lk_value_engine_of_step(const lk_plan_body *body, uint32_t index);

@@ -16,7 +16,9 @@
 #ifndef LATCHKEY_ONEDNN_IS_INSIDE
 #pragma weak dnnl_threadpool_interop_get_max_concurrency
 #pragma weak dnnl_threadpool_interop_set_max_concurrency
+#pragma weak dnnl_threadpool_interop_sgemm
 #pragma weak dnnl_threadpool_interop_stream_create
+#pragma weak dnnl_threadpool_interop_stream_get_threadpool
 #endif
 
 namespace {
@@ -99,4 +101,21 @@ void lk_onednn_reset_threads(int threads) {
 dnnl_status_t lk_onednn_stream_create(dnnl_engine_t engine, lk_onednn_pool *pool,
                                       dnnl_stream_t *out_stream) {
   return dnnl_threadpool_interop_stream_create(out_stream, engine, pool);
+}
+
+// oneDNN lets go of a stream's pool at the end of dnnl_primitive_execute, and not where an exception
+// ends that. Then this thread would build and run by the pool from now on, whatever stream it is
+// given, and also when the pool is gone. Each call of its older products lets go of the thread's
+// pool: one without memory fails at once.
+dnnl_status_t lk_onednn_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int n_args,
+                                const dnnl_exec_arg_t *args) {
+  try {
+    return dnnl_primitive_execute(primitive, stream, n_args, args);
+  } catch (...) {
+    void *pool = nullptr;
+    (void)(dnnl_threadpool_interop_stream_get_threadpool)(stream, &pool);
+    (void)(dnnl_threadpool_interop_sgemm)('N', 'N', 0, 0, 0, 0, nullptr, 1, nullptr, 1, 0, nullptr,
+                                          1, pool);
+    throw;
+  }
 }

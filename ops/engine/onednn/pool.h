@@ -25,6 +25,11 @@ void lk_onednn_pool_destroy(lk_onednn_pool *pool);
 dnnl_status_t lk_onednn_stream_create(dnnl_engine_t engine, lk_onednn_pool *pool,
                                       dnnl_stream_t *out_stream);
 
+/* dnnl_primitive_execute on such a stream. What is thrown meanwhile, std::bad_alloc in a turn too,
+ * goes on from here, and oneDNN has let go of the pool. */
+dnnl_status_t lk_onednn_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int n_args,
+                                const dnnl_exec_arg_t *args);
+
 #ifdef __cplusplus
 }
 #endif

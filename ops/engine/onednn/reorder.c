@@ -24,7 +24,7 @@ lk_status lk_onednn_reorder_run(const lk_onednn_reorder *self, void *from, void 
                                    "set the memory of plain weights"));
   LK_ONEDNN_RETURN(lk_onednn_check(error, dnnl_memory_set_data_handle(self->to, to),
                                    "set the memory of packed weights"));
-  return lk_onednn_check(error, dnnl_primitive_execute(self->primitive, self->stream, 2, args),
+  return lk_onednn_check(error, lk_onednn_execute(self->primitive, self->stream, 2, args),
                          "reorder weights");
 }
 

@@ -1,6 +1,7 @@
 // The library's threads as a thread pool of oneDNN's.
 #include <latchkey/onednn_threads.h>
 
+#include <memory>
 #include <mutex>
 #include <new>
 #include <numeric>
@@ -38,8 +39,9 @@ lk_status run_on_threads(const lk_dnnl &cache, lk_dnnl_lease &lease, lk_error *e
   lk_dnnl_team team(cache); // before the stream that is made of it
   dnnl_stream_t stream = nullptr;
   lk_status status = lk_dnnl_team_stream(&cache, &team, &stream, error);
+  const std::unique_ptr<dnnl_stream, decltype(&dnnl_stream_destroy)> end(stream,
+                                                                         dnnl_stream_destroy);
   if (status == LK_OK) status = lk_dnnl_run(&lease, stream, error);
-  if (stream != nullptr) (void)dnnl_stream_destroy(stream);
   return status;
 }
 
@@ -134,20 +136,51 @@ TEST_F(OnednnThreads, ThrowOnTheThreadThatWaits) {
   takers(team, 100); // nothing of that is left
 }
 
-TEST_F(OnednnThreads, RunPrimitives) {
-  constexpr int64_t SIZE = 1 << 20;
-  std::vector<float> x(SIZE), y(SIZE);
-  std::iota(x.begin(), x.end(), 0.0F);
-  const Ref ref = get_linear(cache, SIZE, 3);
-  lk_dnnl_lease lease;
-  LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &lease, LK_ERR));
-  LK_ASSERT_OK(lk_dnnl_set(&lease, DNNL_ARG_SRC, x.data(), LK_ERR));
-  LK_ASSERT_OK(lk_dnnl_set(&lease, DNNL_ARG_DST, y.data(), LK_ERR));
-  const uint64_t before = api()->parallel_regions();
-  LK_ASSERT_OK(run_on_threads(cache, lease, LK_ERR));
-  lk_dnnl_lease_end(&lease);
-  EXPECT_GT(api()->parallel_regions(), before);
-  for (int64_t i = 0; i < SIZE; i++) ASSERT_EQ(y[i], 3 * x[i] + 1) << i;
+// y = 3 * x + 1 of so many elements that all threads have turns.
+class OnednnThreadsRun : public OnednnThreads {
+protected:
+  static constexpr int64_t SIZE = 1 << 20;
+
+  void SetUp() override {
+    OnednnThreads::SetUp();
+    std::iota(x.begin(), x.end(), 0.0F);
+    ref = get_linear(cache, SIZE, 3);
+    LK_ASSERT_OK(lk_dnnl_lease_begin(&cache, ref, &lease, LK_ERR));
+    LK_ASSERT_OK(lk_dnnl_set(&lease, DNNL_ARG_SRC, x.data(), LK_ERR));
+    LK_ASSERT_OK(lk_dnnl_set(&lease, DNNL_ARG_DST, y.data(), LK_ERR));
+  }
+  void TearDown() override {
+    lk_dnnl_lease_end(&lease);
+    OnednnThreads::TearDown();
+  }
+  void run_on_team() {
+    const uint64_t before = api()->parallel_regions();
+    LK_ASSERT_OK(run_on_threads(cache, lease, LK_ERR));
+    EXPECT_GT(api()->parallel_regions(), before);
+    for (int64_t i = 0; i < SIZE; i++) ASSERT_EQ(y[i], 3 * x[i] + 1) << i;
+  }
+
+  std::vector<float> x = std::vector<float>(SIZE), y = x;
+  Ref ref;
+  lk_dnnl_lease lease = {};
+};
+
+TEST_F(OnednnThreadsRun, RunsPrimitives) {
+  run_on_team();
+}
+
+// oneDNN keeps the team of a primitive that an exception ends: on this thread it would be called
+// for all that is built and run afterwards.
+TEST_F(OnednnThreadsRun, ThrowsAndLeavesNothingOfTheTeam) {
+  lk_api throwing = *api();
+  throwing.parallel_run = [](lk_context *, int32_t, lk_parallel_fn, void *) {
+    throw std::out_of_range("turn");
+  };
+  lk_dnnl with_throwing = cache;
+  with_throwing.api = &throwing;
+  EXPECT_THROW((void)run_on_threads(with_throwing, lease, LK_ERR), std::out_of_range);
+  EXPECT_NE(get_linear(cache, SIZE, 5), nullptr);
+  run_on_team();
 }
 
 TEST_F(OnednnThreads, ServeSeveralStreamsAtOnce) {

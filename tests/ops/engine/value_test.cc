@@ -722,6 +722,8 @@ TEST_F(Engine, RegistersWhatIsWhole) {
       {[](lk_engine *e) { e->name = ""; }, "its name is ''"},
       {[](lk_engine *e) { e->name = "a/b"; }, "letters, digits"},
       {[](lk_engine *e) { e->name = "native"; }, "the name is taken"},
+      {[](lk_engine *e) { e->name = "auto"; }, "the name is taken"},
+      {[](lk_engine *e) { e->name = "host"; }, "the name is taken"},
       {[](lk_engine *e) { e->name = "plain"; }, "the name is taken"},
       {[](lk_engine *e) { e->state = nullptr; }, "its state is NULL"},
       {[](lk_engine *e) { e->offer = nullptr; }, "a function is NULL"},
