@@ -1,4 +1,4 @@
-/* Outputs that oneDNN 3.14.1 writes past the caches: those of large resampled images. The
+/* Outputs that oneDNN 3.14.1 may write past the caches: those of resampled images. The
  * instruction that does so faults where memory does not lie at a multiple of 64 bytes, and of
  * tensors of a host it need not. Such a run writes into scratch memory, and copies. */
 #pragma once
@@ -11,9 +11,8 @@ typedef struct lk_past_cache {
   uint64_t offset;  /* in that, a multiple of 64 */
 } lk_past_cache;
 
-/* Of a primitive that is cut for so many shares, behind `used` bytes of the scratch memory that
- * pointer `pointer` of a run is. */
-lk_past_cache lk_past_cache_of(const lk_work *work, int shares, uint32_t pointer, uint64_t used);
+/* Of a primitive, behind `used` bytes of the scratch memory that pointer `pointer` of a run is. */
+lk_past_cache lk_past_cache_of(const lk_work *work, uint32_t pointer, uint64_t used);
 /* Whether the primitive is to write elsewhere than `dst`: to lk_past_cache_place. */
 bool lk_past_cache_turns(const lk_past_cache *self, const void *dst);
 void *lk_past_cache_place(const lk_past_cache *self, void *const *pointers);

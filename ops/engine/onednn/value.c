@@ -216,7 +216,7 @@ static lk_status build(void *arg) {
       lk_onednn_check(error, lk_onednn_set_threads(shares), "set a number of threads"));
   LK_ONEDNN_RETURN(create(engine, work, self, error));
   LK_ONEDNN_RETURN(find_args(self, work, out, error));
-  self->past_cache = lk_past_cache_of(work, shares, self->bytes.n_roles, out->scratch_bytes);
+  self->past_cache = lk_past_cache_of(work, self->bytes.n_roles, out->scratch_bytes);
   if (self->past_cache.bytes > 0) {
     out->scratch_bytes = self->past_cache.offset + self->past_cache.bytes;
   }
@@ -402,7 +402,7 @@ static lk_status run(void *arg) {
     }
   }
   const dnnl_status_t done =
-      dnnl_primitive_execute(call->value->primitive, slot->stream, slot->n_args, slot->args);
+      lk_onednn_execute(call->value->primitive, slot->stream, slot->n_args, slot->args);
   LK_ONEDNN_RETURN(lk_onednn_check(call->error, done, "execute a primitive"));
   if (dst != NULL) lk_past_cache_copy(&call->value->past_cache, call->engine, dst, written);
   return LK_OK;

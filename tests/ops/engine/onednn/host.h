@@ -58,32 +58,35 @@ public:
     std::vector<Memory> memory;
     std::vector<void *> pointers;
     for (size_t i = 0; i < given.inputs.size(); i++) {
-      memory.push_back(shifted(given.inputs[i].in(given.layout_of(i))));
+      const uint32_t dtype = given.inputs[i].desc.dtype;
+      memory.push_back(shifted(given.inputs[i].in(given.layout_of(i)), dtype));
+      pointers.push_back(place_in(memory.back(), dtype));
     }
-    for (Memory &each : memory) pointers.push_back(place_in(each));
     lk_tensor_desc of_output;
     uint64_t bytes = 0;
     LK_ASSERT_OK(api()->plan_output(plan, 0, &of_output, LK_ERR));
     LK_ASSERT_OK(api()->tensor_bytes(&of_output, &bytes, LK_ERR));
-    Memory to(bytes + shift);
-    LK_ASSERT_OK(lk::run(executor, plan, pointers, place_in(to), LK_ERR));
-    *out = Value::from(of_output, place_in(to));
+    Memory to(bytes + bytes_off(of_output.dtype));
+    void *const at = place_in(to, of_output.dtype);
+    LK_ASSERT_OK(lk::run(executor, plan, pointers, at, LK_ERR));
+    *out = Value::from(of_output, at);
   }
   lk_stats stats() const { return lk::stats(context); }
   uint64_t works() const { return stats().engine_works; }
 
   Context context;
   Executor executor;
-  size_t shift = 0; // bytes from a multiple of 64 to each tensor
+  size_t shift = 0; // elements from a multiple of 64 bytes to each tensor
 
 private:
-  void *place_in(const Memory &memory) const {
-    return static_cast<uint8_t *>(memory.data()) + shift;
+  size_t bytes_off(uint32_t dtype) const { return shift * dtype_bytes(dtype); }
+  void *place_in(const Memory &memory, uint32_t dtype) const {
+    return static_cast<uint8_t *>(memory.data()) + bytes_off(dtype);
   }
-  Memory shifted(Memory plain) const {
+  Memory shifted(Memory plain, uint32_t dtype) const {
     if (shift == 0) return plain;
-    Memory made(plain.bytes() + shift);
-    std::memcpy(place_in(made), plain.data(), plain.bytes());
+    Memory made(plain.bytes() + bytes_off(dtype));
+    std::memcpy(place_in(made, dtype), plain.data(), plain.bytes());
     return made;
   }
 };
