@@ -74,7 +74,8 @@ bool lk_onednn_has_short_rows(const lk_work *work) {
 }
 
 /* Without AVX-512, oneDNN sums all products of a block of results in one piece, however many they
- * are: of so many elements some 20 ms. */
+ * are: of so many elements some 20 ms. One rule for all processors, since products as long are so
+ * rare that nobody waits for them. */
 #define MOST_OF_SUMS ((int64_t)1 << 23)
 enum { ROWS_OF_BLOCK = 64 };
 
@@ -99,4 +100,23 @@ int64_t lk_onednn_line_of(const lk_work *work) {
     if ((work->axes >> i & 1) != 0) length *= src->dims[i];
   }
   return length;
+}
+
+/* Of lines whose elements do not lie side by side, oneDNN does so many at once as lie beside each
+ * other. Of so many elements that takes some 5 ms. */
+#define MOST_OF_LINES ((int64_t)1 << 21)
+enum { LINES_AT_A_TIME = 64 };
+
+bool lk_onednn_has_short_lines(const lk_work *work, lk_layout layout) {
+  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
+  const uint32_t axis = 31 - (uint32_t)__builtin_clz(work->axes); /* the last one */
+  const bool are_channels_last = layout == LK_LAYOUT_CHANNELS_LAST;
+  int64_t lines = 1; /* that lie beside each other: dimensions behind the axis */
+  for (uint32_t i = 0; i < src->rank && lines < LINES_AT_A_TIME; i++) {
+    const bool is_behind = are_channels_last ? axis != 1 && (i == 1 || i > axis) : i > axis;
+    if (is_behind) lines *= src->dims[i];
+  }
+  if (lines > LINES_AT_A_TIME) lines = LINES_AT_A_TIME;
+  const int64_t most = lines > 1 ? MOST_OF_LINES / lines : LK_MOST_OF_LINE;
+  return lk_onednn_line_of(work) <= (most < LK_MOST_OF_LINE ? most : LK_MOST_OF_LINE);
 }

@@ -34,3 +34,5 @@ bool lk_onednn_has_short_rows(const lk_work *work);
 bool lk_onednn_has_short_sums(const lk_work *work);
 /* Elements of what is summed or normed together. */
 int64_t lk_onednn_line_of(const lk_work *work);
+/* Of a softmax whose src lies so: whether oneDNN does little in one piece. */
+bool lk_onednn_has_short_lines(const lk_work *work, lk_layout layout);

@@ -170,8 +170,11 @@ static bool offer_product(const lk_work *work, uint32_t placed, lk_offer *offer)
 static bool offer_softmax(const lk_work *work, uint32_t placed, lk_offer *offer) {
   const bool is_one = (work->axes & (work->axes - 1)) == 0;
   if (work->axes == 0) return leave(offer, "it goes along no dimension");
-  if (lk_onednn_line_of(work) > LK_MOST_OF_LINE) return leave(offer, LONG_LINE);
-  return is_one ? keep_layout(offer, placed) : want_both(offer, placed, LK_LAYOUT_PLAIN);
+  if (!(is_one ? keep_layout(offer, placed) : want_both(offer, placed, LK_LAYOUT_PLAIN))) {
+    return false;
+  }
+  if (!lk_onednn_has_short_lines(work, offer->layouts[LK_ROLE_SRC])) return leave(offer, LONG_LINE);
+  return true;
 }
 
 /* oneDNN has only reference implementations of those. */
