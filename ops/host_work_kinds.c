@@ -60,8 +60,8 @@ lk_status lk_host_take_element(lk_host_work *self, lk_error *error) {
       char text[LK_ROLE_TEXT_CAPACITY], right[LK_ROLE_TEXT_CAPACITY];
       return lk_host_refuse(self, error,
                             "function %" PRIu32 " (%s) has the operand %s, %s is required", i,
-                            lk_function_name(of->kind), lk_host_role_text(of->operand, text),
-                            has_two ? lk_host_role_text(next, right) : "it takes none: 0");
+                            lk_function_name(of->kind), lk_host_role_text(self, of->operand, text),
+                            has_two ? lk_host_role_text(self, next, right) : "it takes none: 0");
     }
     if (of->operand != 0) LK_RETURN_NOT_OK(lk_host_check_broadcast(self, (lk_role)next++, error));
     *lk_task_apply(&self->task, of->kind, of->alpha, of->beta) = *of;
@@ -219,8 +219,7 @@ static double flops_of(const lk_work *work) {
   const lk_tensor_desc *dst = &tensors[LK_ROLE_DST];
   if (work->kind == LK_WORK_CONV) return lk_conv_flops(dst, weights);
   if (work->kind == LK_WORK_CONV_TRANSPOSED) return lk_conv_flops(src, weights);
-  const lk_matmul of = lk_matmul_of_ordered(src, weights, work->orders, dst);
-  return 2 * (double)lk_elements(dst) * (double)of.k;
+  return lk_matmul_flops(work);
 }
 
 lk_status lk_host_plan_sums(const lk_host_work *self, lk_error *error) {

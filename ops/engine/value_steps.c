@@ -303,11 +303,8 @@ static lk_status take_scratch(lk_planner *planner, const lk_value *value, lk_ope
 /* What the step computes: of products their own, which may be some of several; else what the node
  * does, where the work has its output. 0: nobody says. */
 static double flops_of(const lk_planner *planner, const lk_task *task) {
-  const lk_work *work = &task->work;
-  const lk_tensor_desc *src = &work->tensors[LK_ROLE_SRC];
-  if (work->kind != LK_WORK_PRODUCT) return has_post_ops(task) ? planner->draft.flops : 0;
-  const lk_tensor_desc *dst = &work->tensors[LK_ROLE_DST];
-  return 2 * (double)lk_elements(dst) * (double)lk_matmul_terms(src, work->orders[0]);
+  if (task->work.kind == LK_WORK_PRODUCT) return lk_matmul_flops(&task->work);
+  return has_post_ops(task) ? planner->draft.flops : 0;
 }
 
 /* `n_own`: functions of the work that are none of the node's post-ops. */

@@ -10,6 +10,7 @@
 #include "ops/engine/size_class.h"
 #include "ops/engine/value_key.h"
 #include "ops/plan/layout.h"
+#include "ops/plan/matmul_shape.h"
 
 static uint64_t bytes_of(const lk_tensor_desc *desc) {
   return (uint64_t)lk_elements(desc) * lk_dtype_size(desc->dtype);
@@ -32,9 +33,10 @@ static double cost(const lk_planner *planner, double flops, double bytes) {
 static double flops_of(const lk_planner *planner, const lk_work *work) {
   const lk_work_attention *of = &work->attention;
   switch (work->kind) {
+  case LK_WORK_PRODUCT:
+    return lk_matmul_flops(work);
   case LK_WORK_CONV:
-  case LK_WORK_CONV_TRANSPOSED:
-  case LK_WORK_PRODUCT: /* the node's arithmetic is theirs */
+  case LK_WORK_CONV_TRANSPOSED: /* the node's arithmetic is theirs */
     return planner->draft.flops;
   case LK_WORK_ATTENTION:
     return 2 * (double)of->batch * (double)of->heads * (double)of->queries * (double)of->keys *

@@ -77,12 +77,12 @@ bool lk_matmul_takes(uint32_t dtype) {
   return dtype == LK_F32 || lk_matmul_plain_takes(dtype);
 }
 
-int64_t lk_matmul_terms(const lk_tensor_desc *a, lk_matmul_order order) {
-  int64_t dims[LK_MAX_RANK];
-  if (a->rank == 0) return 1;
-  memcpy(dims, a->dims, sizeof dims);
-  put_in_order(dims, a->rank, order);
-  return dims[a->rank - 1];
+double lk_matmul_flops(const lk_work *work) {
+  const lk_tensor_desc *a = &work->tensors[LK_ROLE_SRC], *to = &work->tensors[LK_ROLE_DST];
+  int64_t dims[LK_MAX_RANK] = {1}; /* of A as numpy.matmul has it: the last one is summed over */
+  memcpy(dims, a->dims, a->rank * sizeof dims[0]);
+  put_in_order(dims, a->rank, work->orders[0]);
+  return 2 * (double)lk_elements(to) * (double)dims[a->rank > 0 ? a->rank - 1 : 0];
 }
 
 /* The other way round than put_in_order. */

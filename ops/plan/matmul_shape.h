@@ -14,8 +14,8 @@ lk_status lk_infer_matmul_ordered(lk_inference *self, const lk_matmul_order orde
                                   lk_error *error);
 /* Whether there are products of this type, as of works (f16 and bf16 by way of f32). */
 bool lk_matmul_takes(uint32_t dtype);
-/* The terms of each sum of a product, of what its left operand is. */
-int64_t lk_matmul_terms(const lk_tensor_desc *a, lk_matmul_order order);
+/* Multiplications and additions of a work of kind LK_WORK_PRODUCT. */
+double lk_matmul_flops(const lk_work *work);
 /* Matrices whose dimensions, as numpy.matmul has them, are those of `desc` and lie `strides` apart,
  * as a tensor of a work without gaps, whose dimensions and layout come into `desc`. The strides of
  * dimensions of 1 do not count. False: no such tensor lies so. */

@@ -279,6 +279,34 @@ TEST(Parts, OfBytesAreTheirSoftmax) {
 
 // ---- auto ----
 
+// What native is expected to take for the product of a node, in nanoseconds.
+double estimate_of(Case given) {
+  given.flags = LK_BIND_RECURS;
+  Host chooses("auto");
+  Value computed;
+  chooses.run(given, &computed);
+  lk_engine_choice_info info = {};
+  info.struct_size = sizeof info;
+  LK_EXPECT_OK(lk::api()->engine_choice(chooses.context, 0, &info, LK_ERR));
+  EXPECT_STREQ(info.work, "product");
+  return info.native_ns;
+}
+
+TEST(Parts, AreExpectedToTakeWhatAProductTakes) {
+  if (!lk::kHasPrimitives) return; // nothing is offered
+  Case product = einsum({"ij,jk->ik", {{200, 300}, {300, 400}}, 1});
+  const double of_einsum = estimate_of(product);
+  product.node = lk::TestNode();
+  product.node.op = "MatMul";
+  EXPECT_GT(of_einsum, 0);
+  EXPECT_EQ(of_einsum, estimate_of(product));
+
+  const Case given = attention(true, false); // its projection: 10 rows of 12 numbers by 48 columns
+  product.inputs = {lk::random({2, 5, 12}, 1), lk::random({12, 48}, 2)};
+  product.node.constants = {product.inputs[1]};
+  EXPECT_EQ(estimate_of(given), estimate_of(product));
+}
+
 TEST(Parts, AreOfferedWhereSizesRecur) {
   for (Case given : {einsum(kEquations[0]), deform_conv(1, 1, true), attention(true, true),
                      attention_of_bytes(true)}) {
