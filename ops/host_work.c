@@ -78,12 +78,13 @@ static lk_status check_roles(const lk_host_work *self, const work_form *form, lk
   if (wrong == 0) return LK_OK;
   char text[LK_ROLE_TEXT_CAPACITY];
   const uint32_t role = (uint32_t)__builtin_ctz(wrong);
-  return lk_host_refuse(
-      self, error, "its roles are 0x%" PRIx32 ", bit %" PRIu32 ", %s, must%s be there%s",
-      work->roles, role, lk_host_role_text(role, text), (required >> role & 1) != 0 ? "" : " not",
-      role >= LK_ROLE_OPERAND && role < LK_ROLES
-          ? ": each function that has an operand has one of its own"
-          : "");
+  return lk_host_refuse(self, error,
+                        "its roles are 0x%" PRIx32 ", bit %" PRIu32 ", %s, must%s be there%s",
+                        work->roles, role, lk_host_role_text(self, role, text),
+                        (required >> role & 1) != 0 ? "" : " not",
+                        role >= LK_ROLE_OPERAND && role < LK_ROLES
+                            ? ": each function that has an operand has one of its own"
+                            : "");
 }
 
 /* Which input a role must be; -1: any. */
@@ -106,11 +107,11 @@ static lk_status check_tensors(const lk_host_work *self, const work_form *form, 
     char text[LK_ROLE_TEXT_CAPACITY];
     if (fixed >= 0 && input != fixed) {
       return lk_host_refuse(self, error, "inputs[%s] is %" PRIu32 ", %" PRId64 " is required",
-                            lk_host_role_text(role, text), input, fixed);
+                            lk_host_role_text(self, role, text), input, fixed);
     }
     if (!lk_op_has(node, input)) {
       return lk_host_refuse(self, error, "inputs[%s] is %" PRIu32 ", which the node does not have",
-                            lk_host_role_text(role, text), input);
+                            lk_host_role_text(self, role, text), input);
     }
     const uint32_t other = self->planner->inputs[input].desc.dtype;
     if (other == dtype) continue;

@@ -23,9 +23,10 @@ lk_status lk_host_refuse_as(const lk_host_work *self, const char *what, lk_statu
 /* Refuses the tensor of `role`: it is this and the output that, `must`. */
 lk_status lk_host_refuse_shape(const lk_host_work *self, lk_role role, const char *must,
                                lk_error *error);
-/* As engine.h spells the roles that hosts' works have; of another one the number. */
+/* As engine.h spells the roles that works of this kind may have; of another one the number. */
 #define LK_ROLE_TEXT_CAPACITY 32
-const char *lk_host_role_text(uint32_t role, char text[LK_ROLE_TEXT_CAPACITY]);
+const char *lk_host_role_text(const lk_host_work *self, uint32_t role,
+                              char text[LK_ROLE_TEXT_CAPACITY]);
 
 /* Src and dst have one shape. */
 lk_status lk_host_check_same(const lk_host_work *self, lk_error *error);

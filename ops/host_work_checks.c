@@ -29,17 +29,21 @@ lk_status lk_host_refuse_shape(const lk_host_work *self, lk_role role, const cha
   char text[LK_TENSOR_TEXT_CAPACITY], other[LK_TENSOR_TEXT_CAPACITY];
   char name[LK_ROLE_TEXT_CAPACITY];
   return lk_host_refuse(self, error, "the tensor of %s is %s and the output %s, %s",
-                        lk_host_role_text(role, name),
+                        lk_host_role_text(self, role, name),
                         lk_tensor_text(&self->task.work.tensors[role], text),
                         lk_tensor_text(&self->task.work.tensors[LK_ROLE_DST], other), must);
 }
 
-const char *lk_host_role_text(uint32_t role, char text[LK_ROLE_TEXT_CAPACITY]) {
+const char *lk_host_role_text(const lk_host_work *self, uint32_t role,
+                              char text[LK_ROLE_TEXT_CAPACITY]) {
   static const char *const names[LK_ROLES] = {
       [LK_ROLE_SRC] = "LK_ROLE_SRC",     [LK_ROLE_WEIGHTS] = "LK_ROLE_WEIGHTS",
       [LK_ROLE_BIAS] = "LK_ROLE_BIAS",   [LK_ROLE_DST] = "LK_ROLE_DST",
       [LK_ROLE_SCALE] = "LK_ROLE_SCALE", [LK_ROLE_SHIFT] = "LK_ROLE_SHIFT",
-      [LK_ROLE_MEAN] = "LK_ROLE_MEAN",   [LK_ROLE_VARIANCE] = "LK_ROLE_VARIANCE"};
+      [LK_ROLE_MEAN] = "LK_ROLE_MEAN",   [LK_ROLE_DEVIATION] = "LK_ROLE_DEVIATION"};
+  if (role == LK_ROLE_VARIANCE && self->given->work.kind == LK_WORK_BATCH_NORM) {
+    return "LK_ROLE_VARIANCE";
+  }
   if (role < LK_ROLES && names[role] != NULL) return names[role];
   if (role >= LK_ROLE_OPERAND && role < LK_ROLES) {
     (void)snprintf(text, LK_ROLE_TEXT_CAPACITY, "LK_ROLE_OPERAND + %" PRIu32,

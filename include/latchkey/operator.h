@@ -92,7 +92,7 @@ typedef struct lk_operator_work {
    *     the usual norm, and `epsilon`
    *   LK_WORK_GROUP_NORM: SRC, SCALE, SHIFT, DST. `groups`, `is_centered` and `epsilon`. Scale and
    *     shift are vectors, with one number for each channel, or for each group
-   *   LK_WORK_BATCH_NORM: SRC, SCALE, SHIFT, MEAN, VARIANCE, DST. `epsilon`
+   *   LK_WORK_BATCH_NORM: SRC, DST; SCALE, SHIFT, MEAN, VARIANCE: [channels]. `epsilon`, any
    *   LK_WORK_LRN: SRC, DST. `lrn`
    *   LK_WORK_PRODUCT: SRC, WEIGHTS, DST. `orders`, which are 0 for numpy.matmul's
    *   LK_WORK_CONV, LK_WORK_CONV_TRANSPOSED: SRC, WEIGHTS, maybe BIAS, DST. `groups`, and all of

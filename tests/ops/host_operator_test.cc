@@ -100,6 +100,9 @@ TEST_F(HostOperator, RunsItsCode) {
   LK_ASSERT_OK(bind(&plan, {x.desc, b.desc}));
   EXPECT_STREQ(host_plan_info(plan).implementation, "host:Scaled");
   EXPECT_EQ(host_plan_info(plan).scratch_bytes, 64u);
+  lk_step_info step;
+  LK_ASSERT_OK(api()->plan_step(plan, 0, &step, LK_ERR));
+  EXPECT_STREQ(step.engine, "host");
   LK_ASSERT_OK(bind(&plan, {desc_of(LK_F32, {5}), desc_of(LK_F32, {5})}));
   EXPECT_EQ(made.infers, infers + 1) << "another size is another plan";
 }
@@ -685,6 +688,18 @@ TEST_F(HostOperator, IsNotTrustedWithWorks) {
       {[](Work *w) { w->work.roles |= 1u << LK_ROLE_LENGTHS; },
        "bit 18, role 18, must not be there"},
       {[](Work *w) { w->work.roles = 0xffffffff; }, "roles are 0xffffffff"},
+      {[](Work *w) {
+         w->work.kind = LK_WORK_LAYER_NORM;
+         w->work.n_post_ops = 0;
+         w->work.roles |= 1u << LK_ROLE_DEVIATION;
+       },
+       "bit 8, LK_ROLE_DEVIATION, must not be there"},
+      {[](Work *w) {
+         w->work.kind = LK_WORK_BATCH_NORM;
+         w->work.n_post_ops = 0;
+         w->work.roles |= 1u << LK_ROLE_SCALE | 1u << LK_ROLE_SHIFT | 1u << LK_ROLE_MEAN;
+       },
+       "bit 8, LK_ROLE_VARIANCE, must be there"},
       {[](Work *w) { w->inputs[LK_ROLE_SRC] = 2; }, "which the node does not have"},
       {[](Work *w) { w->inputs[LK_ROLE_SRC] = 0xffffffff; }, "which the node does not have"},
       {[](Work *w) { w->work.n_post_ops = 0; }, "it has no functions"},
