@@ -1,5 +1,6 @@
 """Copies of the sources, each with a build of its own, in which mutants are made."""
 
+import functools
 import hashlib
 import os
 import shutil
@@ -11,7 +12,7 @@ from mutants import Mutant, applied
 PRESET = "mutate"
 # What is linked anew for a mutant; tests are not: they are linked with the first of these.
 PRODUCTS = ("tests/liblatchkey_internal.so", "liblatchkey_internal.so", "liblatchkey.so",
-            "liblatchkey_ort.so", "latchkey")
+            "liblatchkey_onednn.so", "liblatchkey_ort.so", "latchkey")
 
 
 def tracked(root: Path) -> list[str]:
@@ -61,7 +62,14 @@ class Tree:
             raise RuntimeError(f"{command[0]} failed: {(done.stdout + done.stderr)[-3000:]}")
 
     def products(self) -> list[str]:
-        return ["latchkey_internal", "latchkey", "latchkey_ort", "latchkey_cli"]
+        made = ["latchkey_internal", "latchkey", "latchkey_onednn", "latchkey_ort", "latchkey_cli"]
+        return [name for name in made if name in self.targets()]
+
+    @functools.cache
+    def targets(self) -> frozenset[str]:
+        listed = subprocess.run(["ninja", "-C", str(self.build), "-t", "targets", "all"],
+                                check=True, capture_output=True, text=True).stdout
+        return frozenset(line.rsplit(": ", 1)[0] for line in listed.splitlines())
 
     def adopt_tests(self, other: "Tree") -> None:
         """The test programs of another tree, with the path of this one written over it."""
