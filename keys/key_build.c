@@ -78,22 +78,27 @@ void lk_key_seal(lk_key_builder *builder) {
   builder->fixed_hash = XXH3_64bits(builder->bytes, builder->fixed);
 }
 
-/* A record with the fields of an attribute, and where its payload of `bytes` bytes goes, behind
- * which there are zeros up to the next record. NULL: no room. */
-static uint8_t *put_padded(lk_key_builder *builder, lk_record_type type, uint32_t name,
-                           uint32_t count, uint64_t bytes) {
-  const lk_key_attr_record record = {name, count};
-  const uint64_t padded = (bytes + 7) & ~(uint64_t)7;
-  uint8_t *to = lk_key_put(builder, type, &record, sizeof record, padded);
+/* A record, and where its payload of `bytes` bytes goes, behind which there are zeros up to the next
+ * record. NULL: no room. */
+static uint8_t *put_padded(lk_key_builder *builder, lk_record_type type, const void *record,
+                           uint32_t record_bytes, uint64_t bytes) {
+  const uint64_t most = LK_KEY_MAX_BYTES; /* longer ones are refused, and must not wrap */
+  const uint64_t padded = ((bytes < most ? bytes : most) + 7) & ~(uint64_t)7;
+  uint8_t *to = lk_key_put(builder, type, record, record_bytes, padded);
   if (to != NULL && padded > 0) memset(to + padded - 8, 0, 8);
   return to;
+}
+
+static uint8_t *put_attr(lk_key_builder *builder, lk_record_type type, uint32_t name,
+                         uint32_t count, uint64_t bytes) {
+  const lk_key_attr_record record = {name, count};
+  return put_padded(builder, type, &record, sizeof record, bytes);
 }
 
 void lk_key_add_floats(lk_key_builder *builder, uint32_t name, const float *values,
                        uint32_t count) {
   static const uint32_t infinity = 0x7f800000, one_nan = 0x7fc00000;
-  uint8_t *to =
-      put_padded(builder, LK_RECORD_FLOATS, name, count, (uint64_t)count * sizeof *values);
+  uint8_t *to = put_attr(builder, LK_RECORD_FLOATS, name, count, (uint64_t)count * sizeof *values);
   for (uint32_t i = 0; to != NULL && i < count; i++) {
     uint32_t bits = 0;
     memcpy(&bits, values + i, sizeof bits);
@@ -103,12 +108,12 @@ void lk_key_add_floats(lk_key_builder *builder, uint32_t name, const float *valu
 }
 
 void lk_key_add_bytes(lk_key_builder *builder, uint32_t name, const void *bytes, uint32_t count) {
-  uint8_t *to = put_padded(builder, LK_RECORD_BYTES, name, count, count);
+  uint8_t *to = put_attr(builder, LK_RECORD_BYTES, name, count, count);
   if (to != NULL && count > 0) memcpy(to, bytes, count);
 }
 
 void lk_key_add_text(lk_key_builder *builder, uint32_t name, const char *text, uint32_t count) {
-  uint8_t *to = put_padded(builder, LK_RECORD_TEXT, name, count, count);
+  uint8_t *to = put_attr(builder, LK_RECORD_TEXT, name, count, count);
   if (to != NULL && count > 0) memcpy(to, text, count);
 }
 
@@ -124,15 +129,10 @@ void lk_key_add_value(lk_key_builder *builder, uint32_t role, uint32_t index,
   const uint64_t bytes = (uint64_t)size;
   const lk_key_value record = {role, index, tensor->desc.dtype, tensor->desc.rank, bytes};
   const uint64_t dims = tensor->desc.rank * sizeof tensor->desc.dims[0];
-  /* Also guards the sum against wrapping. */
-  const uint64_t padded = bytes <= LK_KEY_MAX_BYTES ? (bytes + 7) & ~(uint64_t)7 : LK_KEY_MAX_BYTES;
-  uint8_t *to = lk_key_put(builder, LK_RECORD_VALUE, &record, sizeof record, dims + padded);
+  uint8_t *to = put_padded(builder, LK_RECORD_VALUE, &record, sizeof record, dims + bytes);
   if (to == NULL) return;
   memcpy(to, tensor->desc.dims, dims);
-  if (padded > 0) {
-    memset(to + dims + padded - 8, 0, 8);
-    memcpy(to + dims, tensor->data, bytes);
-  }
+  if (bytes > 0) memcpy(to + dims, tensor->data, bytes);
 }
 
 /* A function of its own, so that finish stays short where nothing fails. */

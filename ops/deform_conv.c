@@ -165,8 +165,7 @@ static lk_status plan_bias(lk_planner *planner, const lk_operand *to, lk_error *
   lk_operand bias;
   lk_chain chain;
   LK_RETURN_NOT_OK(lk_planner_input(planner, BIAS, LK_LAYOUT_PLAIN, &bias, error));
-  bias.desc.rank = 3; /* one for each plane */
-  bias.desc.dims[1] = bias.desc.dims[2] = 1;
+  lk_put_beside(&bias, to->desc.rank);
   lk_chain_begin_at(planner, to, &chain);
   chain.value = lk_chain_operand(&chain, to);
   const lk_element_value value = lk_chain_operand(&chain, &bias);

@@ -578,8 +578,8 @@ typedef enum lk_engine_flags {
   LK_ENGINE_AUTO = 2
 } lk_engine_flags;
 
-/* What a module exports as LK_ENGINE_OPEN: an engine for a context of so many threads. `team` lives
- * as long as the process. LK_VERSION: of another version of this header. LK_NOT_FOUND: of no use */
+/* What a module exports as LK_ENGINE_OPEN: an engine for so many threads. `team` lives as long as
+ * the process. LK_VERSION: of another version of this header. LK_NOT_FOUND: it cannot work here */
 #define LK_ENGINE_OPEN "lk_engine_open"
 typedef lk_status (*lk_engine_open_fn)(uint32_t version, const lk_engine_team *team, int threads,
                                        lk_engine *out_engine, lk_error *error);

@@ -63,18 +63,6 @@ void lk_thread_table_unlink(lk_entry *entry, bool eviction, lk_garbage *garbage)
   lk_thread_table_remove(table, &entry->self, garbage);
 }
 
-/* Takes out `most` handles. */
-static void take_out(lk_thread_table *table, uint32_t most, lk_garbage *garbage) {
-  for (uint32_t i = 0; i < most && lk_table_first(&table->table) != NULL; i++) {
-    lk_ref *ref = (lk_ref *)lk_table_first(&table->table);
-    if (ref == &ref->entry->self) {
-      lk_thread_table_unlink(ref->entry, false, garbage);
-    } else {
-      lk_thread_table_remove(table, ref, garbage);
-    }
-  }
-}
-
 void lk_thread_table_empty_front(lk_thread_table *table, lk_garbage *garbage) {
   for (lk_table_node *node = lk_table_first(&table->table), *next = NULL; node != NULL;
        node = next) {
@@ -89,6 +77,17 @@ void lk_thread_table_empty_front(lk_thread_table *table, lk_garbage *garbage) {
 /* Of a thread that is about to release references, a child of fork keeps them for good. So a table
  * hands out few at a time. */
 enum { HANDLES_AT_A_TIME = 4 };
+
+static void take_out_some(lk_thread_table *table, lk_garbage *garbage) {
+  for (int i = 0; i < HANDLES_AT_A_TIME && lk_table_first(&table->table) != NULL; i++) {
+    lk_ref *ref = (lk_ref *)lk_table_first(&table->table);
+    if (ref == &ref->entry->self) {
+      lk_thread_table_unlink(ref->entry, false, garbage);
+    } else {
+      lk_thread_table_remove(table, ref, garbage);
+    }
+  }
+}
 
 static void leave_cache(lk_thread_table *table) {
   lk_cache *cache = table->cache;
@@ -113,7 +112,7 @@ static void table_destroy(lk_thread_table *table) {
     /* Under the lock, so that a child of fork finds a table, or nothing of it. */
     pthread_mutex_lock(&cache->tables_lock);
     lk_thread_table_lock(table);
-    take_out(table, HANDLES_AT_A_TIME, &garbage);
+    take_out_some(table, &garbage);
     is_empty = lk_table_first(&table->table) == NULL;
     if (is_empty) {
       leave_cache(table);

@@ -10,8 +10,8 @@ PROGRAM = BUILD / "examples/onednn_host"
 RUNS = 2 * 2 * 8  # executors, threads of each, runs of each
 ASKED = {"matmul": 2 * RUNS, "activation": RUNS, "multiply": RUNS, "softmax": RUNS}
 SIZES = 4
-# Two matmuls; in place and not, of which one executor has the one and one the other; names of
-# tensors and executors are no part of it.
+# Of each size: two matmuls, and two of each other kind, since one executor works in place and the
+# other does not. Names of tensors and executors are no part of a primitive's key.
 BUILT = {"matmul": 2 * SIZES, "activation": 2 * SIZES, "multiply": 2 * SIZES, "softmax": 2 * SIZES}
 
 pytestmark = pytest.mark.skipif(

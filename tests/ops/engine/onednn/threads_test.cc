@@ -42,7 +42,7 @@ void run_some(Host *host, unsigned seed) {
 }
 
 class OnednnThreads : public testing::Test {
- protected:
+protected:
   // ThreadSanitizer has a thread of its own from the first one on that a process makes: it is among
   // those that were there before.
   static void SetUpTestSuite() {
