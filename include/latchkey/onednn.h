@@ -194,6 +194,7 @@ static inline void lk_dnnl_begin(const lk_dnnl *self, lk_dnnl_spec *spec,
   (void)dnnl_engine_get_kind(self->engine, &engine_kind);
   spec->status = LK_OK;
   spec->why[0] = '\0';
+  spec->lacks[0] = '\0';
   spec->n_records = 0;
   spec->n_numbers = 0;
   lk_dnnl_open_record(spec, LK_DNNL_PRIMITIVE, "dnnl.primitive");
@@ -579,6 +580,20 @@ typedef struct lk_dnnl_build_arg {
   dnnl_post_ops_t ops;
 } lk_dnnl_build_arg;
 
+/* By the host's code. What that has asked for in vain may have come into a descriptor as 0. */
+static inline lk_status lk_dnnl_describe_primitive(lk_dnnl_build_arg *from, lk_error *error) {
+  dnnl_status_t status = dnnl_success;
+  from->spec->lacks[0] = '\0';
+  status = from->make(from->spec, from->value->engine, from->attr, &from->value->desc);
+  if (from->spec->lacks[0] != '\0') {
+    return lk_dnnl_fail(error, LK_INVALID_ARGUMENT,
+                        "failed to describe a primitive: its spec has no %s, which is asked for "
+                        "while it is made",
+                        from->spec->lacks);
+  }
+  return lk_dnnl_check(error, status, "describe a primitive");
+}
+
 static inline lk_status lk_dnnl_fill_value(void *arg, lk_error *error) {
   lk_dnnl_build_arg *from = (lk_dnnl_build_arg *)arg;
   lk_dnnl_value *value = from->value;
@@ -588,8 +603,7 @@ static inline lk_status lk_dnnl_fill_value(void *arg, lk_error *error) {
   status = lk_dnnl_check(error, lk_dnnl_make_attr(from->spec, &from->attr, &from->ops),
                          "make the attributes of a primitive");
   if (status != LK_OK) return status;
-  status = lk_dnnl_check(error, from->make(from->spec, value->engine, from->attr, &value->desc),
-                         "describe a primitive");
+  status = lk_dnnl_describe_primitive(from, error);
   if (status != LK_OK) return status;
   status = lk_dnnl_check(error, dnnl_primitive_create(&value->primitive, value->desc),
                          "create a primitive");
@@ -658,7 +672,8 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
  * reference, to be released by ref_release. `out_hit` may be NULL. A failed build keeps nothing,
  * and is tried again by who asks next. Failures are those of lk_dnnl_describe, before anything is
  * built; those of get_or_create_like; and of a build: LK_INVALID_ARGUMENT: oneDNN does not take the
- * arguments, or the primitive has not those that the spec has; LK_UNSUPPORTED: oneDNN has no
+ * arguments, the primitive has not those that the spec has, or `make` has asked the spec for what it
+ * does not have (lk_dnnl_desc, lk_dnnl_int, lk_dnnl_float); LK_UNSUPPORTED: oneDNN has no
  * implementation; LK_INTERNAL: another status of oneDNN's, or what `make` has thrown in C++, which
  * the sentence tells; LK_OUT_OF_MEMORY, std::bad_alloc too. An exception of oneDNN's own,
  * dnnl::error, has its status, which a `make` that catches it can return.

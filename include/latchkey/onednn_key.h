@@ -75,6 +75,7 @@ typedef struct lk_dnnl_spec {
   lk_status status; /* of the first failure, and its reason */
   uint32_t n_records, n_numbers;
   char why[LK_DNNL_WHY];
+  char lacks[LK_DNNL_WHY]; /* what `make` has asked for in vain; "": nothing */
   lk_key_attr records[LK_DNNL_RECORDS];
   lk_dnnl_note notes[LK_DNNL_RECORDS];
   int64_t numbers[LK_DNNL_NUMBERS];
@@ -646,8 +647,23 @@ static inline void lk_dnnl_add_post_ops(lk_dnnl_spec *spec, const_dnnl_post_ops_
 
 /* ---- reading, for the host's code that makes the primitive ---- */
 
-/* The descriptor of an argument; NULL: the spec has none. */
-static inline const_dnnl_memory_desc_t lk_dnnl_desc(const lk_dnnl_spec *spec, int arg) {
+/* Remembered for the sentence of a build that fails for it. Specs are the host's variables, and are
+ * const where they are read only. */
+#ifdef __GNUC__
+__attribute__((format(printf, 2, 3)))
+#endif
+static inline void
+lk_dnnl_note_lack(const lk_dnnl_spec *spec, const char *format, ...) {
+  lk_dnnl_spec *self = (lk_dnnl_spec *)(uintptr_t)spec;
+  va_list arguments;
+  if (self->lacks[0] != '\0') return;
+  va_start(arguments, format);
+  (void)vsnprintf(self->lacks, sizeof self->lacks, format, arguments);
+  va_end(arguments);
+}
+
+/* The descriptor of an argument that may be absent, such as a bias; NULL: the spec has none. */
+static inline const_dnnl_memory_desc_t lk_dnnl_find_desc(const lk_dnnl_spec *spec, int arg) {
   uint32_t i = 0;
   for (i = 0; i < spec->n_records; i++) {
     const lk_dnnl_note *note = &spec->notes[i];
@@ -658,8 +674,15 @@ static inline const_dnnl_memory_desc_t lk_dnnl_desc(const lk_dnnl_spec *spec, in
   return NULL;
 }
 
+/* The descriptor of an argument. Without one, NULL, and the build fails (lk_dnnl_get). */
+static inline const_dnnl_memory_desc_t lk_dnnl_desc(const lk_dnnl_spec *spec, int arg) {
+  const_dnnl_memory_desc_t found = lk_dnnl_find_desc(spec, arg);
+  if (found == NULL) lk_dnnl_note_lack(spec, "argument %d", arg);
+  return found;
+}
+
 /* Numbers that were added by that name, and how many (`out_count` may be NULL). NULL, and 0: there
- * are none. A float is among them as its bits. */
+ * are none, and the build goes on. A float is among them as its bits. */
 static inline const int64_t *lk_dnnl_ints(const lk_dnnl_spec *spec, const char *name,
                                           int *out_count) {
   uint32_t i = 0;
@@ -673,15 +696,22 @@ static inline const int64_t *lk_dnnl_ints(const lk_dnnl_spec *spec, const char *
   }
   return NULL;
 }
-/* The first number that lk_dnnl_add_int or lk_dnnl_add_ints has added by that name; 0: there is
- * none. */
-static inline int64_t lk_dnnl_int(const lk_dnnl_spec *spec, const char *name) {
+/* Those that must be there: without any by that name, the build fails (lk_dnnl_get), and this is
+ * NULL. */
+static inline const int64_t *lk_dnnl_need(const lk_dnnl_spec *spec, const char *name) {
   const int64_t *found = lk_dnnl_ints(spec, name, NULL);
+  if (found == NULL) lk_dnnl_note_lack(spec, "number '%s'", name != NULL ? name : "NULL");
+  return found;
+}
+/* The first number that lk_dnnl_add_int or lk_dnnl_add_ints has added by that name. Without one, 0,
+ * and the build fails: ask lk_dnnl_ints for one that may be absent. */
+static inline int64_t lk_dnnl_int(const lk_dnnl_spec *spec, const char *name) {
+  const int64_t *found = lk_dnnl_need(spec, name);
   return found != NULL ? *found : 0;
 }
-/* What lk_dnnl_add_float has added by that name; 0: there is nothing. */
+/* What lk_dnnl_add_float has added by that name. Without it, 0, and the build fails. */
 static inline float lk_dnnl_float(const lk_dnnl_spec *spec, const char *name) {
-  const int64_t *found = lk_dnnl_ints(spec, name, NULL);
+  const int64_t *found = lk_dnnl_need(spec, name);
   return found != NULL ? lk_dnnl_read_float(*found) : 0;
 }
 

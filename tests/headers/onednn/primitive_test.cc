@@ -320,6 +320,45 @@ TEST_F(OnednnPrimitive, ABuildThatFailsSaysWhyAndKeepsNothing) {
   EXPECT_EQ(counts().entries, 0u);
 }
 
+// What the spec lacks would be 0 or NULL to oneDNN, and maybe taken: an axis of 0.
+TEST_F(OnednnPrimitive, ASpecThatLacksWhatItsMakerAsksForIsNotBuilt) {
+  const struct {
+    const char *sentence;
+    lk_dnnl_make_fn make;
+  } lacking[] = {
+      {"number 'alpa'",
+       [](const lk_dnnl_spec *spec, dnnl_engine_t engine, const_dnnl_primitive_attr_t attr,
+          dnnl_primitive_desc_t *out) {
+         (void)lk_dnnl_float(spec, "alpa");
+         return make_eltwise(spec, engine, attr, out);
+       }},
+      {"number 'axis'",
+       [](const lk_dnnl_spec *spec, dnnl_engine_t engine, const_dnnl_primitive_attr_t attr,
+          dnnl_primitive_desc_t *out) {
+         return dnnl_softmax_forward_primitive_desc_create(
+             out, engine, dnnl_forward_inference, dnnl_softmax_accurate,
+             lk_dnnl_desc(spec, DNNL_ARG_SRC), lk_dnnl_desc(spec, DNNL_ARG_DST),
+             int(lk_dnnl_int(spec, "axis")), attr);
+       }},
+      {"argument 33", make_matmul}, // DNNL_ARG_WEIGHTS
+  };
+  for (const auto &[sentence, make] : lacking) {
+    lk_dnnl_spec spec;
+    Ref ref;
+    ask_linear(cache, &spec, 8, 3);
+    LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                     lk_dnnl_get(&cache, &spec, make, ref.out(), nullptr, LK_ERR));
+    EXPECT_EQ(LK_MESSAGE, std::string("failed to describe a primitive: its spec has no ") +
+                              sentence + ", which is asked for while it is made");
+    EXPECT_EQ(ref.get(), nullptr);
+  }
+  lk_dnnl_spec spec;
+  Ref ref;
+  ask_linear(cache, &spec, 8, 3);
+  EXPECT_EQ(lk_dnnl_find_desc(&spec, DNNL_ARG_BIAS), nullptr); // may be absent
+  LK_EXPECT_OK(lk_dnnl_get(&cache, &spec, make_eltwise, ref.out(), nullptr, LK_ERR));
+}
+
 // Throws what it is told to, after it has made the descriptor.
 enum class Thrown { NOTHING, ERROR, NO_MEMORY, NUMBER };
 std::atomic<Thrown> thrown{Thrown::NOTHING};
