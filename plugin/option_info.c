@@ -92,8 +92,8 @@ static void fill(lk_context *context, lk_option option, lk_option_info *info) {
     set_number(info, (uint64_t)made->threads);
     if (info->source == LK_FROM_DEFAULT) info->source = source_of_processors();
     return;
-  case LK_OPTION_VERBOSE:
-    set_number(info, (uint64_t)made->verbose);
+  case LK_OPTION_VERBOSE: /* LK_LOG_OFF is 0 to who reads it, as in LATCHKEY_VERBOSE */
+    set_number(info, made->verbose > 0 ? (uint64_t)made->verbose : 0);
     return;
   case LK_OPTION_SOCKET:
     set_word(info, "off");

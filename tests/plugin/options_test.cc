@@ -244,6 +244,10 @@ TEST_F(Options, SayWhereTheyComeFrom) {
   const Variable empty("LATCHKEY_CACHE_ENTRIES", ""); // as if it was not set
   options.threads = 3;
   options.cache_mode = LK_CACHE_THREAD;
+  options.verbose = LK_LOG_OFF;
+  Context silent;
+  LK_ASSERT_OK(create(&options, &silent));
+  EXPECT_EQ(told(silent)["verbose"], Told("0", LK_FROM_ARGUMENT)) << "as the variable has it";
   options.verbose = LK_LOG_INFO;
   LK_ASSERT_OK(create(&options, &context));
   auto all = told(context);
