@@ -238,9 +238,14 @@ def _cache_advice(sizes: Sequence[Mapping[str, Any]], context: Mapping[str, Any]
         advice.append(f"cache_bytes from {option_size(cache['capacity_bytes'])} to "
                       f"{option_size(most)}")
         return f"raise {' and '.join(advice)}: the primitives of engine 'auto' count for it, too"
-    if cache["capacity_bytes"] is not None and needed > cache["capacity_bytes"] * 0.9:
-        advice.append(f"cache_bytes from {option_size(cache['capacity_bytes'])} to "
-                      f"{option_size(needed * 5 // 4)}")
+    if cache["capacity_bytes"] is not None:
+        limit = cache["capacity_bytes"]
+        if needed > limit * 0.9:
+            advice.append(f"cache_bytes from {option_size(limit)} to "
+                          f"{option_size(needed * 5 // 4)}")
+        elif _evictions(cache) and cache["bytes"] > limit * 0.9:  # by more than was counted here
+            advice.append(f"cache_bytes from {option_size(limit)} to {option_size(limit * 3 // 2)}")
+            return f"raise {' and '.join(advice)}: it is full"
     if advice:
         also = "" if built is None else f", with the primitives of engine '{built.engine}'"
         return f"raise {' and '.join(advice)}: then all sizes that were seen fit{also}"

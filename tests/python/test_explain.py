@@ -1,6 +1,7 @@
 """Explanations name the true cause first."""
 
 import json
+import re
 import threading
 
 import numpy
@@ -12,7 +13,7 @@ from onnx import TensorProto, helper
 
 import latchkey
 import latchkey.ort
-from latchkey import Explanation, Finding, explain
+from latchkey import Explanation, Finding, _explain, explain
 from latchkey._shapes import chains
 
 
@@ -87,6 +88,19 @@ def test_bytes_that_are_too_few(convnet):
             for height in range(8, 14):
                 session.run(image(height))
         assert "built_again" not in causes(session.explain()), "the advice helps"
+
+
+def test_a_full_cache_is_never_said_to_fit(convnet):
+    """More may be charged than is counted here: values that are still in use, for one."""
+    with latchkey.Session(convnet) as session:
+        session.run(image(8))
+        context = session.statistics()["context"]
+    cache = context["cache"]
+    cache["capacity_bytes"] = cache["bytes"] + 1
+    assert _explain._cache_advice([], context).startswith("all sizes fit now")
+    cache["kinds"]["run"]["evictions"] = 3
+    assert re.fullmatch(r"raise cache_bytes from \w+ to \w+: it is full",
+                        _explain._cache_advice([], context))
 
 
 def test_a_node_that_splits_a_graph(convnet):

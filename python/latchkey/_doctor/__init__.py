@@ -94,6 +94,8 @@ def doctor(model_path: str | os.PathLike[str] | None = None, *, context: Context
         found["model"] = model.read(path, context)
     if context is not None:
         found["engine"] = _engine(context, engine or os.environ.get("LATCHKEY_ENGINE", ""))
+        if found["engine"]["name"] != "auto":  # maybe a module of somebody else's
+            found["library"]["engines"].setdefault(found["engine"]["name"], "")
     found["pitfalls"] = [one._asdict() for one in pitfalls.find(found, known)]
     return found
 
