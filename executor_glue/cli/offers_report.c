@@ -150,7 +150,9 @@ static void print_head(const offers_report *report) {
   (void)printf("offers, engine %s, %" PRId32 " thread%s, %s: ", report->engine, report->threads,
                report_s((uint64_t)report->threads), report->sizes);
   if (report->n_works == 0) {
-    (void)printf("native computes everything, and nothing was offered to another engine\n");
+    (void)printf("native computes everything, and nothing was offered to another engine%s\n",
+                 strcmp(report->engine, "native") == 0 ? " (`latchkey doctor` says which there are)"
+                                                       : "");
     return;
   }
   const char *asked = report->works[0].engine;

@@ -533,7 +533,7 @@ static const offer_fn offers[LK_WORK_KINDS] = {
 
 int lk_onednn_offer(void *self, const lk_work *work, uint32_t placed, lk_offer *offer) {
   if (work->kind >= LK_WORK_KINDS || offers[work->kind] == NULL) {
-    return leave(offer, "works of this kind are left");
+    return leave(offer, "there is no primitive for works of this kind");
   }
   if (!lk_work_is_move(work) && !takes_types(self, work, offer)) return 0;
   if (!offers[work->kind](work, placed, offer)) return 0;

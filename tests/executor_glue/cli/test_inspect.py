@@ -283,7 +283,8 @@ def test_native_asks_nobody(classifier):
     words = ["--shape", "x=3x4", "--engine", "native"]
     assert offers(classifier, *words)["works"] == []
     last = latchkey("inspect", classifier, *OFFERS, *words).ok().out.splitlines()[-1]
-    assert last.endswith("native computes everything, and nothing was offered to another engine")
+    assert last.endswith("native computes everything, and nothing was offered to another engine "
+                         "(`latchkey doctor` says which there are)")
 
 
 @needs_module
