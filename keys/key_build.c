@@ -78,8 +78,8 @@ void lk_key_seal(lk_key_builder *builder) {
   builder->fixed_hash = XXH3_64bits(builder->bytes, builder->fixed);
 }
 
-/* A record, and where its payload of `bytes` bytes goes, behind which there are zeros up to the next
- * record. NULL: no room. */
+/* A record, and where its payload of `bytes` bytes goes, behind which there are zeros up to the
+ * next record. NULL: no room. */
 static uint8_t *put_padded(lk_key_builder *builder, lk_record_type type, const void *record,
                            uint32_t record_bytes, uint64_t bytes) {
   const uint64_t most = LK_KEY_MAX_BYTES; /* longer ones are refused, and must not wrap */

@@ -672,8 +672,8 @@ static inline lk_status lk_dnnl_build(void *arg, const lk_key *key, lk_built *ou
  * reference, to be released by ref_release. `out_hit` may be NULL. A failed build keeps nothing,
  * and is tried again by who asks next. Failures are those of lk_dnnl_describe, before anything is
  * built; those of get_or_create_like; and of a build: LK_INVALID_ARGUMENT: oneDNN does not take the
- * arguments, the primitive has not those that the spec has, or `make` has asked the spec for what it
- * does not have (lk_dnnl_desc, lk_dnnl_int, lk_dnnl_float); LK_UNSUPPORTED: oneDNN has no
+ * arguments, the primitive has not those that the spec has, or `make` has asked the spec for
+ * something that it lacks (lk_dnnl_desc, lk_dnnl_int, lk_dnnl_float); LK_UNSUPPORTED: oneDNN has no
  * implementation; LK_INTERNAL: another status of oneDNN's, or what `make` has thrown in C++, which
  * the sentence tells; LK_OUT_OF_MEMORY, std::bad_alloc too. An exception of oneDNN's own,
  * dnnl::error, has its status, which a `make` that catches it can return.

@@ -103,10 +103,10 @@ dnnl_status_t lk_onednn_stream_create(dnnl_engine_t engine, lk_onednn_pool *pool
   return dnnl_threadpool_interop_stream_create(out_stream, engine, pool);
 }
 
-// oneDNN lets go of a stream's pool at the end of dnnl_primitive_execute, and not where an exception
-// ends that. Then this thread would build and run by the pool from now on, whatever stream it is
-// given, and also when the pool is gone. Each call of its older products lets go of the thread's
-// pool: one without memory fails at once.
+// oneDNN lets go of a stream's pool at the end of dnnl_primitive_execute, and not where an
+// exception ends that. Then this thread would build and run by the pool from now on, whatever
+// stream it is given, and also when the pool is gone. Each call of oneDNN's for a single product
+// lets go of the thread's pool; this one has no matrices, and fails at once.
 dnnl_status_t lk_onednn_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int n_args,
                                 const dnnl_exec_arg_t *args) {
   try {

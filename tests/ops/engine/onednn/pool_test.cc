@@ -1,5 +1,5 @@
-// The pool by itself, over a shared oneDNN: where an exception ends a primitive, nothing of the pool
-// is left to the thread.
+// The pool by itself, over a shared oneDNN: where an exception ends a primitive, nothing of the
+// pool is left to the thread.
 #include <gtest/gtest.h>
 
 #include <atomic>
