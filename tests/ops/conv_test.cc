@@ -297,6 +297,10 @@ TEST(Conv, NamesWhatIsWrong) {
       .attr_text("auto_pad", "VALID")
       .attr_ints("pads", {0, 1, 0, 0})
       .expect_create(LK_INVALID_ARGUMENT, "'pads' and 'auto_pad' say different things");
+  conv(x, w)
+      .attr_text("auto_pad", "SAME_UPPER")
+      .attr_ints("pads", {0, 0, 1, 0})
+      .expect_create(LK_INVALID_ARGUMENT, "'pads' and 'auto_pad' say different things");
   conv(x, w).attr_float("group", 1.0F).expect_create(LK_INVALID_ARGUMENT, "group");
   conv(x, w).input(random({5}, 3)).expect_bind(LK_INVALID_ARGUMENT, "bias");
   conv(x, w).input(random({1, 6}, 3)).expect_bind(LK_INVALID_ARGUMENT, "bias");

@@ -100,7 +100,8 @@ TEST_F(HostOperator, RunsItsCode) {
   LK_ASSERT_OK(bind(&plan, {x.desc, b.desc}));
   EXPECT_STREQ(host_plan_info(plan).implementation, "host:Scaled");
   EXPECT_EQ(host_plan_info(plan).scratch_bytes, 64u);
-  lk_step_info step;
+  lk_step_info step = {};
+  step.struct_size = sizeof step;
   LK_ASSERT_OK(api()->plan_step(plan, 0, &step, LK_ERR));
   EXPECT_STREQ(step.engine, "host");
   LK_ASSERT_OK(bind(&plan, {desc_of(LK_F32, {5}), desc_of(LK_F32, {5})}));
@@ -618,6 +619,19 @@ TEST_F(HostOperator, IsComputedByWhateverEngine) {
   op = Op();
   executor = lk::Executor();
   context = lk::Context(); // before the engine
+}
+
+TEST_F(HostOperator, SaysWhatItsProductComputes) {
+  made.infer = product_shape;
+  made.work = product;
+  add();
+  create(node(2));
+  Plan plan;
+  lk_step_info step = {};
+  step.struct_size = sizeof step;
+  LK_ASSERT_OK(bind(&plan, {desc_of(LK_F32, {4, 3}), desc_of(LK_F32, {3, 5})}));
+  LK_ASSERT_OK(api()->plan_step(plan, 0, &step, LK_ERR));
+  EXPECT_EQ(step.flops, 2.0 * 4 * 3 * 5);
 }
 
 TEST_F(HostOperator, MultipliesNothing) {

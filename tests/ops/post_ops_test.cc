@@ -1,6 +1,7 @@
 // Post-op chains of every operator that takes them: each kind alone, random chains with operands of
 // every shape that broadcasts, in both layouts.
 #include "tests/ops/reference.h"
+#include "tests/plugin/handles.h"
 
 namespace {
 
@@ -298,6 +299,34 @@ TEST_P(PostOps, RefusesAnOperandThatDoesNotBroadcast) {
 }
 
 // More than one program takes.
+// A plan of a new size may be made of one that is there, and then is looked at as one that is built.
+TEST(PostOpsOf, NewSizesRefuseOperandsThatDoNotBroadcast) {
+  const lk::Context context = lk::open(LK_CACHE_SHARED);
+  const lk::Executor executor = lk::executor_in(context);
+  for (const char *op : {"Relu", "GlobalAveragePool"}) {
+    lk::TestNode node;
+    node.op = op;
+    node.n_inputs = 2;
+    node.post_ops = {{LK_POST_ADD, 1, 0, 0}};
+    lk::Op made;
+    LK_ASSERT_OK(node.create(executor, &made, LK_ERR));
+    for (int64_t batch = 2; batch < 6; batch++) {
+      lk::Plan plan;
+      LK_ASSERT_OK(lk::bind(made,
+                            {lk::desc_of(LK_F32, {batch, 3, 4, 6}), lk::desc_of(LK_F32, {3, 1, 1})},
+                            &plan, LK_ERR));
+    }
+    for (const lk::Dims &operand : {lk::Dims{5, 1, 1}, lk::Dims{2, 1, 3, 1, 1}}) {
+      lk::Plan plan;
+      LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
+                       lk::bind(made,
+                                {lk::desc_of(LK_F32, {7, 3, 4, 6}), lk::desc_of(LK_F32, operand)},
+                                &plan, LK_ERR));
+      EXPECT_EQ(plan.get(), nullptr);
+    }
+  }
+}
+
 TEST(PostOpsOf, AnyNumber) {
   const Value x = random({2, 3, 4, 5}, 1);
   for (const char *op : {"Relu", "MatMul"}) {

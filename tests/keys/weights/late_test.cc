@@ -180,6 +180,43 @@ TEST_F(LateWeights, OfOneFileLeaveNothingOfMappingsThatAreGone) {
 }
 
 // A part of the file at another place is not the same constant.
+// Contents of one size, of one file: each is found where it lies, in whatever order they came.
+TEST_F(LateWeights, OfOneFileAreFoundByTheirPlaces) {
+  constexpr size_t kPlaces = 3;
+  Bytes all;
+  for (size_t i = 0; i < kPlaces; i++) {
+    const Bytes part = large_bytes();
+    all.insert(all.end(), part.begin(), part.end());
+    all[i * kSize] = uint8_t(i + 1);
+  }
+  const Aligned a(all), b(all); // two mappings
+  Lender of_a(a.file.data, 1);
+  lk_content *contents[2][kPlaces] = {};
+  Packed packed[2][kPlaces];
+  for (size_t mapping = 0; mapping < 2; mapping++) {
+    const char *data = mapping == 0 ? a.file.data : b.file.data;
+    for (size_t i = 0; i < kPlaces; i++) {
+      lk_content **content = &contents[mapping][i];
+      LK_ASSERT_OK(lk_weights_intern(weights, data + i * kSize, kSize, false, content, LK_ERR));
+      const lk_lent lent = {
+          data + i * kSize,
+          {sizeof(lk_owner), &of_a, Lender::retain, Lender::release, {1, 0}, data}};
+      LK_ASSERT_OK(lk_content_plain(*content, &lent, 64, packed[mapping][i].out(), LK_ERR));
+    }
+  }
+  for (size_t i = 0; i < kPlaces; i++) {
+    EXPECT_EQ(lk_packed_data(packed[0][i]), a.file.data + i * kSize);
+    EXPECT_EQ(lk_packed_data(packed[1][i]), a.file.data + i * kSize) << "read from one mapping";
+  }
+  for (size_t mapping = 0; mapping < 2; mapping++) {
+    for (size_t i = 0; i < kPlaces; i++) {
+      packed[mapping][i].reset();
+      lk_content_release(contents[mapping][i],
+                         (mapping == 0 ? a.file.data : b.file.data) + i * kSize);
+    }
+  }
+}
+
 TEST_F(LateWeights, AtDifferentPlacesOfAFileAreDifferent) {
   Bytes twice = large_bytes();
   const Bytes half = twice;

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "tests/ops/engine/onednn/halves.h"
 #include "tests/ops/engine/onednn/random_nodes.h"
 
 namespace {
@@ -77,6 +78,43 @@ TEST(Primitives, ComputeTheSameFromAndIntoMemoryOfAnyAlignment) {
     shifted.run(each, &computed);
     if (HasFatalFailure()) return;
     ASSERT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
+  }
+}
+
+Case with_sum(Case given, const lk::Dims &operand) {
+  given.node.post_ops = {{LK_POST_ADD, int32_t(given.inputs.size()), 0, 0}};
+  given.inputs.push_back(lk::random(operand, 9));
+  const bool has_weights = !given.node.constants.empty(); // the last inputs
+  if (has_weights) given.node.constants.push_back(given.inputs.back());
+  return given;
+}
+
+// Which repeats along what: oneDNN takes it, or a step of native follows.
+TEST(Primitives, EndWithSumsOfOperandsOfAnyShape) {
+  Case conv, rows;
+  conv.node.op = "Conv";
+  conv.inputs = {lk::random({1, 16, 8, 8}, 1), lk::random({8, 16, 3, 3}, 2), lk::random({8}, 3)};
+  conv.node.constants = {conv.inputs[1], conv.inputs[2]};
+  rows.node.op = "MatMul"; // whose output has no columns
+  rows.inputs = {lk::random({3, 5, 7}, 1), lk::random({7}, 2)};
+  const struct {
+    Case given;
+    uint32_t more; // steps, where oneDNN has primitives
+  } cases[] = {{with_sum(conv, {1, 8, 6, 6}), 0}, {with_sum(conv, {8, 1, 1}), 0},
+               {with_sum(conv, {6, 6}), 1},       {with_sum(rows, {3, 5}), 0},
+               {with_sum(rows, {5}), 1},          {with_sum(rows, {3, 1}), 1}};
+  Host native("native"), onednn("onednn");
+  for (const auto &each : cases) {
+    SCOPED_TRACE(each.given.node.op + ", " + lk::text_of(each.given.inputs.back().desc));
+    Value expected, computed;
+    native.run(each.given, &expected);
+    onednn.run(each.given, &computed);
+    if (HasFatalFailure()) return;
+    EXPECT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
+    if (kHasPrimitives) {
+      Case alone = each.given.node.op == "Conv" ? conv : rows;
+      EXPECT_EQ(lk::steps_of(&onednn, each.given), lk::steps_of(&onednn, alone) + each.more);
+    }
   }
 }
 
