@@ -299,7 +299,8 @@ TEST_P(PostOps, RefusesAnOperandThatDoesNotBroadcast) {
 }
 
 // More than one program takes.
-// A plan of a new size may be made of one that is there, and then is looked at as one that is built.
+// A plan of a new size may be made of one that is there, and then is looked at as one that is
+// built.
 TEST(PostOpsOf, NewSizesRefuseOperandsThatDoNotBroadcast) {
   const lk::Context context = lk::open(LK_CACHE_SHARED);
   const lk::Executor executor = lk::executor_in(context);

@@ -318,6 +318,7 @@ TEST(Bytes, AreLeftWithAReason) {
   expect_left(conv_of({16, 64, 3, 3}, 1, false), "");
   expect_left(conv_of({16, 64, 3, 3}, 1, true),
               "a bias is added to sums that f32 may not have exactly");
+  expect_left(conv_of({32, 16, 3, 3}, 2, false), "");
   expect_left(conv_of({66, 1, 3, 3}, 2, false), "groups of one channel have several outputs");
   Case single = conv_of({16, 1, 3, 3}, 1, false);
   single.inputs[0].desc.dtype = LK_I8;

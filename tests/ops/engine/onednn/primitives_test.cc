@@ -118,6 +118,28 @@ TEST(Primitives, EndWithSumsOfOperandsOfAnyShape) {
   }
 }
 
+// Padding at the end is what the sizes leave: a primitive of another one would not be made.
+TEST(Primitives, TakeTransposedConvolutionsOfAnyStride) {
+  Host native("native"), onednn("onednn");
+  uint64_t taken = 0;
+  for (const int64_t stride : {1, 2, 3}) {
+    for (const int64_t size : {1, 4, 7}) {
+      Case each;
+      each.node.op = "ConvTranspose";
+      each.node.ints = {{"strides", {stride, 2}}, {"pads", {1, 0, 0, 1}}};
+      each.inputs = {lk::random({1, 16, size, 5}, 1), lk::random({16, 8, 3, 3}, 2)};
+      each.node.constants = {each.inputs[1]};
+      SCOPED_TRACE("stride " + std::to_string(stride) + ", size " + std::to_string(size));
+      Value expected, computed;
+      native.run(each, &expected);
+      onednn.run(each, &computed);
+      if (HasFatalFailure()) return;
+      EXPECT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
+      EXPECT_EQ(onednn.works(), kHasPrimitives ? ++taken : 0u);
+    }
+  }
+}
+
 TEST(Primitives, AreFoundByKeyInASecondPass) {
   Host onednn("onednn");
   uint64_t builds = 0;
