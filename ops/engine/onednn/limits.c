@@ -117,6 +117,6 @@ bool lk_onednn_has_short_lines(const lk_work *work, lk_layout layout) {
     if (is_behind) lines *= src->dims[i];
   }
   if (lines > LINES_AT_A_TIME) lines = LINES_AT_A_TIME;
-  const int64_t most = lines > 1 ? MOST_OF_LINES / lines : LK_MOST_OF_LINE;
-  return lk_onednn_line_of(work) <= (most < LK_MOST_OF_LINE ? most : LK_MOST_OF_LINE);
+  const int64_t line = lk_onednn_line_of(work);
+  return line <= LK_MOST_OF_LINE && line * lines <= MOST_OF_LINES;
 }
