@@ -1,12 +1,10 @@
 // The pool by itself, over a shared oneDNN: where an exception ends a primitive, nothing of the
 // pool is left to the thread.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <memory>
 #include <new>
 #include <stdexcept>
 #include <vector>
+
+#include "tests/headers/onednn/onednn_host.h"
 
 extern "C" {
 #include "ops/engine/onednn/pool.h"
@@ -32,69 +30,51 @@ constexpr lk_engine_team TEAM = {sizeof(lk_engine_team), run,
                                  [] { return SHARES; },  [] { return 0; },
                                  [] { return 1; },       [] { return 0; }};
 
-struct Ends {
-  void operator()(lk_onednn_pool *pool) const { lk_onednn_pool_destroy(pool); }
-  void operator()(dnnl_stream_t stream) const {
-    EXPECT_EQ(dnnl_stream_destroy(stream), dnnl_success);
-  }
-  void operator()(dnnl_primitive_t primitive) const {
-    EXPECT_EQ(dnnl_primitive_destroy(primitive), dnnl_success);
-  }
-  void operator()(dnnl_memory_t memory) const {
-    EXPECT_EQ(dnnl_memory_destroy(memory), dnnl_success);
-  }
-};
-template <typename T> using Owned = std::unique_ptr<T, Ends>;
+void end_primitive(dnnl_primitive_t primitive) {
+  EXPECT_EQ(dnnl_primitive_destroy(primitive), dnnl_success);
+}
+void end_memory(dnnl_memory_t memory) {
+  EXPECT_EQ(dnnl_memory_destroy(memory), dnnl_success);
+}
+using Pool = lk::Owned<lk_onednn_pool, lk_onednn_pool_destroy>;
+using Primitive = lk::Owned<dnnl_primitive, end_primitive>;
+using Memory = lk::Owned<dnnl_memory, end_memory>;
 
 class OnednnPool : public ::testing::Test {
 protected:
   void SetUp() override {
     throws = Throws::NOTHING;
     regions = 0;
-    ASSERT_EQ(dnnl_set_primitive_cache_capacity(0), dnnl_success);
-    ASSERT_EQ(dnnl_engine_create(&engine, dnnl_cpu, 0), dnnl_success);
-    ASSERT_EQ(lk_onednn_set_threads(SHARES), dnnl_success);
-    const dnnl_dims_t dims = {SIZE};
-    ASSERT_EQ(dnnl_memory_desc_create_with_tag(&desc, 1, dims, dnnl_f32, dnnl_a), dnnl_success);
-    for (std::vector<float> *of : {&x, &y}) {
-      dnnl_memory_t made = nullptr;
-      ASSERT_EQ(dnnl_memory_create(&made, desc, engine, of->data()), dnnl_success);
-      memory[of == &y].reset(made);
-    }
-  }
-  void TearDown() override {
-    for (Owned<dnnl_memory> &each : memory) each.reset();
-    EXPECT_EQ(dnnl_memory_desc_destroy(desc), dnnl_success);
-    EXPECT_EQ(dnnl_engine_destroy(engine), dnnl_success);
+    LK_ASSERT_DNNL(lk_onednn_set_threads(SHARES));
+    LK_ASSERT_DNNL(dnnl_memory_create(from.out(), desc, engine, x.data()));
+    LK_ASSERT_DNNL(dnnl_memory_create(to.out(), desc, engine, y.data()));
   }
 
   // y = alpha * x + 1
-  Owned<dnnl_primitive> linear(float alpha) {
+  Primitive linear(float alpha) {
     dnnl_primitive_desc_t of = nullptr;
-    dnnl_primitive_t made = nullptr;
+    Primitive made;
     EXPECT_EQ(dnnl_eltwise_forward_primitive_desc_create(&of, engine, dnnl_forward_inference,
                                                          dnnl_eltwise_linear, desc, desc, alpha, 1,
                                                          nullptr),
               dnnl_success);
-    EXPECT_EQ(dnnl_primitive_create(&made, of), dnnl_success);
+    EXPECT_EQ(dnnl_primitive_create(made.out(), of), dnnl_success);
     EXPECT_EQ(dnnl_primitive_desc_destroy(of), dnnl_success);
-    return Owned<dnnl_primitive>(made);
+    return made;
   }
   // On a pool that is there for this run alone.
-  dnnl_status_t execute(const Owned<dnnl_primitive> &primitive) {
-    const Owned<lk_onednn_pool> pool(lk_onednn_pool_create(&TEAM, SHARES));
-    dnnl_stream_t made = nullptr;
-    EXPECT_EQ(lk_onednn_stream_create(engine, pool.get(), &made), dnnl_success);
-    const Owned<dnnl_stream> stream(made);
-    const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, memory[0].get()},
-                                    {DNNL_ARG_DST, memory[1].get()}};
-    return lk_onednn_execute(primitive.get(), stream.get(), 2, args);
+  dnnl_status_t execute(const Primitive &primitive) {
+    const Pool pool(lk_onednn_pool_create(&TEAM, SHARES));
+    lk::Stream stream;
+    EXPECT_EQ(lk_onednn_stream_create(engine, pool, stream.out()), dnnl_success);
+    const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
+    return lk_onednn_execute(primitive, stream, 2, args);
   }
 
-  dnnl_engine_t engine = nullptr;
-  dnnl_memory_desc_t desc = nullptr;
+  const dnnl_engine_t engine = lk::test_engine();
+  const lk::Desc desc = lk::desc_of({SIZE}, dnnl_f32, dnnl_a);
   std::vector<float> x = std::vector<float>(SIZE, 7), y = std::vector<float>(SIZE);
-  Owned<dnnl_memory> memory[2];
+  Memory from, to;
 };
 
 class OnednnPoolThrows : public OnednnPool, public ::testing::WithParamInterface<Throws> {};
@@ -118,7 +98,7 @@ TEST_F(OnednnPool, SaysWhatOneDnnSays) {
   const auto primitive = linear(3);
   EXPECT_EQ(execute(primitive), dnnl_success);
   EXPECT_EQ(y, std::vector<float>(SIZE, 22));
-  EXPECT_EQ(lk_onednn_execute(primitive.get(), nullptr, 0, nullptr), dnnl_invalid_arguments);
+  EXPECT_EQ(lk_onednn_execute(primitive, nullptr, 0, nullptr), dnnl_invalid_arguments);
 }
 
 } // namespace
