@@ -11,8 +11,9 @@
 
 /* A decoder gives back two caches of each layer. */
 enum { LK_SPARE_BLOCKS = 64 };
-/* All of them together: as much as the C library keeps. */
-#define LK_SPARE_BYTES ((uint64_t)32 << 20)
+/* All of them together. Outputs of sizes that all differ come to fill this, so it is what a process
+ * grows by beside its plans. */
+#define LK_SPARE_BYTES ((uint64_t)16 << 20)
 
 /* All 0: none. Read and written atomically. */
 typedef struct lk_spare_pages {
