@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,9 +11,11 @@ from pathlib import Path
 from mutants import Mutant, applied
 
 PRESET = "mutate"
-# What is linked anew for a mutant; tests are not: they are linked with the first of these.
+# What is linked anew for a mutant. Tests are linked with the first of these, so they are not; those
+# that compile files of the product themselves are.
 PRODUCTS = ("tests/liblatchkey_internal.so", "liblatchkey_internal.so", "liblatchkey.so",
             "liblatchkey_onednn.so", "liblatchkey_ort.so", "latchkey")
+COMPILED_BY_TEST = re.compile(r"^tests/(?:.*/)?CMakeFiles/([^/]+?)(?:_source)?\.dir/__/.*\.o$")
 
 
 def tracked(root: Path) -> list[str]:
@@ -63,7 +66,9 @@ class Tree:
 
     def products(self) -> list[str]:
         made = ["latchkey_internal", "latchkey", "latchkey_onednn", "latchkey_ort", "latchkey_cli"]
-        return [name for name in made if name in self.targets()]
+        found = map(COMPILED_BY_TEST.match, self.targets())
+        by_tests = {match[1] for match in found if match and not match[1].startswith("fuzz_")}
+        return [name for name in (*made, *sorted(by_tests)) if name in self.targets()]
 
     @functools.cache
     def targets(self) -> frozenset[str]:
