@@ -104,6 +104,19 @@ TEST(ConvTranspose, OfNothingIsNothing) {
       .run();
 }
 
+// Of few channels it is one product, as long as that has 2^24 numbers at most.
+TEST(ConvTranspose, HasTheStepsOfItsSize) {
+  const auto steps = [](int64_t columns) {
+    const Dims dims = {1, 1, 2048, columns};
+    OpTester tester("ConvTranspose", 11);
+    tester.input(lk::floats(dims, std::vector<float>(size_t(lk::count_of(dims)))));
+    tester.constant(random({1, 1, 2, 2}, 1)).attr_ints("strides", {2, 2}).wish(LK_LAYOUT_PLAIN);
+    return tester.work_of_steps().steps;
+  };
+  EXPECT_EQ(steps(2048), steps(16));
+  EXPECT_NE(steps(2049), steps(16));
+}
+
 // One element along the first dimension, of padding alone, and so with nothing but the bias.
 TEST(ConvTranspose, PadsADimensionOfOneElement) {
   const Window window = {{1, 1, 2}, {3, 3, 2}, {1, 1, 1}, {1, 2, 0}, {0, 2, 1}};

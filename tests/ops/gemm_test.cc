@@ -160,4 +160,18 @@ TEST(Gemm, NamesWhatIsWrong) {
   gemm(a, b).attr_text("alpha", "1").expect_create(LK_INVALID_ARGUMENT, "alpha");
 }
 
+TEST(FusedGemm, TakesBothNumbersOfItsActivation) {
+  const Value a = random({5, 6}, 1), b = random({6, 7}, 2);
+  const Value y = lk::ref::matmul(a, b);
+  OpTester("FusedGemm", 1)
+      .domain("com.microsoft")
+      .attr_text("activation", "HardSigmoid")
+      .attr_float("activation_alpha", 0.25F)
+      .attr_float("activation_beta", 0.75F)
+      .input(a)
+      .constant(b)
+      .expect(lk::ref::apply(y, {LK_POST_HARDSIGMOID, -1, 0.25F, 0.75F}))
+      .run();
+}
+
 } // namespace

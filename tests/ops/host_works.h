@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/harness/environment.h"
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 #include "tests/ops/made_operator.h"
 #include "tests/ops/numbers.h"
 #include "tests/ops/reference.h"

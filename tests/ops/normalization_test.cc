@@ -46,6 +46,17 @@ struct BatchNorm {
   }
 };
 
+// Where its rows are scaled alike, and there is nothing to add, too.
+TEST(LayerNorm, IsOneStep) {
+  const Value x = random({4, 6}, 1), row = random({6}, 2);
+  for (const bool has_shift : {false, true}) {
+    OpTester tester("LayerNormalization", 17);
+    tester.input(x).constant(row);
+    if (has_shift) tester.constant(row);
+    EXPECT_EQ(tester.work_of_steps().steps, 1u);
+  }
+}
+
 TEST(BatchNormalization, MatchesPlainLoops) {
   for (const Dims &dims :
        {Dims{3, 7}, Dims{2, 3, 9}, Dims{2, 5, 4, 3}, Dims{1, 16, 6, 6}, Dims{2, 3, 2, 3, 2}}) {

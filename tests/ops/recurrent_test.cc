@@ -1,4 +1,5 @@
 // What random nodes (tests/rows) do not show of recurrent layers: refusals, and sizes of plans.
+#include "tests/ops/engine/host.h"
 #include "tests/ops/reference.h"
 #include "tests/plugin/handles.h"
 
@@ -81,6 +82,64 @@ TEST(Recurrent, PlansOfTwoDirectionsAreAsSmallAsOfOne) {
     return host_plan_info(plan).bytes;
   };
   EXPECT_EQ(bytes("bidirectional", 2), bytes("forward", 1));
+}
+
+// Of one sequence, Y: each direction as a layer of its own computes it.
+std::vector<float> quantized_lstm(const std::string &direction, int first, int count) {
+  constexpr int64_t hidden = 3, width = 4, length = 5, columns = 4 * hidden;
+  const auto bytes = [&](int64_t rows, uint32_t seed) {
+    std::vector<int8_t> all(size_t(2 * rows * columns));
+    for (int8_t &each : all) each = int8_t(seed = seed * 1103515245 + 12345);
+    const auto from = all.begin() + first * rows * columns;
+    return tensor<int8_t>({count, rows, columns},
+                          std::vector<int8_t>(from, from + count * rows * columns));
+  };
+  const auto of_each = [&](auto low, auto high) {
+    std::vector<decltype(low)> all(size_t(2 * columns));
+    for (size_t i = 0; i < all.size(); i++) all[i] = i % 3 == 0 ? low : high;
+    const auto from = all.begin() + first * columns;
+    return tensor<decltype(low)>({count, columns},
+                                 std::vector<decltype(low)>(from, from + count * columns));
+  };
+  lk::TestNode node;
+  node.op = "DynamicQuantizeLSTM";
+  node.domain = "com.microsoft";
+  node.opset = 1;
+  node.ints = {{"hidden_size", {hidden}}};
+  node.texts = {{"direction", direction}};
+  node.absent = {3, 4, 5, 6, 7};
+  const lk::Value none;
+  std::vector<lk::Value> inputs = {random({length, 1, width}, 1),
+                                   bytes(width, 2),
+                                   bytes(hidden, 3),
+                                   none,
+                                   none,
+                                   none,
+                                   none,
+                                   none,
+                                   of_each(0.01F, 0.02F),
+                                   of_each(int8_t{0}, int8_t{3}),
+                                   of_each(0.02F, 0.01F),
+                                   of_each(int8_t{5}, int8_t{-2})};
+  node.constants.assign(inputs.begin() + 1, inputs.end());
+  lk::Value y;
+  lk::Case layer;
+  layer.node = node, layer.inputs = inputs;
+  lk::Host("native").run(layer, &y);
+  return y.as<float>();
+}
+
+TEST(QuantizedLstm, OfBothDirectionsIsOneOfEach) {
+  const std::vector<float> both = quantized_lstm("bidirectional", 0, 2);
+  const std::vector<float> forward = quantized_lstm("forward", 0, 1);
+  const std::vector<float> reverse = quantized_lstm("reverse", 1, 1);
+  ASSERT_EQ(both.size(), 30u);
+  ASSERT_EQ(forward.size(), 15u);
+  ASSERT_EQ(reverse.size(), 15u);
+  for (size_t i = 0; i < 15; i++) {
+    EXPECT_EQ(both[i / 3 * 6 + i % 3], forward[i]) << i;
+    EXPECT_EQ(both[i / 3 * 6 + 3 + i % 3], reverse[i]) << i;
+  }
 }
 
 } // namespace

@@ -154,6 +154,22 @@ TEST_P(CacheTest, EmptyValueIsAnErrorOfTheBuild) {
   EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to build value of 'dst': busy"));
 }
 
+// What is cut off is at its end: the output's name has room as well.
+TEST_P(CacheTest, LongNamesOfOperatorsAreCut) {
+  make();
+  Owned<lk_intern, lk_intern_destroy> words;
+  LK_ASSERT_OK(lk_intern_create(allocator.get(), words.out(), LK_ERR));
+  const std::string name(200, 'x');
+  uint32_t op = 0;
+  LK_ASSERT_OK(lk_intern_get(words.get(), name.c_str(), name.size(), &op, LK_ERR));
+  lk_cache_set_words(cache, words);
+  lk_ref *ref = nullptr;
+  const auto nothing = [](void *, const lk_key *, lk_built *, lk_error *) { return LK_OK; };
+  LK_EXPECT_STATUS(LK_INTERNAL, lk_cache_get(cache, nullptr, Key(1, LK_KIND_USER, false, op),
+                                             nothing, nullptr, &ref, nullptr, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr(" " + std::string(55, 'x') + " of 'dst'"));
+}
+
 TEST_P(CacheTest, BuildMayAskForOtherKeys) {
   make();
   hold_plan(cache, &probe, Key(1, LK_KIND_RUN), Key(2, LK_KIND_NAME));

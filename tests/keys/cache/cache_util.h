@@ -30,11 +30,12 @@ using Ref = Owned<lk_ref, lk_ref_release>;
 // thread that has made them.
 class Key {
 public:
-  explicit Key(uint64_t number, uint32_t kind = LK_KIND_USER, bool of_thread = false) {
+  explicit Key(uint64_t number, uint32_t kind = LK_KIND_USER, bool of_thread = false,
+               uint32_t op = LK_WORD_VALUE) {
     lk_key_head head;
     std::memset(&head, 0, sizeof head);
     head.kind = kind;
-    head.op = LK_WORD_VALUE;
+    head.op = op;
     head.out = LK_WORD_DST;
     head.generation = number;
     lk_key_builder builder;

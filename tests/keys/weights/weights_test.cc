@@ -151,6 +151,26 @@ TEST_F(Weights, PackedOncePerLayout) {
   EXPECT_EQ(stats().bytes, 0u);
 }
 
+// An engine describes a layout in bytes of its own, which are gone after the call.
+TEST_F(Weights, LayoutsOfBytesAreKept) {
+  const Bytes a = random_bytes(1000, 1);
+  lk_content *content = intern(a, false);
+  Layout layout(1, 1000);
+  for (size_t size = 0; size <= 9; size++) {
+    Bytes bytes = random_bytes(size, size);
+    layout.number.bytes = bytes.data();
+    layout.number.n_bytes = uint32_t(size);
+    Packed first = pack(content, layout);
+    std::fill(bytes.begin(), bytes.end(), uint8_t(0xa5));
+    const Bytes same = random_bytes(size, size);
+    layout.number.bytes = same.data();
+    Packed second = pack(content, layout);
+    EXPECT_EQ(first.get(), second.get()) << size;
+    EXPECT_EQ(layout.packings, int(size) + 1);
+  }
+  lk_content_release(content, a.data());
+}
+
 TEST_F(Weights, CopiedBytesAreDroppedAfterPackingAndUnpackedAgain) {
   const Bytes a = random_bytes(1000, 1);
   lk_content *content = intern(a, true);

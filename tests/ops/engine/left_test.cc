@@ -61,6 +61,7 @@ TEST_F(Left, CountsTogetherWhatIsBeyondItsEnd) {
   EXPECT_EQ(works, 200u);
   ASSERT_LT(found.size(), 100u);
   EXPECT_STREQ(found.back().work, "others");
+  EXPECT_EQ(found.back().is_part, 0u);
   EXPECT_EQ(found.back().works, 2 * (100 - (found.size() - 1)));
 }
 

@@ -28,7 +28,7 @@ struct PlainEngine {
 
   std::atomic<int> offers{0}, builds{0}, destroyed{0}, packs{0}, opened{0}, closed{0}, runs{0},
       engines_closed{0};
-  std::atomic<uint32_t> constants{0}; // of the last work that was offered
+  std::atomic<uint32_t> constants{0}, roles{0}; // of the last work that was offered
   lk_status build_status = LK_OK, pack_status = LK_OK, open_status = LK_OK, run_status = LK_OK;
   bool gives_nothing = false, gives_no_name = false, is_reference = false, has_slots = true,
        is_silent = false;
@@ -72,6 +72,7 @@ private:
     of(self).offers++;
     of(self).within_offer();
     of(self).constants = work->constants;
+    of(self).roles = work->roles;
     inout->run_ratio = of(self).run_ratio;
     inout->build_ns = of(self).build_ns;
     for (uint32_t role = 0; role < LK_ROLES; role++) { // what is absent is 0

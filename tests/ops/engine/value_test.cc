@@ -220,6 +220,20 @@ TEST_F(Engine, LeavesPostOpsThatFollowAsSteps) {
   expect_run(plan, {x, w, full}, lk::floats({5, 3}, out));
 }
 
+// Whatever a work has beside them, its operands are numbered from the first one on.
+TEST_F(Engine, OperandsOfPostOpsHaveTheFirstRoles) {
+  const lk_tensor_desc full = lk::desc_of(LK_F32, {5, 3});
+  lk::TestNode n = node(false);
+  n.n_inputs = 4;
+  n.post_ops = {{LK_POST_ADD, 2, 0, 0}, {LK_POST_ADD, 3, 0, 0}};
+  create(n);
+  Plan plan;
+  LK_ASSERT_OK(bind(&plan, {x.desc, w.desc, full, full}));
+  EXPECT_EQ(host_plan_info(plan).n_steps, 1u);
+  EXPECT_EQ(engine.roles, uint32_t(1) << LK_ROLE_SRC | uint32_t(1) << LK_ROLE_WEIGHTS |
+                              uint32_t(1) << LK_ROLE_DST | uint32_t(3) << LK_ROLE_OPERAND);
+}
+
 // Selu is two functions, and the node has two behind it.
 TEST_F(Engine, TakesNoLessOfAnElementWiseWorkThanTheOperatorIs) {
   std::vector<float> expected = x.as<float>();
@@ -247,6 +261,29 @@ TEST_F(Engine, TakesNoLessOfAnElementWiseWorkThanTheOperatorIs) {
   }
   EXPECT_EQ(engine.builds, 2);
   EXPECT_EQ(lk::stats(context).engine_left, 1u);
+}
+
+TEST_F(Engine, GetsTensorsOfAnyRankAsItWantsThem) {
+  engine.functions = 1;
+  for (size_t rank = 3; rank <= LK_MAX_RANK; rank++) {
+    SCOPED_TRACE(rank);
+    lk::Dims dims = {2, 3, 2, 1, 3, 2, 2, 3};
+    dims.resize(rank);
+    const Value image = lk::random(dims, 6);
+    lk_tensor_desc desc = image.desc;
+    desc.layout = LK_LAYOUT_CHANNELS_LAST;
+    lk::TestNode n;
+    n.op = "Relu";
+    n.name = "y" + std::to_string(rank);
+    create(n);
+    Plan plan;
+    LK_ASSERT_OK(bind(&plan, {desc}));
+    EXPECT_EQ(host_plan_info(plan).n_steps, 2u);
+    const lk::Memory from = image.in(LK_LAYOUT_CHANNELS_LAST), to(image.bytes.size());
+    LK_ASSERT_OK(lk::run(executor, plan, {from.data()}, to.data(), LK_ERR));
+    EXPECT_TRUE(lk::all_close(lk::ref::apply(image, {LK_POST_RELU, -1, 0, 0}),
+                              Value::from(image.desc, to.data())));
+  }
 }
 
 // It would write over elements that it has not read yet.
@@ -597,6 +634,10 @@ TEST_F(Engine, WhatItReturnsIsLookedAt) {
   EXPECT_THAT(LK_MESSAGE,
               HasSubstr("its value takes 1000 bytes and 18446744073709551615 for a run"));
   engine.scratch_bytes = 0;
+  engine.bytes = (uint64_t(1) << 47) + 1;
+  LK_EXPECT_STATUS(LK_INTERNAL, bind(&plan, {x.desc, w.desc}));
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("at most 140737488355328 are allowed"));
+  engine.bytes = 1000;
   engine.pack_status = static_cast<lk_status>(-78);
   LK_EXPECT_STATUS(LK_INTERNAL, bind(&plan, {x.desc, w.desc}));
   EXPECT_THAT(LK_MESSAGE,
@@ -608,6 +649,17 @@ TEST_F(Engine, WhatItReturnsIsLookedAt) {
   lk::Memory from = x.in(LK_LAYOUT_PLAIN), to(y.bytes.size());
   LK_EXPECT_STATUS(LK_IO, lk::run(executor, plan, {from.data(), nullptr}, to.data(), LK_ERR));
   EXPECT_THAT(LK_MESSAGE, HasSubstr("failed to run by engine 'plain': it gave no reason"));
+}
+
+// As large as a tensor may be: there is no memory for it, and that is no fault of the engine.
+TEST_F(Engine, AValueMayTakeAsMuchAsATensor) {
+  create(node());
+  Plan plan;
+  engine.bytes = uint64_t(1) << 47;
+  LK_EXPECT_STATUS(LK_OUT_OF_MEMORY, bind(&plan, {x.desc, w.desc}));
+  engine.bytes = 1000;
+  engine.scratch_bytes = uint64_t(1) << 47;
+  LK_EXPECT_OK(bind(&plan, {lk::desc_of(LK_F32, {6, 7}), w.desc}));
 }
 
 TEST_F(Engine, ValuesGoWithinTheBudget) {

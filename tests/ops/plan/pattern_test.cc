@@ -58,6 +58,7 @@ struct Node {
   std::vector<lk_post_op> post_ops;
   lk_layout wish = LK_LAYOUT_ANY;
   int32_t in_place = -1;
+  uint32_t n_outputs = 1;
 };
 
 lk_layout any_layout(Random &random, size_t rank) {
@@ -254,6 +255,7 @@ lk_status create(lk_executor *executor, const Node &node, Op *op, lk_error *erro
   desc.n_attrs = uint32_t(attrs.size());
   desc.post_ops = node.post_ops.data();
   desc.n_post_ops = uint32_t(node.post_ops.size());
+  desc.n_outputs = node.n_outputs;
   return api()->op_create(executor, &desc, op->out(), error);
 }
 
@@ -391,6 +393,23 @@ protected:
     return true;
   }
 
+  // Whether a plan of the node, for its first size, can be resized at all.
+  bool has_pattern(const Node &node) {
+    Op op;
+    Body body;
+    lk_pattern *pattern = nullptr;
+    LK_EXPECT_OK(create(executor, node, &op, LK_ERR));
+    LK_EXPECT_OK(build(op, node, 0, 0, &body, LK_ERR));
+    if (::testing::Test::HasFailure()) return false;
+    const lk_op *own = op;
+    const std::vector<lk_tensor> inputs = tensors_of(node, 0);
+    LK_EXPECT_OK(
+        lk_pattern_create(&own->node, body.body, inputs.data(), &node.wish, &pattern, LK_ERR));
+    const bool found = pattern != nullptr;
+    lk_pattern_destroy(pattern);
+    return found;
+  }
+
   // How often the node was resized: 0 or 1.
   int try_node(const Node &node) {
     Op op;
@@ -447,6 +466,36 @@ TEST_F(Patterns, MakeTheBytesThatAreBuilt) {
     if (class_->row.op_type == std::string("ReduceLogSumExp")) continue;
     EXPECT_GE(resized, 10) << "nodes of a row with `resize` that were resized";
   }
+}
+
+TEST_F(Patterns, AreOfNodesWithOneOutputAndFewInputs) {
+  const auto row_of = [](const std::string &op) {
+    for (uint32_t row = 0; row < lk_n_op_classes; row++) {
+      if (lk_op_classes[row]->row.op_type == op) return &lk_op_classes[row]->row;
+    }
+    return static_cast<const lk_op_row *>(nullptr);
+  };
+  Node add, pool;
+  add.row = row_of("Add");
+  add.inputs.resize(2);
+  for (Input &input : add.inputs) input.shapes.dims[0] = {4, 4};
+  EXPECT_TRUE(has_pattern(add));
+  for (int32_t operand = 2; operand < 13; operand++) {
+    add.inputs.push_back(add.inputs[0]);
+    if (operand < 4) add.post_ops.push_back({LK_POST_ADD, operand, 0, 0});
+  }
+  add.inputs.pop_back();
+  EXPECT_TRUE(has_pattern(add)) << "of twelve inputs";
+  add.inputs.push_back(add.inputs[0]);
+  EXPECT_FALSE(has_pattern(add));
+  pool.row = row_of("MaxPool");
+  pool.ints = {{"kernel_shape", {2, 2}}};
+  pool.inputs.resize(1);
+  pool.inputs[0].shapes.dims[0] = {1, 3, 6, 6};
+  pool.wish = LK_LAYOUT_PLAIN;
+  EXPECT_TRUE(has_pattern(pool));
+  pool.n_outputs = 2;
+  EXPECT_FALSE(has_pattern(pool)) << "with Indices";
 }
 
 } // namespace

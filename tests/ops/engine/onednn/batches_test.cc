@@ -1,6 +1,6 @@
 // Batches of matrices by the engine of oneDNN, in whatever order their dimensions lie in memory,
 // and with batches of one, which repeat: `native` computes the same.
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 //
 // Nodes of one huge share each, and random ones of every row that oneDNN has primitives for.
 #include "tests/ops/bounded.h"
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 #include "tests/ops/infer/huge_shares.h"
 #include "tests/ops/infer/made.h"
 

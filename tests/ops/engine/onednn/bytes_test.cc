@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 
 namespace {
 

@@ -1,7 +1,6 @@
 // What values are charged where oneDNN is a library of the system (charged.c, which is linked in),
 // beside what the module of this build counts.
-#include <dlfcn.h>
-
+#include "tests/ops/engine/onednn/module.h"
 #include "tests/ops/engine/onednn/random_nodes.h"
 
 extern "C" {
@@ -71,12 +70,10 @@ TEST(Charged, CoversWhatIsCounted) {
 #endif
   static const lk_engine_team team = {sizeof team,  lk_team_run,  lk_team_threads,
                                       lk_team_rank, lk_team_size, is_stopped};
-  void *module = dlopen("liblatchkey_onednn.so", RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(module, nullptr) << dlerror();
-  const auto open = reinterpret_cast<lk_engine_open_fn>(dlsym(module, LK_ENGINE_OPEN));
-  ASSERT_NE(open, nullptr);
+  const lk::Module module(&team);
+  if (HasFatalFailure()) return;
   Counting counting;
-  LK_ASSERT_OK(open(LK_ENGINE_VERSION, &team, 2, &counting.inner, LK_ERR));
+  counting.inner = module.engine;
   {
     const lk_engine table = counting.table();
     lk::Context context = lk::open();
@@ -88,7 +85,6 @@ TEST(Charged, CoversWhatIsCounted) {
       host.run(random.any(), &out);
     }
   }
-  counting.inner.close(counting.inner.self);
   int kinds = 0;
   for (const Counting::Kind &kind : counting.kinds) {
     SCOPED_TRACE("kind " + std::to_string(&kind - counting.kinds));

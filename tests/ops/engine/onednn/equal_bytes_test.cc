@@ -1,6 +1,6 @@
 // Weights of equal bytes are one content, whatever their shape and their operator. Each way in
 // which they are packed is one copy of its own: nobody gets numbers in another's order.
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 
 namespace {
 

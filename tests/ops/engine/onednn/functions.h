@@ -4,7 +4,7 @@
 #include <cfloat>
 #include <cmath>
 
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 
 namespace lk {
 

@@ -1,9 +1,7 @@
 // Norms of f16 and bf16 by oneDNN's engine, against plain loops and against `native`: layer norms
 // with scales and shifts of both types, instance and group norms, and LRN.
-#include <dlfcn.h>
-#include <latchkey/engine.h>
-
 #include "tests/ops/engine/onednn/halves.h"
+#include "tests/ops/engine/onednn/module.h"
 #include "tests/ops/reference.h"
 
 namespace {
@@ -190,51 +188,10 @@ TEST_P(HalfNorms, OfLocalResponsesAreThoseOfPlainLoops) {
   }
 }
 
-// The module by itself, on this thread: no operator has a scale of f32 beside src of a half type.
-class Alone {
-public:
-  Alone() {
-    static const lk_engine_team team = {
-        sizeof team,      [](void (*fn)(void *), void *arg, int) { fn(arg); },
-        [] { return 1; }, [] { return 0; },
-        [] { return 1; }, [] { return 0; }};
-    void *module = dlopen("liblatchkey_onednn.so", RTLD_NOW | RTLD_LOCAL);
-    void *symbol = module != nullptr ? dlsym(module, LK_ENGINE_OPEN) : nullptr;
-    EXPECT_NE(symbol, nullptr);
-    const auto open = reinterpret_cast<lk_engine_open_fn>(symbol);
-    LK_EXPECT_OK(open(LK_ENGINE_VERSION, &team, 2, &engine_, LK_ERR));
-  }
-  Alone(const Alone &) = delete;
-  ~Alone() { engine_.close(engine_.self); }
-
-  bool takes(const lk_work &work) const {
-    lk_offer offer = {};
-    offer.struct_size = sizeof offer;
-    for (size_t i = 0; i < LK_ROLES; i++) offer.layouts[i] = lk_layout(work.tensors[i].layout);
-    return engine_.offer(engine_.self, &work, ~0U, &offer) == 1;
-  }
-  // `pointers`: of its roles.
-  void run(const lk_work &work, std::vector<void *> pointers) const {
-    lk_engine_value value = {};
-    void *slot = nullptr;
-    value.struct_size = sizeof value;
-    LK_ASSERT_OK(engine_.build(engine_.self, &work, &value, LK_ERR));
-    EXPECT_EQ(value.is_reference, 0u) << value.implementation;
-    const lk::Memory scratch(value.scratch_bytes);
-    pointers.push_back(scratch.data());
-    LK_ASSERT_OK(engine_.slot_open(engine_.self, value.value, &slot, LK_ERR));
-    LK_EXPECT_OK(engine_.run(engine_.self, value.value, slot, pointers.data(), LK_ERR));
-    engine_.slot_close(engine_.self, value.value, slot);
-    engine_.destroy(engine_.self, value.value);
-  }
-
-private:
-  lk_engine engine_ = {};
-};
-
-// Of f32 and of the type of src: a run makes the latter f32, for oneDNN.
+// Of f32 and of the type of src: a run makes the latter f32, for oneDNN. No operator has a scale of
+// f32 beside src of a half type.
 TEST_P(HalfNorms, TakeScalesAndShiftsOfBothTypes) {
-  const Alone alone;
+  const lk::Module alone;
   Draw draw(5);
   for (uint32_t i = 0; i < 64; i++) {
     const bool is_group = (i & 32) != 0;
@@ -270,7 +227,7 @@ TEST_P(HalfNorms, TakeScalesAndShiftsOfBothTypes) {
       pointers.push_back(memory.back().data());
     }
     SCOPED_TRACE("case " + std::to_string(i));
-    ASSERT_EQ(alone.takes(work), is_computed());
+    ASSERT_EQ(alone.offers(work).is_made, is_computed());
     if (!is_computed()) continue;
     alone.run(work, pointers);
     if (HasFatalFailure()) return;

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 
 extern "C" {
 #include "ops/kernel/number.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 
 extern "C" {
 #include "base/tensor.h"

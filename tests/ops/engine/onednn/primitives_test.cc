@@ -118,6 +118,32 @@ TEST(Primitives, EndWithSumsOfOperandsOfAnyShape) {
   }
 }
 
+// Along one dimension any layout serves, and along several the plain one alone.
+TEST(Primitives, TakeSoftmaxInEachLayout) {
+  Host native("native"), onednn("onednn");
+  for (const int32_t opset : {11, 13}) { // which flattens, and which does not
+    for (const int64_t axis : {1, 2, 3}) {
+      for (const lk_layout layout : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+        for (const lk_layout wish : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+          Case each;
+          each.node.op = "Softmax";
+          each.node.opset = opset;
+          each.node.ints = {{"axis", {axis}}};
+          each.inputs = {lk::random({2, 3, 4, 5}, 1)};
+          each.layout = layout, each.wish = wish;
+          SCOPED_TRACE("opset " + std::to_string(opset) + ", axis " + std::to_string(axis) + ", " +
+                       std::to_string(layout) + " to " + std::to_string(wish));
+          Value expected, computed;
+          native.run(each, &expected);
+          onednn.run(each, &computed);
+          if (HasFatalFailure()) return;
+          EXPECT_TRUE(lk::all_close(expected, computed, {1e-5, 1e-5}));
+        }
+      }
+    }
+  }
+}
+
 // Padding at the end is what the sizes leave: a primitive of another one would not be made.
 TEST(Primitives, TakeTransposedConvolutionsOfAnyStride) {
   Host native("native"), onednn("onednn");

@@ -2,7 +2,7 @@
 // the others are left, and each says why.
 #include <cmath>
 
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 
 namespace {
 

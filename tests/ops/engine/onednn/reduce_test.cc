@@ -2,7 +2,7 @@
 // axes; and of special numbers what ONNX says.
 #include <cmath>
 
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 
 namespace {
 

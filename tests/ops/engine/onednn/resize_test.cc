@@ -2,7 +2,7 @@
 // modes, by all kinds of factors; and of special numbers what ONNX says.
 #include <cmath>
 
-#include "tests/ops/engine/onednn/host.h"
+#include "tests/ops/engine/host.h"
 #include "tests/ops/resize_reference.h"
 
 namespace {

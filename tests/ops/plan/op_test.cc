@@ -1,0 +1,68 @@
+// What operators ask of their node and their planner, at the borders of what these hold.
+#include <atomic>
+
+#include "tests/harness/lk_test.h"
+#include "tests/plugin/handles.h"
+
+// The headers below are of C. No member that is atomic is touched here.
+using std::atomic_bool;
+#define _Atomic
+#define _Static_assert static_assert
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+extern "C" {
+#include "ops/op_table.h"
+#include "ops/plan/attrs.h"
+#include "ops/plan/planner.h"
+}
+
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(OpNode, KnowsWhichOfItsFirst64InputsAreAbsent) {
+  lk_op_node node = {};
+  node.n_inputs = node.n_operands = 65;
+  for (uint32_t absent = 0; absent < 64; absent++) {
+    node.absent = uint64_t{1} << absent;
+    for (uint32_t input = 0; input < 65; input++) {
+      EXPECT_EQ(lk_op_is_absent(&node, input), input == absent) << input;
+      EXPECT_EQ(lk_op_has(&node, input), input != absent) << input;
+    }
+  }
+  EXPECT_FALSE(lk_op_has(&node, 65)) << "beyond its operands";
+}
+
+const lk_op_class *class_of(const std::string &op) {
+  for (uint32_t i = 0; i < lk_n_op_classes; i++) {
+    if (lk_op_classes[i]->row.op_type == op) return lk_op_classes[i];
+  }
+  return nullptr;
+}
+
+// A row that lists an attribute otherwise than its operator reads it is a fault of the library.
+TEST(Attrs, OfARowAreFlagsWhereTheyAreReadAsSuch) {
+  const lk_op_class *softmax = class_of("Softmax"), *reduce = class_of("ReduceSum");
+  ASSERT_NE(softmax, nullptr);
+  ASSERT_NE(reduce, nullptr);
+  lk_node_desc desc = host_node("Softmax", nullptr, 0);
+  desc.opset = 13;
+  lk_attrs attrs = lk_attrs_of(softmax, &softmax->row, &desc, LK_ERR);
+  (void)lk_attrs_bool(&attrs, "axis");
+  LK_EXPECT_STATUS(LK_INTERNAL, attrs.status);
+  EXPECT_THAT(LK_MESSAGE, HasSubstr("does not list the attribute 'axis' as a flag"));
+  attrs = lk_attrs_of(reduce, &reduce->row, &desc, LK_ERR);
+  EXPECT_TRUE(lk_attrs_bool(&attrs, "keepdims"));
+  EXPECT_EQ(attrs.status, LK_OK);
+}
+
+TEST(Planner, RefusesMoreParametersThanAStepHas) {
+  lk_planner planner = {};
+  const auto kernel = [](const void *, void *const *, lk_error *) { return LK_OK; };
+  for (const size_t size : {size_t{1} << 24, (size_t{1} << 32) + 8}) {
+    LK_EXPECT_STATUS(LK_UNSUPPORTED, lk_planner_kernel(&planner, kernel, "huge", nullptr, size,
+                                                       nullptr, 0, LK_ERR));
+    EXPECT_THAT(LK_MESSAGE, HasSubstr("a step with " + std::to_string(size) + " bytes"));
+  }
+}
+
+} // namespace
