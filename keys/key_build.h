@@ -156,7 +156,12 @@ static inline void lk_key_add_tensor(lk_key_builder *builder, uint32_t role, uin
   lk_key_store(to + offsetof(lk_key_tensor, role), role, index);
   lk_key_store(to + offsetof(lk_key_tensor, dtype), desc->dtype, desc->layout);
   lk_key_store(to + offsetof(lk_key_tensor, rank), desc->rank, 0);
-  memcpy(to + dims, desc->dims, sizeof desc->dims);
+  /* of fixed sizes, and mostly the half that lies in one line of the processor's cache */
+  memcpy(to + dims, desc->dims, sizeof desc->dims / 2);
+  if (desc->rank > LK_MAX_RANK / 2) {
+    memcpy(to + dims + sizeof desc->dims / 2, desc->dims + LK_MAX_RANK / 2,
+           sizeof desc->dims - sizeof desc->dims / 2);
+  }
 }
 
 static inline void lk_key_add_attr(lk_key_builder *builder, uint32_t name, const int64_t *values,

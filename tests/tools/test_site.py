@@ -289,6 +289,20 @@ def test_figures_of_what_benchmarks_have_printed():
 # ---- variables -----------------------------------------------------------------------------------
 
 
+def test_the_readme_has_the_figures_of_the_same_run():
+    """Those that docs/performance.md draws."""
+    readme = (ROOT / "README.md").read_text()
+    plots = json.loads((ROOT / "docs/measured.json").read_text())["plots"]
+    shown = re.findall(r"^    (\S.*?) {2,}(\d\.\d\d) +(\d\.\d\d)$", readme, re.MULTILINE)
+    assert [(name, float(one), float(two)) for name, one, two in shown] == [
+        (name, round(one, 2), round(two, 2))
+        for name, (one, two) in plots["models"]["rows"].items()]
+    hits = plots["hits"]["rows"]
+    (name,), (other,) = (hits[row] for row in ("name key of a convolution, per-thread cache",
+                                               "oneDNN's cache, convolution"))
+    assert f"{other / name:.0f} times cheaper than asking oneDNN's cache" in " ".join(readme.split())
+
+
 def test_the_environment_page_has_every_variable():
     known = set()
     for folder in ("base", "keys", "ops", "plugin", "executor_glue", "python"):
