@@ -27,7 +27,7 @@ FURTHER_STARTS = 4
 
 
 def environment(engine, tuning):
-    own = {"LATCHKEY_ENGINE": engine.split(",")[0], "LD_LIBRARY_PATH": str(common.BUILD)}
+    own = {"LATCHKEY_ENGINE": engine.split(",")[0]}
     return {**own, "LATCHKEY_TUNING": str(tuning)} if engine.endswith("tuned") else own
 
 

@@ -23,7 +23,7 @@ PADDLE = {"PYTHONPATH": str(common.ROOT / "build/paddle"), "GLOG_minloglevel": "
 
 
 def ours(engine, **more):
-    return {"LATCHKEY_ENGINE": engine, "LD_LIBRARY_PATH": str(common.BUILD), **more}
+    return {"LATCHKEY_ENGINE": engine, **more}
 
 
 def cases(folder):

@@ -62,8 +62,7 @@ def make(path, dims, layers, dtype):
 
 
 def worker(model, threads, engine):
-    return common.latchkey(model, threads, LATCHKEY_ENGINE=engine,
-                           LD_LIBRARY_PATH=str(common.BUILD))
+    return common.latchkey(model, threads, LATCHKEY_ENGINE=engine)
 
 
 def first_output(model, shape, engine, folder):
