@@ -632,6 +632,7 @@ TEST_F(HostOperator, SaysWhatItsProductComputes) {
   LK_ASSERT_OK(bind(&plan, {desc_of(LK_F32, {4, 3}), desc_of(LK_F32, {3, 5})}));
   LK_ASSERT_OK(api()->plan_step(plan, 0, &step, LK_ERR));
   EXPECT_EQ(step.flops, 2.0 * 4 * 3 * 5);
+  EXPECT_EQ(host_plan_info(plan).flops, 2.0 * 4 * 3 * 5);
 }
 
 TEST_F(HostOperator, MultipliesNothing) {

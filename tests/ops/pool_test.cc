@@ -284,4 +284,18 @@ TEST(Pool, NamesWhatIsWrong) {
       .expect_create(LK_INVALID_ARGUMENT, "2 outputs");
 }
 
+// Without ceil_mode, a window that reaches beyond the padding is larger than the whole input. Before
+// opset 19 it counts as a whole.
+TEST(AveragePool, OfAWindowThatIsLargerThanItsInput) {
+  for (const int32_t opset : {11, 19}) {
+    OpTester("AveragePool", opset)
+        .input(lk::floats({1, 1, 3}, {3, 6, 9}))
+        .attr_ints("kernel_shape", {4})
+        .attr_ints("strides", {2})
+        .attr("count_include_pad", 1)
+        .expect(lk::floats({1, 1, 1}, {opset < 19 ? 4.5F : 6.0F}))
+        .run();
+  }
+}
+
 } // namespace

@@ -1,5 +1,7 @@
 // Post-op chains of every operator that takes them: each kind alone, random chains with operands of
 // every shape that broadcasts, in both layouts.
+#include <map>
+
 #include "tests/ops/reference.h"
 #include "tests/plugin/handles.h"
 
@@ -68,6 +70,17 @@ const std::vector<Base> &bases() {
        .compute =
            [](const Value &x) {
              return lk::ref::conv_transpose(x, random({3, 4, 2, 2}, 11), nullptr, TWO, 1, {8, 12});
+           }},
+      {.op = "NhwcConv",
+       .opset = 1,
+       .add =
+           [](OpTester *t, const Value &x, lk_layout layout) {
+             t->domain("com.microsoft").input(x, layout).constant(random({4, 1, 1, 6}, 11));
+           },
+       .compute =
+           [](const Value &x) {
+             const Value w = lk::tensor<float>({4, 6}, random({4, 1, 1, 6}, 11).as<float>());
+             return lk::ref::matmul(x, lk::ref::transposed(w));
            }},
       {.op = "MaxPool",
        .opset = 12,
@@ -194,18 +207,22 @@ struct Link {
   Value operand;
 };
 
+// Of the operator's own, before those of its post-ops.
+int32_t n_inputs_of(const std::string &op) {
+  static const std::map<std::string, int32_t> more = {
+      {"Add", 2},    {"BatchNormalization", 5}, {"Conv", 2}, {"ConvTranspose", 2}, {"Mul", 2},
+      {"MatMul", 2}, {"NhwcConv", 2},           {"Sum", 3}};
+  const auto found = more.find(op);
+  return found != more.end() ? found->second : 1;
+}
+
 void check(const Base &base, const std::vector<Link> &chain, lk_layout layout, lk_layout wish,
            bool constant) {
   const Value x = random({2, 3, 4, 6}, 5);
   OpTester tester(base.op, base.opset);
   base.add(&tester, x, layout);
-  // The inputs of post-ops follow the operator's own.
-  int32_t next = 1;
   const std::string op = base.op;
-  if (op == "Conv" || op == "ConvTranspose" || op == "MatMul" || op == "Add" || op == "Mul")
-    next = 2;
-  if (op == "Sum") next = 3;
-  if (op == "BatchNormalization") next = 5;
+  int32_t next = n_inputs_of(op);
   Value y = base.compute(x);
   std::string text = op;
   for (const Link &link : chain) {
@@ -280,10 +297,7 @@ TEST_P(PostOps, RefusesAnOperandThatDoesNotBroadcast) {
   OpTester tester(GetParam().op, GetParam().opset);
   const Value x = random({2, 3, 4, 6}, 5);
   GetParam().add(&tester, x, LK_LAYOUT_PLAIN);
-  const std::string op = GetParam().op;
-  const bool two =
-      op == "Conv" || op == "ConvTranspose" || op == "MatMul" || op == "Add" || op == "Mul";
-  const int32_t next = two ? 2 : op == "Sum" ? 3 : op == "BatchNormalization" ? 5 : 1;
+  const int32_t next = n_inputs_of(GetParam().op);
   for (const Value &operand : {random({7}, 1), random({5, 2, 3, 4, 6}, 1), lk::ints({1})}) {
     OpTester bad = tester;
     bad.input(operand).post_op(LK_POST_ADD, 0, 0, next).expect_bind(LK_INVALID_ARGUMENT, "post-op");
@@ -304,25 +318,27 @@ TEST_P(PostOps, RefusesAnOperandThatDoesNotBroadcast) {
 TEST(PostOpsOf, NewSizesRefuseOperandsThatDoNotBroadcast) {
   const lk::Context context = lk::open(LK_CACHE_SHARED);
   const lk::Executor executor = lk::executor_in(context);
-  for (const char *op : {"Relu", "GlobalAveragePool"}) {
+  for (const char *op : {"Relu", "GlobalAveragePool", "Conv"}) {
+    SCOPED_TRACE(op);
     lk::TestNode node;
     node.op = op;
-    node.n_inputs = 2;
-    node.post_ops = {{LK_POST_ADD, 1, 0, 0}};
+    node.n_inputs = op == std::string("Conv") ? 3 : 2;
+    node.post_ops = {{LK_POST_ADD, int32_t(node.n_inputs) - 1, 0, 0}};
     lk::Op made;
     LK_ASSERT_OK(node.create(executor, &made, LK_ERR));
+    const auto bind = [&](int64_t batch, const lk::Dims &operand, lk::Plan *plan) {
+      std::vector<lk_tensor_desc> inputs = {lk::desc_of(LK_F32, {batch, 3, 4, 6})};
+      if (node.n_inputs == 3) inputs.push_back(lk::desc_of(LK_F32, {3, 3, 2, 2}));
+      inputs.push_back(lk::desc_of(LK_F32, operand));
+      return lk::bind(made, inputs, plan, LK_ERR);
+    };
     for (int64_t batch = 2; batch < 6; batch++) {
       lk::Plan plan;
-      LK_ASSERT_OK(lk::bind(made,
-                            {lk::desc_of(LK_F32, {batch, 3, 4, 6}), lk::desc_of(LK_F32, {3, 1, 1})},
-                            &plan, LK_ERR));
+      LK_ASSERT_OK(bind(batch, {3, 1, 1}, &plan));
     }
     for (const lk::Dims &operand : {lk::Dims{5, 1, 1}, lk::Dims{2, 1, 3, 1, 1}}) {
       lk::Plan plan;
-      LK_EXPECT_STATUS(LK_INVALID_ARGUMENT,
-                       lk::bind(made,
-                                {lk::desc_of(LK_F32, {7, 3, 4, 6}), lk::desc_of(LK_F32, operand)},
-                                &plan, LK_ERR));
+      LK_EXPECT_STATUS(LK_INVALID_ARGUMENT, bind(7, operand, &plan));
       EXPECT_EQ(plan.get(), nullptr);
     }
   }

@@ -468,13 +468,44 @@ TEST_F(Patterns, MakeTheBytesThatAreBuilt) {
   }
 }
 
+const lk_op_row *row_of(const std::string &op) {
+  for (uint32_t row = 0; row < lk_n_op_classes; row++) {
+    if (lk_op_classes[row]->row.op_type == op) return &lk_op_classes[row]->row;
+  }
+  return nullptr;
+}
+
+// Whoever builds the plan says what is wrong.
+TEST_F(Patterns, LeaveOperandsThatDoNotBroadcast) {
+  for (const Dims &operand : {Dims{5, 1, 1}, Dims{2, 3, 1, 1}, Dims{3, 1, 1}}) {
+    SCOPED_TRACE(::testing::PrintToString(operand));
+    const bool fits = operand == Dims{3, 1, 1};
+    Node relu;
+    relu.row = row_of("Relu");
+    relu.inputs.resize(2);
+    relu.inputs[0].shapes = {{{4, 3, 2, 2}, {5, 3, 2, 2}}};
+    relu.inputs[1].shapes = {{operand.size() == 3 ? Dims{3, 1, 1} : Dims{4, 3, 1, 1}, operand}};
+    relu.post_ops = {{LK_POST_ADD, 1, 0, 0}};
+    relu.wish = LK_LAYOUT_PLAIN;
+    Op op;
+    Body first, resized;
+    lk_pattern *pattern = nullptr;
+    LK_ASSERT_OK(create(executor, relu, &op, LK_ERR));
+    LK_ASSERT_OK(build(op, relu, 0, 0, &first, LK_ERR));
+    const lk_op *own = op;
+    std::vector<lk_tensor> inputs = tensors_of(relu, 0);
+    LK_ASSERT_OK(
+        lk_pattern_create(&own->node, first.body, inputs.data(), &relu.wish, &pattern, LK_ERR));
+    ASSERT_NE(pattern, nullptr);
+    inputs = tensors_of(relu, 1);
+    LK_EXPECT_OK(lk_pattern_resize(pattern, &own->node, inputs.data(), &relu.wish, -1,
+                                   &resized.body, LK_ERR));
+    EXPECT_EQ(resized.body != nullptr, fits);
+    lk_pattern_destroy(pattern);
+  }
+}
+
 TEST_F(Patterns, AreOfNodesWithOneOutputAndFewInputs) {
-  const auto row_of = [](const std::string &op) {
-    for (uint32_t row = 0; row < lk_n_op_classes; row++) {
-      if (lk_op_classes[row]->row.op_type == op) return &lk_op_classes[row]->row;
-    }
-    return static_cast<const lk_op_row *>(nullptr);
-  };
   Node add, pool;
   add.row = row_of("Add");
   add.inputs.resize(2);
