@@ -284,8 +284,8 @@ TEST(Pool, NamesWhatIsWrong) {
       .expect_create(LK_INVALID_ARGUMENT, "2 outputs");
 }
 
-// Without ceil_mode, a window that reaches beyond the padding is larger than the whole input. Before
-// opset 19 it counts as a whole.
+// Without ceil_mode, a window that reaches beyond the padding is larger than the whole input.
+// Before opset 19 it counts as a whole.
 TEST(AveragePool, OfAWindowThatIsLargerThanItsInput) {
   for (const int32_t opset : {11, 19}) {
     OpTester("AveragePool", opset)
