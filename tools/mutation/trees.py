@@ -13,7 +13,7 @@ from mutants import Mutant, applied
 PRESET = "mutate"
 # What is linked anew for a mutant. Tests are linked with the first of these, so they are not; those
 # that compile files of the product themselves are.
-PRODUCTS = ("tests/liblatchkey_internal.so", "liblatchkey_internal.so", "liblatchkey.so",
+PRODUCTS = ("tests/liblatchkey_internal.so", "liblatchkey.so",
             "liblatchkey_onednn.so", "liblatchkey_ort.so", "latchkey")
 COMPILED_BY_TEST = re.compile(r"^tests/(?:.*/)?CMakeFiles/([^/]+?)(?:_source)?\.dir/__/.*\.o$")
 
