@@ -58,6 +58,20 @@ TEST_F(Offers, TakeWindowsUpToEachLimit) {
   }
 }
 
+// Tensors that lie already are taken as they lie, or not at all.
+TEST_F(Offers, LeaveWhatLiesInAnotherLayout) {
+  const Dims dims = {2, 6, 4, 8};
+  for (const lk_layout layout : {LK_LAYOUT_PLAIN, LK_LAYOUT_CHANNELS_LAST}) {
+    lk_work one = work_of(LK_WORK_SOFTMAX, LK_F32, dims, dims, layout);
+    lk_work two = one, norm = work_of(LK_WORK_LAYER_NORM, LK_F32, dims, dims, layout);
+    one.axes = 8, two.axes = norm.axes = 12;
+    norm.is_centered = 1;
+    EXPECT_TRUE(module.offers(one).is_made) << module.offers(one).reason;
+    EXPECT_EQ(module.offers(two).is_made, layout == LK_LAYOUT_PLAIN);
+    EXPECT_EQ(module.offers(norm).is_made, layout == LK_LAYOUT_PLAIN);
+  }
+}
+
 // By estimates `auto` takes what is at least so large, and nothing smaller.
 TEST_F(Offers, AreEstimatedToWinFromASizeOn) {
   constexpr lk_layout plain = LK_LAYOUT_PLAIN, last = LK_LAYOUT_CHANNELS_LAST;
