@@ -76,6 +76,13 @@ INSTANTIATE_TEST_SUITE_P(Engines, EqualBytes, ::testing::Values("native", "onedn
 
 TEST_P(EqualBytes, ArePackedForEachShapeAndOperator) {
   Host together(GetParam());
+  std::vector<lk::Op> nodes; // as long as they are there, so are the weights and all copies of them
+  for (const Case &each : cases()) {
+    lk::TestNode node = each.node;
+    node.n_inputs = uint32_t(each.inputs.size());
+    nodes.emplace_back();
+    LK_ASSERT_OK(node.create(together.executor, &nodes.back(), LK_ERR));
+  }
   for (int pass = 0; pass < 2; pass++) {
     for (const Case &each : cases()) {
       std::string text = each.node.op;

@@ -1,6 +1,5 @@
 // Offers of oneDNN's module at their borders: the largest work that is taken, and the smallest one
 // that is estimated to be worth it.
-#include "tests/ops/engine/host.h"
 #include "tests/ops/engine/onednn/module.h"
 
 namespace {
@@ -29,9 +28,6 @@ lk_work pooling(int64_t in) {
 
 class Offers : public ::testing::Test {
 protected:
-  void SetUp() override {
-    if (!lk::kHasPrimitives) GTEST_SKIP() << "without AVX2 most works are left";
-  }
   const lk::Module module;
 };
 
