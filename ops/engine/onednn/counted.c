@@ -6,32 +6,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "ops/engine/onednn/wrapped.h"
+
 enum { MOST_PAGES = 1024 };
 
 /* Of the build of this thread; NULL: there is none. With this model the module's thread-local
  * memory is set aside when it is loaded, which fails with a sentence. By default each thread
  * allocates it at its first use of it, and glibc ends the process where that fails. */
 static _Thread_local lk_counted *counted __attribute__((tls_model("initial-exec")));
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__real_memalign(size_t alignment, size_t size);
-int __real_posix_memalign(void **out, size_t alignment, size_t size);
-void __real_free(void *block);
-void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
-int __real_munmap(void *at, size_t bytes);
-
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_memalign(size_t alignment, size_t size);
-int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
-void __wrap_free(void *block);
-void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
-int __wrap_munmap(void *at, size_t bytes);
 
 static void *add(void *block) {
   if (counted != NULL) counted->bytes += (int64_t)malloc_usable_size(block);

@@ -11,6 +11,7 @@
 
 extern "C" {
 #include "ops/engine/onednn/counted.h"
+#include "ops/engine/onednn/wrapped.h"
 
 // As the linker names the C library's functions where it wraps them. While it `fails`, there is no
 // memory.
@@ -42,16 +43,6 @@ void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off
 int __real_munmap(void *at, size_t bytes) {
   return munmap(at, bytes);
 }
-
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_memalign(size_t alignment, size_t size);
-int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
-void __wrap_free(void *block);
-void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
-int __wrap_munmap(void *at, size_t bytes);
 }
 
 namespace {
