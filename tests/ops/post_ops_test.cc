@@ -322,7 +322,7 @@ TEST(PostOpsOf, NewSizesRefuseOperandsThatDoNotBroadcast) {
     SCOPED_TRACE(op);
     lk::TestNode node;
     node.op = op;
-    node.n_inputs = op == std::string("Conv") ? 3 : 2;
+    node.n_inputs = uint32_t(n_inputs_of(op)) + 1;
     node.post_ops = {{LK_POST_ADD, int32_t(node.n_inputs) - 1, 0, 0}};
     lk::Op made;
     LK_ASSERT_OK(node.create(executor, &made, LK_ERR));

@@ -1,16 +1,8 @@
 // What operators ask of their node and their planner, at the borders of what these hold.
-#include <atomic>
-
-#include "tests/harness/lk_test.h"
+#include "tests/ops/plan/classes.h"
 #include "tests/plugin/handles.h"
 
-// The headers below are of C. No member that is atomic is touched here.
-using std::atomic_bool;
-#define _Atomic
-#define _Static_assert static_assert
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 extern "C" {
-#include "ops/op_table.h"
 #include "ops/plan/attrs.h"
 #include "ops/plan/planner.h"
 }
@@ -32,16 +24,9 @@ TEST(OpNode, KnowsWhichOfItsFirst64InputsAreAbsent) {
   EXPECT_FALSE(lk_op_has(&node, 65)) << "beyond its operands";
 }
 
-const lk_op_class *class_of(const std::string &op) {
-  for (uint32_t i = 0; i < lk_n_op_classes; i++) {
-    if (lk_op_classes[i]->row.op_type == op) return lk_op_classes[i];
-  }
-  return nullptr;
-}
-
 // A row that lists an attribute otherwise than its operator reads it is a fault of the library.
 TEST(Attrs, OfARowAreFlagsWhereTheyAreReadAsSuch) {
-  const lk_op_class *softmax = class_of("Softmax"), *reduce = class_of("ReduceSum");
+  const lk_op_class *softmax = lk::class_of("Softmax"), *reduce = lk::class_of("ReduceSum");
   ASSERT_NE(softmax, nullptr);
   ASSERT_NE(reduce, nullptr);
   lk_node_desc desc = host_node("Softmax", nullptr, 0);
