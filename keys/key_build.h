@@ -1,8 +1,8 @@
 /* Building a key: begin, add records, finish.
  *
  * Adding is inline, because a name key is built before every look-up. A record whose length depends
- * on a rank is written at its full length, with a size known when compiling, and only what is used
- * of it is kept: the next record overwrites the rest.
+ * on a rank is written at its full length, or at half of it, with sizes known when compiling, and
+ * only what is used of it is kept: the next record overwrites the rest.
  */
 #pragma once
 
@@ -145,7 +145,7 @@ static inline void lk_key_add_call(lk_key_builder *builder, const lk_key_call *c
 /* The description's rank is at most LK_MAX_RANK. */
 static inline void lk_key_add_tensor(lk_key_builder *builder, uint32_t role, uint32_t index,
                                      const lk_tensor_desc *desc) {
-  const uint64_t dims = sizeof(lk_key_tensor);
+  const uint64_t dims = sizeof(lk_key_tensor), half = sizeof desc->dims / 2;
   if (desc->rank > LK_MAX_RANK) {
     (void)lk_key_reject(builder, LK_OUT_OF_RANGE);
     return;
@@ -156,11 +156,9 @@ static inline void lk_key_add_tensor(lk_key_builder *builder, uint32_t role, uin
   lk_key_store(to + offsetof(lk_key_tensor, role), role, index);
   lk_key_store(to + offsetof(lk_key_tensor, dtype), desc->dtype, desc->layout);
   lk_key_store(to + offsetof(lk_key_tensor, rank), desc->rank, 0);
-  /* of fixed sizes, and mostly the half that lies in one line of the processor's cache */
-  memcpy(to + dims, desc->dims, sizeof desc->dims / 2);
+  memcpy(to + dims, desc->dims, half); /* mostly all, and in one line of the processor's cache */
   if (desc->rank > LK_MAX_RANK / 2) {
-    memcpy(to + dims + sizeof desc->dims / 2, desc->dims + LK_MAX_RANK / 2,
-           sizeof desc->dims - sizeof desc->dims / 2);
+    memcpy(to + dims + half, desc->dims + LK_MAX_RANK / 2, half);
   }
 }
 

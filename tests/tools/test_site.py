@@ -286,13 +286,10 @@ def test_figures_of_what_benchmarks_have_printed():
         {"model": "m", "second": 1.021, "latchkey": 3.0, "onnxruntime": 0.0, "openvino": 0.5}]
 
 
-# ---- variables -----------------------------------------------------------------------------------
-
-
 def test_the_readme_has_the_figures_of_the_same_run():
     """Those that docs/performance.md draws."""
     readme = (ROOT / "README.md").read_text()
-    plots = json.loads((ROOT / "docs/measured.json").read_text())["plots"]
+    plots = MEASURED["plots"]
     shown = re.findall(r"^    (\S.*?) {2,}(\d\.\d\d) +(\d\.\d\d)$", readme, re.MULTILINE)
     assert [(name, float(one), float(two)) for name, one, two in shown] == [
         (name, round(one, 2), round(two, 2))
@@ -302,6 +299,9 @@ def test_the_readme_has_the_figures_of_the_same_run():
                                                "oneDNN's cache, convolution"))
     claim = f"{other / name:.0f} times cheaper than asking oneDNN's cache"
     assert claim in " ".join(readme.split())
+
+
+# ---- variables -----------------------------------------------------------------------------------
 
 
 def test_the_environment_page_has_every_variable():
