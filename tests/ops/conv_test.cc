@@ -209,7 +209,7 @@ TEST(Conv, KeepsChannelsLastWithoutReorders) {
   tester.expect(y).expect_layout(LK_LAYOUT_CHANNELS_LAST).expect_reorders(0).run();
 }
 
-TEST(Conv, ReadsFewPlanesWithoutReorders) {
+TEST(ConvOfNative, ReadsFewPlanesWithoutReorders) {
   Case c = square(2, 3, 16, 31, 7, 1);
   c.window.strides = {2, 2};
   Value y;

@@ -105,7 +105,7 @@ TEST(ConvTranspose, OfNothingIsNothing) {
 }
 
 // Of few channels it is one product, as long as that has 2^24 numbers at most.
-TEST(ConvTranspose, HasTheStepsOfItsSize) {
+TEST(ConvTransposeOfNative, HasTheStepsOfItsSize) {
   const auto steps = [](int64_t columns) {
     const Dims dims = {1, 1, 2048, columns};
     OpTester tester("ConvTranspose", 11);

@@ -173,7 +173,9 @@ TEST(QLinearMatMul, HasScalesOfRows) {
   }
 }
 
-TEST_F(Scales, AreNoStepWhereTheyAreKnown) {
+class ScalesOfNative : public Scales {};
+
+TEST_F(ScalesOfNative, AreNoStepWhereTheyAreKnown) {
   EXPECT_EQ(tester_of(7).work_of_steps().steps, 1U);
   EXPECT_EQ(tester_of(6).work_of_steps().steps, 2U);
 }
