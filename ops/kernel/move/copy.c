@@ -14,12 +14,15 @@ enum {
   TURN_BYTES = 32 * 1024,
   TRANSPOSE_BYTES = 64 * 1024, /* of a turn that transposes */
   SHORT_BYTES = 512,           /* its rows, side by side in the source; where there are more, ... */
-  FLAT_BYTES = 128,            /* ... so many of them */
-  TILE = 64,                   /* its columns are multiples of these */
+  FLAT_BYTES = 128,            /* ... so many of them, where vectors are shorter than a line, ... */
+  LEAST_BYTES = 256,           /* ... and at least so many where they are as long, ... */
+  FEW = 64,                    /* ... and of columns so many, or those of a line of the cache */
+  TILE = 64,                   /* other rows and columns are multiples of these */
   RUN = 1024,                  /* columns or rows of a turn beyond the caches */
   AHEAD = 64,                  /* columns of lk_copy_plane, where lines along them are long */
   LARGE_BYTES = 8 << 20,       /* that are moved beyond the caches, with as many written */
   PAGE_BYTES = 4096,           /* lines so far apart share one set of the L1 cache */
+  WRITTEN_PAGES = 32,          /* of the destination, that a turn writes to */
   CHUNK_BYTES = 64 * 1024      /* of a turn that is a part of a single block */
 };
 
@@ -127,14 +130,41 @@ static int64_t evenness(int64_t step) {
   return step & -step;
 }
 
-/* Rows and columns of a turn that transposes. Few rows, for each may be in a page of its own, and
- * processors know where few pages lie: some Intel ones 16 of those that they write to. All of them
- * where they are not many: then the source is read from one end to the other. */
-static void cut_for_caches(const lk_copy *copy, int64_t tile[2]) {
+static int64_t whole_tiles(int64_t count) {
+  return lk_max(1, count / TILE) * TILE;
+}
+
+/* Of columns that are not many, so that they are whole vectors and one rest. */
+static int64_t few_columns(int64_t columns, int64_t line) {
+  const int64_t few = lk_min(columns, lk_max(line, FEW));
+  return few > line ? few / line * line : few;
+}
+
+/* Of a turn whose vectors are lines of the destination: few columns, which are lines of the source
+ * in a page each, and many rows: to read on in a line costs less than to begin another one. But
+ * rows of the destination may be pages apart, too, and those whole pages apart share sets of the
+ * cache. */
+static void cut_for_lines(const lk_copy *copy, int64_t tile[2]) {
+  const int64_t block = (int64_t)copy->block, line = LK_CACHE_LINE / block;
+  const int64_t rows = copy->dims[copy->rank - 2], to_row = copy->to[copy->rank - 2];
+  tile[1] = few_columns(copy->dims[copy->rank - 1], line);
+  const int64_t fit = TRANSPOSE_BYTES / (tile[1] * block);
+  const int64_t near = WRITTEN_PAGES * PAGE_BYTES / magnitude(to_row);
+  const int64_t many = whole_tiles(lk_max(LEAST_BYTES / block, lk_min(fit, near)));
+  tile[0] = lk_min(rows, evenness(to_row) >= PAGE_BYTES ? line : many);
+}
+
+/* Rows and columns of a turn that transposes. All rows where they are not many: then the source is
+ * read from one end to the other. */
+static void cut_for_caches(const lk_copy *copy, lk_isa isa, int64_t tile[2]) {
   const int64_t *dims = copy->dims + copy->rank - 2, block = (int64_t)copy->block;
   const bool is_short = dims[0] * block <= SHORT_BYTES;
+  if (!is_short && isa == LK_ISA_AVX512) {
+    cut_for_lines(copy, tile);
+    return;
+  }
   tile[0] = is_short ? dims[0] : FLAT_BYTES / block;
-  tile[1] = lk_min(dims[1], lk_max(1, TRANSPOSE_BYTES / (tile[0] * block) / TILE) * TILE);
+  tile[1] = lk_min(dims[1], whole_tiles(TRANSPOSE_BYTES / (tile[0] * block)));
 }
 
 /* Beyond the caches memory is fastest by few long lines: a line of the cache in the shorter of the
@@ -154,7 +184,7 @@ static bool cut_for_memory(const lk_copy *copy, lk_isa isa, int64_t tile[2]) {
 
 static void cut_transpose(lk_copy *copy, double bytes, lk_isa isa, int64_t tile[2]) {
   const bool is_long = bytes >= LARGE_BYTES && cut_for_memory(copy, isa, tile);
-  if (!is_long) cut_for_caches(copy, tile);
+  if (!is_long) cut_for_caches(copy, isa, tile);
   copy->ahead = is_long && isa == LK_ISA_AVX512 && tile[1] > tile[0] ? AHEAD : 0;
 }
 
