@@ -469,11 +469,12 @@ typedef struct lk_api {
    * LK_BIND_ENGINE for the same sizes, as measured on all threads of the context: nanoseconds above
    * 0. They decide wherever a plan of LK_BIND_RECURS is made for an equal work from now on, and
    * where nothing else is known, for one of the same size class; plans that exist stay. Of equal
-   * works the mean counts. Nothing is noted of a plan that is native's alone, or of which a part of
-   * the time is not the work's: it has several works, or steps that are of none (plan_step).
-   * plan_note_work takes the times of these apart. No more than 65,536 works are kept. Any thread.
-   * LK_OUT_OF_RANGE: a time that is not a finite number above 0; LK_OUT_OF_MEMORY;
-   * LK_INVALID_ARGUMENT: a NULL. */
+   * works the mean counts. The time is that of the plan with its reorders. What these are estimated
+   * to take is left out of the note, and added again for the place at which a plan is made. Nothing
+   * is noted of a plan that is native's alone, or of which a part of the time is not the work's: it
+   * has several works, or steps that are of none (plan_step). plan_note_work takes the times of
+   * these apart. No more than 65,536 works are kept. Any thread. LK_OUT_OF_RANGE: a time that is
+   * not a finite number above 0; LK_OUT_OF_MEMORY; LK_INVALID_ARGUMENT: a NULL. */
   lk_status (*plan_note_times)(const lk_plan *plan, double native_ns, double engine_ns,
                                lk_error *error);
   /* Appends to a file, or makes it, with what was noted and is not saved yet, for `tuning` of other

@@ -3,6 +3,7 @@
 #include "ops/engine/weigh.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "base/step_cost.h"
@@ -25,8 +26,8 @@ uint64_t lk_work_bytes(const lk_work *work) {
 }
 
 /* Of this machine's threads, and of no machine in particular otherwise. */
-static double cost(const lk_planner *planner, double flops, double bytes) {
-  return lk_step_cost_shared(lk_step_cost(flops, bytes), planner->env->threads);
+static double cost(const lk_ops_env *env, double flops, double bytes) {
+  return lk_step_cost_shared(lk_step_cost(flops, bytes), env->threads);
 }
 
 /* Of works that are heavy; 0: it is no such work. */
@@ -53,7 +54,7 @@ static double native_cost(const lk_planner *planner, const lk_work *work) {
     const double count = (double)lk_elements(&work->tensors[role]);
     if (count > elements) elements = count;
   }
-  return cost(planner, fmax(flops_of(planner, work), elements), (double)lk_work_bytes(work));
+  return cost(planner->env, fmax(flops_of(planner, work), elements), (double)lk_work_bytes(work));
 }
 
 /* Of tensors that do not lie as they are wanted. */
@@ -65,7 +66,17 @@ static double reorder_cost(const lk_planner *planner, const lk_work *work, const
     const lk_layout from = given->layouts[role], to = wanted->layouts[role];
     if (!lk_work_has(work, role) || from == LK_LAYOUT_ANY || to == LK_LAYOUT_ANY) continue;
     if (lk_layout_same_bytes(desc, from, to)) continue;
-    sum += cost(planner, 0, 2 * (double)bytes_of(desc));
+    sum += cost(planner->env, 0, 2 * (double)bytes_of(desc));
+  }
+  return sum;
+}
+
+double lk_weigh_reorders(const lk_plan_body *body, uint32_t work) {
+  double sum = 0;
+  for (uint32_t i = 0; i < body->n_steps; i++) {
+    const lk_step *step = &lk_plan_steps(body)[i];
+    if (step->work != work || strcmp(step->kind, LK_REORDER_KIND) != 0) continue;
+    sum += cost(body->env, 0, step->bytes);
   }
   return sum;
 }

@@ -486,5 +486,5 @@ lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_ope
 
 lk_status lk_planner_reorder(lk_planner *planner, const lk_copy *copy, const lk_operand *from,
                              const lk_operand *to, lk_error *error) {
-  return copy_by(planner, "reorder", copy, from, to, error);
+  return copy_by(planner, LK_REORDER_KIND, copy, from, to, error);
 }

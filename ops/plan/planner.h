@@ -156,6 +156,7 @@ void lk_planner_work(lk_planner *planner, double flops, double bytes);
  * elements. */
 lk_status lk_planner_copy(lk_planner *planner, const lk_copy *copy, const lk_operand *from,
                           const lk_operand *to, lk_error *error);
-/* The same of all elements of a tensor: the step is called "reorder". */
+/* The same of all elements of a tensor: the step's kind is LK_REORDER_KIND. */
+#define LK_REORDER_KIND "reorder"
 lk_status lk_planner_reorder(lk_planner *planner, const lk_copy *copy, const lk_operand *from,
                              const lk_operand *to, lk_error *error);

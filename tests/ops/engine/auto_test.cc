@@ -226,7 +226,7 @@ TEST_F(Auto, WhatIsMeasuredDecides) {
   EXPECT_EQ(bind(LK_BIND_RECURS), "matmul");
   EXPECT_EQ(choice().native_ns, 150);
   EXPECT_EQ(choice().engine_ns, 175);
-  EXPECT_THAT(choice().reason, HasSubstr("it takes more than 0.95"));
+  EXPECT_THAT(choice().reason, HasSubstr("it takes more than 0.97"));
   EXPECT_EQ(bind(LK_BIND_RECURS, 9), "matmul") << "another work, of which nothing is known";
   EXPECT_EQ(choice().is_measured, 0u);
   EXPECT_EQ(lk::stats(context).choices_measured, 2u);
@@ -347,6 +347,40 @@ TEST_F(AutoPart, StepsSayWhoComputesThem) {
   const std::vector<std::string> native(3, "native"), part = {"native", "plain", "native"};
   EXPECT_EQ(engines(bind_pool(0)), native);
   EXPECT_EQ(engines(bind_pool(LK_BIND_ENGINE)), part);
+}
+
+// The reorders around it are other ones at another place.
+TEST_F(AutoPart, TimesAreOfTheWorkWithoutItsReorders) {
+  lk::TestNode node;
+  node.op = "Softmax";
+  node.ints = {{"axis", {1}}};
+  LK_ASSERT_OK(node.create(executor, &op, LK_ERR));
+  const auto bind_softmax = [&](lk_layout layout, uint32_t flags) {
+    lk_tensor tensor = {lk::desc_of(LK_F32, {2, 5, 3, 4}), nullptr};
+    tensor.desc.layout = layout;
+    lk_bind_desc desc = host_bind(&tensor, 1);
+    desc.wishes = &layout;
+    desc.flags = flags;
+    Plan plan;
+    LK_EXPECT_OK(api()->op_bind(op, &desc, plan.out(), LK_ERR));
+    return plan;
+  };
+  const Plan measured = bind_softmax(LK_LAYOUT_PLAIN, LK_BIND_ENGINE);
+  ASSERT_EQ(host_plan_info(measured).n_reorders, 2u);
+  LK_ASSERT_OK(api()->plan_note_work(measured, 1, 1e6, 5e5, LK_ERR));
+  (void)bind_softmax(LK_LAYOUT_PLAIN, LK_BIND_RECURS);
+  const double reorders = choice().reorder_ns;
+  EXPECT_GT(reorders, 0);
+  EXPECT_NEAR(choice().engine_ns, 5e5, 1) << "as it was measured";
+  LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR));
+  (void)bind_softmax(LK_LAYOUT_CHANNELS_LAST, LK_BIND_RECURS);
+  EXPECT_EQ(choice().is_measured, 1u);
+  EXPECT_EQ(choice().reorder_ns, 0);
+  EXPECT_NEAR(choice().engine_ns, 5e5 - reorders, 1);
+  LK_ASSERT_OK(api()->plan_note_work(measured, 1, 1, 2, LK_ERR)); // less than is estimated
+  LK_ASSERT_OK(api()->cache_clear(context, executor, LK_ERR));
+  (void)bind_softmax(LK_LAYOUT_CHANNELS_LAST, LK_BIND_RECURS);
+  EXPECT_NEAR(choice().engine_ns, (5e5 - reorders + 1) / 2, 1) << "half of it is the work's";
 }
 
 // Who computes in f32 needs them, and who takes bf16 as it is does not: they are part of the work.

@@ -27,9 +27,11 @@ TEST(Choice, IsAPureFunctionOfWhatIsKnown) {
       {{1000, 0.5, 200, 0, 0, 0, 0, 0}, true, false, 1000, 700, nullptr},
       {{1000, 0.7, 0, 40e3, 0, 0, 0, 0}, true, false, 1000, 700, nullptr}, // 40 ns a run
       {{1000, 0.7, 0, 60e3, 0, 0, 0, 0}, false, false, 1000, 700, "build"},
-      {{1000, 0.9, 0, 0, 2000, 1999, 0, 0}, false, true, 2000, 1999, "it takes more than 0.95"},
+      {{1000, 0.9, 0, 0, 2000, 1999, 0, 0}, false, true, 2000, 1999, "it takes more than 0.97"},
       {{1000, 2.0, 50, 0, 2000, 1800, 0, 0}, true, true, 2000, 1850, nullptr},
-      {{1000, 2.0, 150, 0, 2000, 1800, 0, 0}, false, true, 2000, 1950, "it takes more than 0.95"},
+      {{1000, 2.0, 0, 0, 2000, 1940, 0, 0}, true, true, 2000, 1940, nullptr},
+      {{1000, 2.0, 0, 0, 2000, 1941, 0, 0}, false, true, 2000, 1941, "it takes more than 0.97"},
+      {{1000, 2.0, 150, 0, 2000, 1800, 0, 0}, false, true, 2000, 1950, "it takes more than 0.97"},
       {{1000, 0.5, 0, 0, 2000, 0, 0, 0}, true, false, 1000, 500, nullptr}, // half of a measurement
       {{1000, 2.0, 0, 200e3, 2000, 1800, 0, 0}, false, true, 2000, 1800, "build"},
       {{0, 0.5, 0, 0, 0, 0, 0, 0}, true, false, 0, 0, nullptr},
@@ -42,7 +44,7 @@ TEST(Choice, IsAPureFunctionOfWhatIsKnown) {
       {{1000, 0.5, 0, 30e3, 0, 0, 500, 425}, false, false, 1000, 850, "build"},  // than estimated
       {{1000, 0.5, 0, 0, 0, 0, 1000, 0}, true, false, 1000, 500, nullptr}, // half of a measurement
       {{1000, 2.0, 0, 0, 0, 1800, 1000, 800}, true, false, 1000, 800, nullptr},
-      {{1000, 0.5, 0, 0, 2000, 1999, 1000, 100}, false, true, 2000, 1999, "more than 0.95"},
+      {{1000, 0.5, 0, 0, 2000, 1999, 1000, 100}, false, true, 2000, 1999, "more than 0.97"},
       {{1000, 0.5, 0, 0, 2000, 1800, 1000, 9000}, true, true, 2000, 1800, nullptr},
   };
   for (const Case &each : cases) {
