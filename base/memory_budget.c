@@ -104,6 +104,7 @@ static void *alloc_default(lk_memory_budget *self, size_t size, size_t alignment
     give(self, likely);
     return NULL;
   }
+  if (lk_pages_may_lie_at(block)) lk_spare_pages_use(&self->spare, block);
   return block;
 }
 

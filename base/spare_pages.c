@@ -36,13 +36,30 @@ static uint64_t end(uint64_t word) {
   return bytes_of(word);
 }
 
+void lk_spare_pages_use(lk_spare_pages *self, void *block) {
+  const uint64_t bytes = lk_pages_bytes(block);
+  const uint64_t used = __atomic_add_fetch(&self->used, bytes, __ATOMIC_RELAXED);
+  uint64_t most = __atomic_load_n(&self->most_used, __ATOMIC_RELAXED);
+  while (used > most && !__atomic_compare_exchange_n(&self->most_used, &most, used, true,
+                                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+static uint64_t limit_of(const lk_spare_pages *self) {
+  const uint64_t most = __atomic_load_n(&self->most_used, __ATOMIC_RELAXED);
+  if (most < LK_SPARE_LEAST_BYTES) return LK_SPARE_LEAST_BYTES;
+  return most < LK_SPARE_BYTES ? most : LK_SPARE_BYTES;
+}
+
 void *lk_spare_pages_take(lk_spare_pages *self, size_t size) {
   for (uint32_t i = 0; i < LK_SPARE_BLOCKS; i++) {
     const uint64_t word = __atomic_load_n(&self->blocks[i], __ATOMIC_RELAXED);
     if (word == 0) continue;
     const size_t room = bytes_of(word) - LK_PAGE;
     if (room < size || room - size > room / 4) continue;
-    if (replace(self, i, word, 0)) return block_of(word);
+    if (!replace(self, i, word, 0)) continue;
+    lk_spare_pages_use(self, block_of(word));
+    return block_of(word);
   }
   return NULL;
 }
@@ -66,14 +83,15 @@ static uint64_t put_for_oldest(lk_spare_pages *self, uint64_t word) {
 }
 
 uint64_t lk_spare_pages_keep(lk_spare_pages *self, void *block) {
-  if (lk_pages_bytes(block) > LK_SPARE_BYTES) {
-    const uint64_t bytes = lk_pages_bytes(block);
+  const uint64_t bytes = lk_pages_bytes(block), limit = limit_of(self);
+  __atomic_fetch_sub(&self->used, bytes, __ATOMIC_RELAXED);
+  if (bytes > limit) {
     lk_pages_free(block);
     return bytes;
   }
   const uint64_t word = word_of(block);
   uint64_t freed = put(self, word) ? 0 : put_for_oldest(self, word);
-  for (int i = 0; i < LK_SPARE_BLOCKS && lk_spare_pages_bytes(self) > LK_SPARE_BYTES; i++) {
+  for (int i = 0; i < LK_SPARE_BLOCKS && lk_spare_pages_bytes(self) > limit; i++) {
     freed += put_for_oldest(self, 0);
   }
   return freed;

@@ -185,6 +185,22 @@ TEST_F(Spare, FewStayAndNoneThatIsVeryLarge) {
   EXPECT_EQ(bytes(), 0u);
 }
 
+// Runs of sizes that all differ, one after the other, leave no more than the lower limit or the
+// largest of them.
+TEST_F(Spare, NoMoreStayThanWasInUse) {
+  for (const size_t mib : {7, 5, 12, 3, 9, 2}) {
+    lk_free(&allocator, alloc(mib << 20));
+    EXPECT_LE(bytes(), LK_SPARE_LEAST_BYTES) << mib;
+  }
+  EXPECT_GT(bytes(), LK_SPARE_LEAST_BYTES / 4);
+  lk_free(&allocator, alloc(LK_SPARE_LEAST_BYTES));
+  EXPECT_LE(bytes(), LK_SPARE_LEAST_BYTES + 2 * LK_PAGE);
+  char *blocks[] = {alloc(15 << 20), alloc(15 << 20)};
+  const uint64_t both = bytes();
+  for (char *block : blocks) lk_free(&allocator, block);
+  EXPECT_EQ(bytes(), both) << "they were in use at one time";
+}
+
 // As many as a decoder has caches: no run waits for pages that the one before it had.
 TEST_F(Spare, ServeRunsOfManyOutputs) {
   std::set<char *> first, second;
