@@ -202,7 +202,7 @@ static bool overlaps(const chosen_boxes *self, const box *a, float overlap) {
 static int64_t choose_boxes(const lk_non_max *self, const float *boxes, const float *scores,
                             int64_t most, float overlap, const float *least, int64_t *scratch,
                             int64_t *to) {
-  int64_t candidates = 0, *order = scratch;
+  int64_t candidates = 0, done = 0, *order = scratch;
   float *const numbers = (float *)(void *)(scratch + self->boxes);
   chosen_boxes chosen = {.low = {numbers, numbers + self->boxes},
                          .high = {numbers + 2 * self->boxes, numbers + 3 * self->boxes},
@@ -215,7 +215,8 @@ static int64_t choose_boxes(const lk_non_max *self, const float *boxes, const fl
   }
   lk_ranks left = {order, 1, candidates};
   lk_ranks_make(&left);
-  while (left.size > 0 && chosen.count < most && !lk_team_is_stopped()) {
+  while (left.size > 0 && chosen.count < most) {
+    if (lk_look_more(&done, 1 + chosen.count, LK_LOOK_FEW)) break;
     const int64_t index = lk_rank_index(~lk_ranks_take(&left));
     const box next = box_at(self, boxes, index);
     if (overlaps(&chosen, &next, overlap)) continue;
