@@ -8,7 +8,8 @@ first pass over them; those of `whole_models`, driven from Python; and of each o
 `native`, the one that the earlier commits have. Both commits take turns in short blocks, each in a
 process of its own. A case that misses its target is measured again, in new
 processes and for longer, and that counts. A model that the earlier commit refuses has no ratio.
-Outputs are not compared here: the three programs compare ours with the peers'.
+LATCHKEY_EARLIER_KINDS=operators,sizes measures these kinds alone. Outputs are not compared here:
+the programs of the models compare ours with the peers'.
 """
 
 import contextlib
@@ -35,7 +36,6 @@ COMMANDS = (["tools/setup", "--development"],
             ["cmake", "--preset", "release", "-DLATCHKEY_BENCHMARKS=ON"],
             ["cmake", "--build", "--preset", "release", "--target", "worker"],
             ["tools/install_python"])
-KINDS = ("models", "sizes", "whole_models", "operators")
 ENGINE = {"LATCHKEY_ENGINE": os.environ.get("LATCHKEY_ENGINE", "native")}
 TARGETS = {"each": 1.02, "median": 1.00}
 LONGER = 4  # times as many blocks
@@ -144,37 +144,50 @@ def largest_nodes():
     return [(name, model, feeds) for name, (_, model, feeds) in sorted(found.items())]
 
 
-def of_feeds(kind, name, threads, tree, path, feeds, extent, file):
+# Each gives (name, threads, workers of both commits, what measures them, what each must run): what
+# measures takes the workers by name, and how many times as long as usual.
+
+def of_models(tree, folder, chosen):
+    blocks, seconds = common.by_extent(chosen, (3, 0.15), (11, 0.3), (41, 0.5))
+    for name, model, shape in models.cases(folder, chosen):
+        for threads in common.thread_counts():
+            yield (f"{name} {shape}", threads, c_workers(tree, model, threads),
+                   functools.partial(measure, [("time", shape)], blocks, seconds),
+                   [("time", 1, shape)])
+
+
+def of_sizes(tree, folder, chosen):
+    for name, model, shapes in sizes.cases(folder, common.by_extent(chosen, 40, 400, 400)):
+        yield (f"{name}, {len(shapes)} sizes", 1, c_workers(tree, model, 1),
+               functools.partial(measure_sizes, shapes), [("shapes", 1, shapes[0])])
+
+
+def of_feeds(name, threads, tree, path, feeds, file, chosen):
     """A case that is driven from Python: the model in `path`, on `feeds`, which are put in `file`
     until the next case."""
     numpy.savez(file, **feeds)
-    return (kind, name, threads, python_workers(tree, path, threads),
+    extent = common.by_extent(chosen, (2, 0.01), (7, 0.1), (31, 0.3))
+    return (name, threads, python_workers(tree, path, threads),
             functools.partial(measure, [("load", file), ("loaded",)], *extent),
             [("load", file), ("loaded", 1)])
 
 
-def cases(tree, folder, chosen):
-    """(kind, name, threads, workers of both commits, what measures them, what each must run): what
-    measures takes the workers by name, and how many times as long as usual."""
-    blocks, seconds = common.by_extent(chosen, (3, 0.15), (11, 0.3), (41, 0.5))
-    for name, model, shape in models.cases(folder, chosen):
-        commands = [("time", shape)]
-        for threads in common.thread_counts():
-            yield ("models", f"{name} {shape}", threads, c_workers(tree, model, threads),
-                   functools.partial(measure, commands, blocks, seconds), [("time", 1, shape)])
-    for name, model, shapes in sizes.cases(folder, common.by_extent(chosen, 40, 400, 400)):
-        yield ("sizes", f"{name}, {len(shapes)} sizes", 1, c_workers(tree, model, 1),
-               functools.partial(measure_sizes, shapes), [("shapes", 1, shapes[0])])
-    blocks, seconds = common.by_extent(chosen, (2, 0.01), (7, 0.1), (31, 0.3))
-    folder = pathlib.Path(folder)
-    extent, file, node = (blocks, seconds), folder / "feeds.npz", folder / "node.onnx"
+def of_whole_models(tree, folder, chosen):
     for name, opened in whole_models.cases():
         path, feeds, _ = opened(2, folder)
         for threads in common.thread_counts():
-            yield of_feeds("whole_models", name, threads, tree, path, feeds, extent, file)
+            yield of_feeds(name, threads, tree, path, feeds, folder / "feeds.npz", chosen)
+
+
+def of_operators(tree, folder, chosen):
+    node = folder / "node.onnx"
     for name, model, feeds in largest_nodes()[::common.by_extent(chosen, 8, 1, 1)]:
         onnx.save(model, node)
-        yield of_feeds("operators", name, 1, tree, node, feeds, extent, file)
+        yield of_feeds(name, 1, tree, node, feeds, folder / "feeds.npz", chosen)
+
+
+KINDS = {"models": of_models, "sizes": of_sizes, "whole_models": of_whole_models,
+         "operators": of_operators}
 
 
 def measure_case(workers, how, commands):
@@ -199,20 +212,31 @@ def cells(result):
     return [*both, f"{result['ratio'][COMMIT]:.3f}"]
 
 
+def kinds():
+    names = os.environ.get("LATCHKEY_EARLIER_KINDS", ",".join(KINDS)).split(",")
+    for name in names:
+        if name not in KINDS:
+            sys.exit(f"earlier: LATCHKEY_EARLIER_KINDS has {name!r}, one of {', '.join(KINDS)} is "
+                     "needed, or several with commas")
+    return names
+
+
 def main():
     chosen = common.options(QUESTION)
+    wanted = kinds()
     tree = built_tree(COMMIT)
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        for kind, name, threads, workers, how, commands in cases(tree, folder, chosen):
-            results.append({"kind": kind, "case": name, "threads": threads,
-                            **measure_case(workers, how, commands)})
-            if not chosen.json:
-                r = results[-1]
-                print("  ", kind, name, threads, *cells(r), verdict(r), flush=True)
+        for kind in wanted:
+            for name, threads, *case in KINDS[kind](tree, pathlib.Path(folder), chosen):
+                results.append({"kind": kind, "case": name, "threads": threads,
+                                **measure_case(*case)})
+                if not chosen.json:
+                    r = results[-1]
+                    print("  ", kind, name, threads, *cells(r), verdict(r), flush=True)
     medians = {kind: common.median([r["ratio"][COMMIT] for r in results
                                     if r["kind"] == kind and r["ratio"] is not None])
-               for kind in KINDS}
+               for kind in wanted}
     if chosen.json:
         print(json.dumps({"commit": COMMIT, "targets": TARGETS, "medians": medians,
                           "cases": results}))
