@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "base/most.h"
 #include "base/pages.h"
 
 static _Thread_local lk_memory_refusal refusal __attribute__((tls_model("initial-exec")));
@@ -26,11 +27,7 @@ static void give(lk_memory_budget *self, uint64_t bytes) {
 }
 
 static void note_peak(lk_memory_budget *self) {
-  const uint64_t now = __atomic_load_n(&self->bytes, __ATOMIC_RELAXED);
-  uint64_t peak = __atomic_load_n(&self->peak, __ATOMIC_RELAXED);
-  while (now > peak && !__atomic_compare_exchange_n(&self->peak, &peak, now, true, __ATOMIC_RELAXED,
-                                                    __ATOMIC_RELAXED)) {
-  }
+  lk_most_note(&self->peak, __atomic_load_n(&self->bytes, __ATOMIC_RELAXED));
 }
 
 /* False: there was none. */

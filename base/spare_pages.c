@@ -1,5 +1,6 @@
 #include "base/spare_pages.h"
 
+#include "base/most.h"
 #include "base/pages.h"
 
 /* A block's mapping begins at a multiple of more pages than any block has that is kept, so one word
@@ -38,11 +39,7 @@ static uint64_t end(uint64_t word) {
 
 void lk_spare_pages_use(lk_spare_pages *self, void *block) {
   const uint64_t bytes = lk_pages_bytes(block);
-  const uint64_t used = __atomic_add_fetch(&self->used, bytes, __ATOMIC_RELAXED);
-  uint64_t most = __atomic_load_n(&self->most_used, __ATOMIC_RELAXED);
-  while (used > most && !__atomic_compare_exchange_n(&self->most_used, &most, used, true,
-                                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-  }
+  lk_most_note(&self->most_used, __atomic_add_fetch(&self->used, bytes, __ATOMIC_RELAXED));
 }
 
 static uint64_t limit_of(const lk_spare_pages *self) {
