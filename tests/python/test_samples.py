@@ -4,6 +4,7 @@ What is a sample, by its first line or by the language of its fence:
 
     python              a program of its own, or what goes on from those before it on the page
     c with `main`       compiled and run
+    cpp                 compiled and run as C++
     c without           a fragment: compiled within a function
     c PATH              a part of that file (tests/tools/test_docs.py)
     latchkey, python    commands of an indented block, each line that begins so; the others are what
@@ -32,12 +33,13 @@ from onnx import TensorProto, helper, numpy_helper
 import latchkey
 from latchkey.commands import COMMANDS
 
-NOT_RUN = 22  # blocks with a reason
+NOT_RUN = 26  # blocks with a reason
 
 FENCE = re.compile(r"^(`{3,})([^`\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?<=\n\n)(?: {4}\S.*\n(?:\n(?= {4}))?)(?: {4}.*\n(?:\n(?= {4}\S))?)*")
 MARK = re.compile(r"<!-- not run: (.*) -->\n*\Z")
-BUILDING = ("make", "pip", "cc", "cmake", "sudo", "tools/", "benchmarks/run", ".venv/bin/python")
+BUILDING = ("make", "pip", "cc", "c++", "export", "cmake", "sudo", "tools/", "benchmarks/run",
+            ".venv/bin/python")
 SHORTER = ((r"--seconds \d+", "--seconds 1"), (r"--warmup \d+", "--warmup 0"),
            (r"--requests \d+", "--requests 5"), (r"--duration \d+", "--duration 0.1"))
 
@@ -75,6 +77,7 @@ PRINTS = {
     ("docs/start/onnxruntime.md", "python", 1): "1 of 1 nodes\n",
     ("docs/start/c_session.md", "program", 0): "0 2 0\n",
     ("docs/start/c_executor.md", "program", 0): "0 0 4\n",
+    ("docs/languages.md", "program of C++", 0): "0 2 0\n",
 }
 
 
@@ -98,6 +101,8 @@ def kind_of(language, text, reason):
         return language
     if language == "c":
         return "program" if "int main(" in text else "fragment"
+    if language == "cpp":
+        return "program of C++"
     if re.fullmatch(r"c \S+", language):
         return "quoted"
     if language in ("", "text"):
@@ -206,10 +211,10 @@ def test_python(sample, folder):
 
 
 # Programs that use sessions are for readers who write C++, too.
-@of_kind("program")
+@of_kind("program", "program of C++")
 def test_c_programs(sample, folder):
     (folder / "example.c").write_text(sample.text)
-    languages = [["cc", "-std=c17"]]
+    languages = [["cc", "-std=c17"]] if sample.kind == "program" else []
     if "session.h" in sample.text:
         languages.append(["c++", "-x", "c++", "-std=c++17", "-Wpedantic",
                           "-Wno-missing-field-initializers"])
@@ -310,4 +315,5 @@ def test_kinds_of_blocks():
         (24, "quoted"), (28, "program"), (32, "fragment")]
     assert found[3].text == "some output\n\nother output\n"
     assert samples("p.md", "x\n\n    some output\n")[0].kind == "unknown"
-    assert samples("p.md", "```cpp\nx\n```\n")[0].kind == "unknown"
+    assert samples("p.md", "```cpp\nx\n```\n")[0].kind == "program of C++"
+    assert samples("p.md", "```rust\nx\n```\n")[0].kind == "unknown"

@@ -19,8 +19,9 @@ import c_reference
 MENU = {
     "Start": ["start", "start/python", "start/onnxruntime", "start/c_session", "start/c_executor",
               "start/command"],
-    "Use": ["questions", "python", "onnxruntime", "c_host", "command", "engines", "onednn",
-            "threads", "memory", "statistics", "trace", "report", "reliability", "security"],
+    "Use": ["questions", "python", "onnxruntime", "c_host", "languages", "command", "engines",
+            "onednn", "threads", "memory", "statistics", "trace", "report", "processors",
+            "containers", "moving", "hugging_face", "reliability", "security"],
     "Understand": ["how_it_works", "performance", "compare", "decisions/index", "design/index"],
     "Look up": ["reference/c/index", "reference/python", "reference/options",
                 "reference/environment", "operators", "glossary", "changelog"],

@@ -1,0 +1,3 @@
+module one_model
+
+go 1.19
