@@ -156,14 +156,14 @@ def grow_all(folder):
 
 def cases(folder, count):
     """(name, model, `count` shapes)"""
-    return [("recognizer", RECOGNITION, lines(count)),
-            ("detector", DETECTION, pictures(count, 64, 32)),
-            ("angle classifier", ANGLE, lines(count)),
+    return [("PP-OCRv4 recognition", RECOGNITION, lines(count)),
+            ("PP-OCRv4 detection", DETECTION, pictures(count, 64, 32)),
+            ("PP-OCR angle", ANGLE, lines(count)),
             ("ResNet-50", graphs.resnet50(f"{folder}/resnet50.onnx"), pictures(count, 48, 8)),
             ("MobileNetV2", graphs.mobilenet_v2(f"{folder}/mobilenet_v2.onnx"),
              pictures(count, 48, 8)),
-            ("densenet121", light(folder, "densenet121"), pictures(count, 64, 8)),
-            ("squeezenet", light(folder, "squeezenet"), pictures(count, 48, 8)),
+            ("light_densenet121", light(folder, "densenet121"), pictures(count, 64, 8)),
+            ("light_squeezenet", light(folder, "squeezenet"), pictures(count, 48, 8)),
             ("encoder", graphs.encoder(f"{folder}/encoder.onnx", spelled=True),
              sentences(count))]
 

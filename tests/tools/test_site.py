@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "tools/docs"))
 import c_reference  # noqa: E402
 import figures  # noqa: E402
 import measured  # noqa: E402
+import write_numbers as numbers  # noqa: E402
 import pages  # noqa: E402
 import plots  # noqa: E402
 import site_links  # noqa: E402
@@ -229,10 +230,11 @@ MEASURED = json.loads((ROOT / "docs/measured.json").read_text())
 def test_figures_are_what_their_maker_makes():
     """The plots of the page are those of measured.py, and each is on the page."""
     assert MEASURED["plots"].keys() == measured.PLOTS.keys()
-    page = (ROOT / "docs/performance.md").read_text()
+    pages_of = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
     for name in MEASURED["plots"]:
-        assert f"<!-- plot: {name} -->" in page
-    assert "<!-- table: growth -->" in page
+        assert f"<!-- plot: {name} -->\n" in pages_of
+    for name in plots.TABLES:
+        assert f"<!-- table: {name} -->\n" in pages_of + (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("name", MEASURED["plots"])
@@ -242,9 +244,10 @@ def test_figures_say_where_they_come_from(name):
     known = re.search(r"all=\(([^)]*)\)", (ROOT / "benchmarks/run").read_text())[1].split()
     known += re.search(r"by_name=\(([^)]*)\)", (ROOT / "benchmarks/run").read_text())[1].split()
     assert one["benchmarks"] and set(one["benchmarks"]) <= set(known)
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", about["day"]) and about["machine"]
+    day = one.get("day", about["day"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", day) and about["machine"]
     svg, alt, caption = plots.plot(name, ROOT)
-    assert svg.startswith("<svg") and about["day"] in caption and about["machine"] in caption
+    assert svg.startswith("<svg") and day in caption and about["machine"] in caption
     assert f"benchmarks/run {' '.join(one['benchmarks'])};" in caption
     for row, values in one["rows"].items():
         assert f"{row} {', '.join(f'{value:g}' for value in values)}" in alt
@@ -271,7 +274,12 @@ def test_figures_of_what_benchmarks_have_printed():
                    "m, threads 2": {"ms": 2, "primitives_ms": 1},
                    "n, threads 1": {"ms": 2, "primitives_ms": 1}},
         "products": {"convolutions": group}, "rows": {"means": group}, "moves": {"casts": group},
-        "resize": {"resizings": group}}
+        "resize": {"resizings": group},
+        "beside_paddle": {"fixed": [{"model": "m", "threads": 2, "ratio": 0.5},
+                                    {"model": "m", "threads": 1, "ratio": 0.75}],
+                          "random": {"m": {"auto": {"p50_ms": 1.234, "growth": 2**20}}}},
+        "instruction_sets": {"models": [{"model": "m", "ratio": {
+            "avx512": 1, "avx512_core": 1, "avx2": 0.8, "sse2": 0.25, "onnxruntime": 0.5}}]}}
     made = measured.measured(results)
     rows = {name: plot["rows"] for name, plot in made["plots"].items()}
     assert set(rows["hits"]) == set(measured.HITS.values())
@@ -282,23 +290,79 @@ def test_figures_of_what_benchmarks_have_printed():
     assert rows["layers"] == {"m": [0.75, 2]}, "with one thread and with two"
     assert rows["kernels"] == dict.fromkeys(("convolutions", "means", "casts", "resizings"),
                                             [0.912, 1.2])
+    assert rows["paddle"] == {"m": [0.75, 0.5]}
+    assert rows["instruction_sets"] == {"m": [1, 1.25, 4, 2]}
+    assert made["random_sizes"] == {"rows": [
+        {"model": "m", "engine": "auto", "p50_ms": 1.23, "growth": 1.0}]}
     assert made["growth"] == [
         {"model": "m", "second": 1.021, "latchkey": 3.0, "onnxruntime": 0.0, "openvino": 0.5}]
 
 
-def test_the_readme_has_the_figures_of_the_same_run():
-    """Those that docs/performance.md draws."""
-    readme = (ROOT / "README.md").read_text()
-    plots = MEASURED["plots"]
-    shown = re.findall(r"^    (\S.*?) {2,}(\d\.\d\d) +(\d\.\d\d)$", readme, re.MULTILINE)
-    assert [(name, float(one), float(two)) for name, one, two in shown] == [
-        (name, round(one, 2), round(two, 2))
-        for name, (one, two) in plots["models"]["rows"].items()]
-    hits = plots["hits"]["rows"]
+def test_the_readme_has_the_claim_of_the_same_run():
+    """That docs/performance.md draws."""
+    hits = MEASURED["plots"]["hits"]["rows"]
     (name,), (other,) = (hits[row] for row in ("name key of a convolution, per-thread cache",
                                                "oneDNN's cache, convolution"))
     claim = f"{other / name:.0f} times cheaper than asking oneDNN's cache"
-    assert claim in " ".join(readme.split())
+    assert claim in " ".join((ROOT / "README.md").read_text().split())
+
+
+# ---- figures in the repository -------------------------------------------------------------------
+
+
+def test_what_the_repository_shows_is_what_was_measured():
+    """Blocks of pages and pictures are as tools/docs/write_numbers.py writes them."""
+    made = numbers.files(ROOT)
+    assert {"README.md", "docs/performance.md", "docs/compare.md",
+            "docs/pictures/hits.svg", "docs/pictures/hits_dark.svg"} <= made.keys()
+    there = {str(path.relative_to(ROOT)) for path in (ROOT / numbers.PICTURES).iterdir()}
+    changed = [name for name, text in made.items()
+               if not (ROOT / name).is_file() or (ROOT / name).read_text() != text]
+    assert not changed and there <= made.keys(), "run tools/docs/write_numbers.py"
+    assert "<!-- table: summary -->\n\n| model |" in made["README.md"]
+
+
+MEASURED_SMALL = {
+    "about": {"day": "2026-01-02", "machine": "z", "processors": 2, "onednn": "3",
+              "onnxruntime": "1", "openvino": "2"},
+    "plots": {"hits": {"what": "Hits", "benchmarks": ["cache_lookup"], "peer": "p",
+                       "series": ["ns"], "rows": {"ours": [30.5]}},
+              "models": {"rows": {"m": [0.9, 0.8], "fixed": [1.25, 1]}},
+              "sizes": {"rows": {"m": [0.5, 0.25], "new": [0.75, 1.5]}}},
+    "growth": [{"model": "m", "second": 1, "latchkey": 7.6, "onnxruntime": -0.6, "openvino": 400}]}
+
+
+@pytest.fixture
+def small(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/measured.json").write_text(json.dumps(MEASURED_SMALL))
+    (tmp_path / "README.md").write_text("text\n")
+    return tmp_path
+
+
+def test_a_block_is_written_anew(small):
+    """Between its marks alone, and the second time it is the same."""
+    page = small / "docs/page.md"
+    page.write_text("before\n\n<!-- table: summary -->\n\nold | table\n\n<!-- end -->\n\nbetween\n\n"
+                    "<!-- plot: hits -->\n\nafter\n")
+    made = numbers.files(small)
+    text = made["docs/page.md"]
+    assert text.startswith("before\n\n<!-- table: summary -->\n\n| model |") and "old" not in text
+    assert "\n<!-- end -->\n\nbetween\n\n<!-- plot: hits -->\n\n<picture>" in text
+    assert text.endswith("</details>\n\n<!-- end -->\n\nafter\n") and "| ours | 30.50 |" in text
+    assert 'src="pictures/hits.svg"' in text and 'srcset="pictures/hits_dark.svg"' in text
+    light, dark = (made[f"docs/pictures/hits{kind}.svg"] for kind in ("", "_dark"))
+    assert light != dark and "currentColor" not in light + dark
+    page.write_text(text)
+    assert numbers.files(small) == made
+    assert made["README.md"] == "text\n"
+
+
+def test_the_summary_has_a_row_for_each_model(small):
+    assert plots.table("summary", small).splitlines()[2:5] == [
+        "| m | 0.90 | 0.80 | 0.50 | 0.25 | +8 MiB | -1 MiB | +400 MiB |",
+        "| fixed | 1.25 | 1.00 |  |  |  |  |  |",
+        "| new |  |  | 0.75 | 1.50 |  |  |  |"]
 
 
 # ---- variables -----------------------------------------------------------------------------------

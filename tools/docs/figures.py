@@ -1,4 +1,5 @@
-"""Pictures and plots, put where a page has `<!-- picture: NAME -->` or `<!-- plot: NAME -->`.
+"""Pictures and plots of the site, put where a page has `<!-- picture: NAME -->`, or a block that
+begins with `<!-- plot: NAME -->` or `<!-- table: NAME -->`.
 
 Pictures are drawn by graphviz from the code: the includes between folders as the sources have them,
 and those of pictures.toml, whose functions and calls must be in the code. They stand in the page as
@@ -18,7 +19,7 @@ from typing import Any
 
 import plots
 
-MARK = re.compile(r"^<!-- (picture|plot|table): ([a-z_]+) -->$", re.MULTILINE)
+PICTURE = re.compile(r"^<!-- (picture): ([a-z_]+) -->$", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 # The floors of the house as pages speak of them; a file is of the longest that it lies in.
 FLOORS = ("include/latchkey", "base", "base/team", "keys", "keys/cache", "keys/weights",
@@ -192,4 +193,4 @@ def put_in(text: str, page: str, root: Path) -> str:
         except ValueError as error:
             raise ValueError(f"{page}: {error}") from None
 
-    return MARK.sub(made, text)
+    return plots.BLOCK.sub(lambda mark: made(mark) + "\n", PICTURE.sub(made, text))

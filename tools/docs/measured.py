@@ -3,10 +3,11 @@
 have printed.
 
     benchmarks/run --json cache_lookup sizes models layers products rows moves resize \\
-        whole_models > measured
+        whole_models beside_paddle instruction_sets > measured
     tools/docs/measured.py measured > docs/measured.json
 
-Run it on a machine that does nothing else.
+Run it on a machine that does nothing else. Where a part is measured anew by itself and put in by
+hand, it has a `day` of its own.
 """
 
 from __future__ import annotations
@@ -94,8 +95,31 @@ def kernels(results: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
                      for benchmark in benchmarks for name, group in results[benchmark].items()}}
 
 
+def paddle(results: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    return {"what": "Whole models of one size by the engine onednn: time relative to Paddle's",
+            "benchmarks": ["beside_paddle"], "peer": "Paddle with oneDNN",
+            "series": ["one thread", "two threads"],
+            "rows": two_threads(results["beside_paddle"]["fixed"],
+                                lambda result: result["ratio"])}
+
+
+SETS = {"amx": "all", "avx512_core": "AVX-512 alone", "avx2": "AVX2", "sse2": "SSE2"}
+
+
+def instruction_sets(results: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """Times of all that the processor has."""
+    return {"what": "Whole models with lesser instruction sets, one thread: time relative to that "
+                    "with all that the processor has",
+            "benchmarks": ["instruction_sets"], "peer": "all instructions",
+            "series": [*list(SETS.values())[1:], f"ONNX Runtime {about['onnxruntime']}"],
+            "rows": {one["model"]: [1 / one["ratio"][name]
+                                    for name in [*list(SETS)[1:], "onnxruntime"]]
+                     for one in results["instruction_sets"]["models"]}}
+
+
 PLOTS = {"hits": hits, "sizes": sizes, "models": models, "whole_models": whole_models,
-         "layers": layers, "kernels": kernels}
+         "layers": layers, "kernels": kernels, "paddle": paddle,
+         "instruction_sets": instruction_sets}
 
 
 def growth(results: dict[str, Any]) -> list[dict[str, Any]]:
@@ -105,6 +129,14 @@ def growth(results: dict[str, Any]) -> list[dict[str, Any]]:
             for one in results["sizes"]["models"]]
 
 
+def random_sizes(results: dict[str, Any]) -> list[dict[str, Any]]:
+    """Beside Paddle: a row for each model and engine."""
+    return [{"model": model, "engine": engine, "p50_ms": round(found["p50_ms"], 2),
+             "growth": round(found["growth"] / 2**20, 1)}
+            for model, engines in results["beside_paddle"]["random"].items()
+            for engine, found in engines.items()]
+
+
 def measured(results: dict[str, Any]) -> dict[str, Any]:
     """What the page needs of it."""
     about = results["about"]
@@ -112,7 +144,8 @@ def measured(results: dict[str, Any]) -> dict[str, Any]:
     for plot in made.values():
         plot["rows"] = {name: [round(value, 3) for value in values]
                         for name, values in plot["rows"].items()}
-    return {"about": about, "plots": made, "growth": growth(results)}
+    return {"about": about, "plots": made, "growth": growth(results),
+            "random_sizes": {"rows": random_sizes(results)}}
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Plots and tables of what benchmarks have measured: docs/operator_times.json, which
 `benchmarks/run --json operators` makes, and docs/measured.json, which measured.py makes.
 
+They stand in blocks of pages, which write_numbers.py writes in the repository and figures.py in the site.
 Plots take the colours of the page that they stand in. What is slower than its peer has another
 colour and another mark than what is faster.
 """
@@ -18,8 +19,14 @@ import matplotlib
 matplotlib.use("svg")
 from matplotlib import pyplot  # noqa: E402  (after the choice of the backend)
 
+# A block begins with a mark and ends with another. One that was not written yet has no end: then
+# it is the mark alone.
+BLOCK = re.compile(r"^<!-- (plot|table): ([a-z_]+) -->\n"
+                   r"(?:(?:(?!<!-- (?:plot|table|picture): ).*\n)*?<!-- end -->\n)?", re.MULTILINE)
+
 INK = "#010203"  # stands for the colour of the page's text
 FASTER, SLOWER = "#3d8fc4", "#d9772b"  # can be told apart by colour-blind readers, too
+SHADES = ("#1b4f72", FASTER, "#a9cfe8", SLOWER)
 
 STYLE = {
     "svg.fonttype": "none", "svg.hashsalt": "latchkey", "font.family": "sans-serif",
@@ -71,6 +78,24 @@ def ratio_plot(rows: list[tuple[str, float, float]], ends: tuple[str, str], peer
         return svg_of(chart)
 
 
+def bars_plot(rows: dict[str, list[float]], series: list[str], peer: str) -> str:
+    """For each row a bar for each of the series; less is better."""
+    with pyplot.rc_context(STYLE):
+        chart, axes = bar_axes(len(rows) * len(series) // 2)
+        height = 0.8 / len(series)
+        for number, name in enumerate(series):
+            axes.barh([place + height * (number - (len(series) - 1) / 2)
+                       for place in range(len(rows))],
+                      [values[number] for values in rows.values()], height=height, label=name,
+                      color=SHADES[number])
+        axes.axvline(1, color=INK, linewidth=0.8)
+        axes.set_yticks(range(len(rows)), list(rows))
+        axes.invert_yaxis()
+        axes.set_xlabel(f"time relative to {peer}")
+        axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(series))
+        return svg_of(chart)
+
+
 def cost_plot(rows: list[tuple[str, float]], unit: str) -> str:
     with pyplot.rc_context(STYLE):
         chart, axes = bar_axes(len(rows))
@@ -111,16 +136,52 @@ def plot(name: str, root: Path) -> tuple[str, str, str]:
     measured = read(root, "measured.json")
     about, one = measured["about"], measured["plots"][name]
     caption = (f"{one['what']}. {about['machine']}, {about['processors']} processors; "
-               f"benchmarks/run {' '.join(one['benchmarks'])}; {about['day']}.")
+               f"benchmarks/run {' '.join(one['benchmarks'])}; {one.get('day', about['day'])}.")
     rows_of = one["rows"].items()
     alt = one["what"] + ": " + "; ".join(
         f"{row} {', '.join(f'{value:g}' for value in values)}" for row, values in rows_of)
     if len(one["series"]) == 1:
         return cost_plot([(row, values[0]) for row, values in rows_of], one["series"][0]), \
             alt, caption
+    if len(one["series"]) > 2:
+        return bars_plot(one["rows"], one["series"], one["peer"]), alt, caption
     first, second = one["series"]
     return (ratio_plot([(row, *values) for row, values in rows_of], (first, second),
                        one["peer"]), alt, caption)
+
+
+def numbers(name: str, root: Path) -> str:
+    """What a plot of measured.json shows, as Markdown."""
+    one = read(root, "measured.json")["plots"][name]
+    return "\n".join([f"| | {' | '.join(one['series'])} |", "|---" * (1 + len(one["series"])) + "|",
+                      *(f"| {row} | {' | '.join(f'{value:.2f}' for value in values)} |"
+                        for row, values in one["rows"].items())])
+
+
+def summary(root: Path) -> list[str]:
+    """Whole models at a glance: one size, new sizes and memory, beside both peers."""
+    measured = read(root, "measured.json")
+    about = measured["about"]
+    fixed, new = (measured["plots"][name]["rows"] for name in ("models", "sizes"))
+    growth_of = {row["model"]: row for row in measured["growth"]}
+    lines = ["| model | one size: one thread | two threads | new sizes: beside ONNX Runtime "
+             "| beside OpenVINO | memory: Latchkey | ONNX Runtime | OpenVINO |",
+             "|---" * 8 + "|"]
+    for model in dict.fromkeys([*fixed, *new]):
+        times = [f"{value:.2f}" for of in (fixed, new) for value in of.get(model, ())]
+        cells = (times if len(times) == 4 else times + ["", ""] if model in fixed
+                 else ["", "", *times])
+        grown = growth_of.get(model)
+        cells += [f"{grown[engine]:+.0f} MiB" if grown else ""
+                  for engine in ("latchkey", "onnxruntime", "openvino")]
+        lines.append(f"| {model} | {' | '.join(cells)} |")
+    return [*lines, "",
+            "Time relative to that of the peers; less is better. One size: relative to the faster "
+            f"of ONNX Runtime {about['onnxruntime']} (CPU provider) and OpenVINO "
+            f"{about['openvino']}. New sizes: requests of 400 sizes that were never seen before, "
+            "one thread. Memory: by how much resident memory grew over these. "
+            f"{about['machine']}, {about['processors']} processors; `benchmarks/run models sizes`; "
+            f"{' and '.join(sorted({measured['plots'][name].get('day', about['day']) for name in ('models', 'sizes')}))}."]
 
 
 def growth(root: Path) -> list[str]:
@@ -132,10 +193,26 @@ def growth(root: Path) -> list[str]:
               f"{row['onnxruntime']:.1f} MiB | {row['openvino']:.1f} MiB |" for row in rows)]
 
 
+NAMES = {"paddle": "Paddle", "paddle, no limit": "Paddle, its cache without a limit"}
+
+
+def beside_paddle(root: Path) -> list[str]:
+    measured = read(root, "measured.json")
+    about, found = measured["about"], measured["random_sizes"]
+    return ["| model | engine | p50 | memory grew by |", "|---|---|---|---|",
+            *(f"| {row['model']} | {NAMES.get(row['engine'], 'Latchkey, ' + row['engine'])} | "
+              f"{row['p50_ms']:.2f} ms | {row['growth']:.0f} MiB |" for row in found["rows"]), "",
+            f"One thread. {about['machine']}, {about['processors']} processors; `benchmarks/run "
+            f"beside_paddle`; {found.get('day', about['day'])}."]
+
+
+TABLES = {"growth": growth, "summary": summary, "paddle": beside_paddle}
+
+
 def table(name: str, root: Path) -> str:
     """Markdown."""
-    if name == "growth":
-        return "\n".join(growth(root))
+    if name in TABLES:
+        return "\n".join(TABLES[name](root))
     if name != "misses":
         raise KeyError(name)
     times = operators(root)
