@@ -11,3 +11,4 @@ int cli_cmd_inspect(int argc, char **argv);
 int cli_cmd_ops(int argc, char **argv);
 int cli_cmd_cache(int argc, char **argv);
 int cli_cmd_shapes(int argc, char **argv);
+int cli_cmd_completion(int argc, char **argv);

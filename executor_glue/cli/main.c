@@ -18,26 +18,32 @@ typedef struct command {
   const char *name, *summary;
   /* NULL: it is a command of the Python package, in python/latchkey/commands/ */
   int (*run)(int argc, char **argv);
+  const char *needs; /* of those, what it needs besides the package; NULL: nothing */
 } command;
 
 static const command commands[] = {
-    {"run", "run a model on .npy files", cli_cmd_run},
-    {"test", "run ONNX test cases", cli_cmd_test},
-    {"bench", "measure a model over shapes: latency, throughput and cache", cli_cmd_bench},
-    {"load", "measure several models under load from several threads", cli_cmd_load},
-    {"tune", "measure for the engine auto which one takes less time", cli_cmd_tune},
-    {"inspect", "show what is in a model, and what runs on what", cli_cmd_inspect},
-    {"ops", "list the operators that exist", cli_cmd_ops},
-    {"cache", "run a model, then show the keys of the cache", cli_cmd_cache},
-    {"shapes", "draw the shapes of a series of requests", cli_cmd_shapes},
-    {"compare", "compare results and speed with ONNX Runtime or another model", NULL},
-    {"doctor", "say what keeps a process from being fast, and what to do", NULL},
-    {"bench-compare", "say whether one measurement of bench is slower than another", NULL},
-    {"bench-plot", "show what bench has measured, in the terminal or as a picture", NULL},
-    {"top", "show what a running process does, each second anew", NULL},
-    {"explain", "say why runs are slow or memory grows, and what can be done", NULL},
-    {"record", "run a model over shapes, and record what happens over time", NULL},
-    {"report", "make a page of what was recorded, or of two runs side by side", NULL},
+    {"run", "run a model on .npy files", cli_cmd_run, NULL},
+    {"test", "run ONNX test cases", cli_cmd_test, NULL},
+    {"bench", "measure a model over shapes: latency, throughput and cache", cli_cmd_bench, NULL},
+    {"load", "measure several models under load from several threads", cli_cmd_load, NULL},
+    {"tune", "measure for the engine auto which one takes less time", cli_cmd_tune, NULL},
+    {"inspect", "show what is in a model, and what runs on what", cli_cmd_inspect, NULL},
+    {"ops", "list the operators that exist", cli_cmd_ops, NULL},
+    {"cache", "run a model, then show the keys of the cache", cli_cmd_cache, NULL},
+    {"shapes", "draw the shapes of a series of requests", cli_cmd_shapes, NULL},
+    {"completion", "print what makes a shell complete commands and options", cli_cmd_completion,
+     NULL},
+    {"compare", "compare results and speed with ONNX Runtime or another model", NULL,
+     "pip install 'latchkey[compare]'"},
+    {"doctor", "say what keeps a process from being fast, and what to do", NULL, NULL},
+    {"bench-compare", "say whether one measurement of bench is slower than another", NULL, NULL},
+    {"bench-plot", "show what bench has measured, in the terminal or as a picture", NULL,
+     "for pictures, pip install 'latchkey[plot]'"},
+    {"top", "show what a running process does, each second anew", NULL, NULL},
+    {"explain", "say why runs are slow or memory grows, and what can be done", NULL, NULL},
+    {"record", "run a model over shapes, and record what happens over time", NULL, NULL},
+    {"report", "make a page of what was recorded, or of two runs side by side", NULL,
+     "pip install 'latchkey[report]'"},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -83,7 +89,7 @@ static char *list_commands(int key, const char *text, void *input) {
   (void)fputs("\nCommands of the Python package ('pip install .' in the checkout brings them):\n",
               stream);
   list_kind(stream, true);
-  (void)fputs("\n'latchkey COMMAND --help' explains one. Exit codes: 0, it worked; 1, it failed; "
+  (void)fputs("\n'latchkey help COMMAND' explains one. Exit codes: 0, it worked; 1, it failed; "
               "2, the command line is wrong.",
               stream);
   (void)fclose(stream);
@@ -106,6 +112,49 @@ static void tell_of_lost_output(void) {
   _exit(cli_complain(argv0, &error));
 }
 
+/* What a command of the Python package is and needs, for who asks this program for it. */
+static int explain_missing(const command *one, int argc, char **argv) {
+  const bool asks = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+  if (asks) {
+    (void)printf("latchkey %s: %s\n\nIt is a command of the Python package, which brings it as "
+                 "latchkey and as python -m\nlatchkey: 'pip install .' in the checkout.\n",
+                 one->name, one->summary);
+    if (one->needs != NULL) (void)printf("It needs, besides: %s\n", one->needs);
+    return CLI_OK;
+  }
+  lk_error error;
+  (void)lk_fail(&error, LK_UNSUPPORTED,
+                "failed to run command '%s': this program does not have it, it comes with the "
+                "Python package, as latchkey or python -m latchkey",
+                one->name);
+  (void)cli_complain("latchkey", &error);
+  return CLI_USAGE;
+}
+
+/* The command that argv[0] names. */
+static int run_command(int argc, char **argv) {
+  for (size_t i = 0; i < N_COMMANDS; i++) {
+    const command *one = &commands[i];
+    if (strcmp(one->name, argv[0]) != 0) continue;
+    if (one->run == NULL) return explain_missing(one, argc, argv);
+    (void)snprintf(argv0, sizeof argv0, "latchkey %s", one->name);
+    argv[0] = argv0;
+    return one->run(argc, argv);
+  }
+  lk_error error;
+  (void)lk_fail(&error, LK_NOT_FOUND, "failed to find command '%s': see latchkey --help", argv[0]);
+  (void)cli_complain("latchkey", &error);
+  return CLI_USAGE;
+}
+
+/* `help` is --help, and `help COMMAND` is `COMMAND --help`. */
+static void read_help(int argc, char **argv) {
+  static char option[] = "--help";
+  if (argc < 2 || strcmp(argv[1], "help") != 0) return;
+  if (argc > 2) argv[1] = argv[2];
+  argv[argc > 2 ? 2 : 1] = option;
+}
+
 int main(int argc, char **argv) {
   argp_err_exit_status = CLI_USAGE;
   lk_error error;
@@ -114,6 +163,7 @@ int main(int argc, char **argv) {
     return cli_complain(argv0, &error);
   }
   report_json_begin();
+  read_help(argc, argv);
   int index = 0;
   /* argp has told what is wrong with the words, and ended the process. */
   const error_t failed = cli_parse_words(&main_argp, argc, argv, ARGP_IN_ORDER, &index);
@@ -126,22 +176,5 @@ int main(int argc, char **argv) {
     argp_help(&main_argp, stderr, ARGP_HELP_STD_USAGE, (char[]){"latchkey"});
     return CLI_USAGE;
   }
-  const char *name = argv[index];
-  for (size_t i = 0; i < N_COMMANDS; i++) {
-    if (strcmp(commands[i].name, name) != 0) continue;
-    if (commands[i].run == NULL) {
-      (void)lk_fail(&error, LK_UNSUPPORTED,
-                    "failed to run command '%s': this program does not have it, it comes with the "
-                    "Python package, as latchkey or python -m latchkey",
-                    name);
-      (void)cli_complain("latchkey", &error);
-      return CLI_USAGE;
-    }
-    (void)snprintf(argv0, sizeof argv0, "latchkey %s", commands[i].name);
-    argv[index] = argv0;
-    return commands[i].run(argc - index, argv + index);
-  }
-  (void)lk_fail(&error, LK_NOT_FOUND, "failed to find command '%s': see latchkey --help", name);
-  (void)cli_complain("latchkey", &error);
-  return CLI_USAGE;
+  return run_command(argc - index, argv + index);
 }

@@ -14,10 +14,13 @@ PROGRAM = Path(__file__).parent / "bin/latchkey"
 def main() -> None:
     # The interpreter ignores SIGPIPE and programs inherit that: a closed pipe must end it.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    if len(sys.argv) > 1 and sys.argv[1] in COMMANDS:
+    words = sys.argv[1:]
+    if words[:1] == ["help"] and len(words) > 1:
+        words = [words[1], "--help"]
+    if words and words[0] in COMMANDS:
         from .commands.front import run
-        sys.exit(run(sys.argv[1], sys.argv[2:]))
-    os.execv(PROGRAM, ["latchkey", *sys.argv[1:]])
+        sys.exit(run(words[0], words[1:]))
+    os.execv(PROGRAM, ["latchkey", *words])
 
 
 if __name__ == "__main__":

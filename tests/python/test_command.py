@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import latchkey
-from latchkey.commands import COMMANDS
+from latchkey.commands import COMMANDS, NEEDS
 
 MODULE = [sys.executable, "-m", "latchkey"]
 
@@ -59,11 +59,41 @@ def test_help_lists_what_the_program_takes():
     """And says of the others where they are."""
     program = Path(latchkey.__file__).parent / "bin/latchkey"
     own, others = listed([program])
-    assert listed(MODULE) == [own, others] and set(others) == set(COMMANDS) and len(own) > 5
+    assert listed(MODULE) == [own, others] and others == list(COMMANDS) and len(own) > 5
     for name in own + others:
         done = subprocess.run([program, name, "--help"], capture_output=True, text=True, timeout=60)
-        assert (done.returncode == 0) == (name in own), done
-        assert name in own or "it comes with the Python package" in done.stderr, done
+        assert done.returncode == 0 and done.stderr == "", done
+        assert (name in own) != ("It is a command of the Python package" in done.stdout), done
+
+
+def test_help_says_what_a_command_of_the_package_needs():
+    """The program and the package in the same words."""
+    program = Path(latchkey.__file__).parent / "bin/latchkey"
+    assert NEEDS.keys() <= COMMANDS.keys()
+    for name in COMMANDS:
+        for front in ([program], MODULE):
+            text = subprocess.run([*front, name, "-h"], capture_output=True, text=True, timeout=60,
+                                  check=True).stdout
+            assert "It is a command of the Python package" in text
+            assert re.findall("It needs, besides: (.*)", text) == (
+                [NEEDS[name]] if name in NEEDS else []), text
+
+
+def test_help_is_a_command_too():
+    """`help X` is `X --help`, from both fronts, and `help` alone is --help."""
+    program = Path(latchkey.__file__).parent / "bin/latchkey"
+
+    def told(*words):
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and done.stderr == "", done
+        return done.stdout
+    for front in ([program], MODULE):
+        assert told(*front, "help") == told(*front, "--help")
+        for name in ("bench", "completion", "compare"):
+            assert told(*front, "help", name) == told(*front, name, "--help")
+        wrong = subprocess.run([*front, "help", "no-such"], capture_output=True, text=True,
+                               timeout=60)
+        assert wrong.returncode == 2 and "'no-such'" in wrong.stderr
 
 
 def test_every_command_takes_h():

@@ -117,6 +117,7 @@ def words_of(where, text):
         "bench-compare": [[latencies, latencies], [os.fsdecode(text), latencies]],
         "bench-plot": [[latencies], [os.fsdecode(text)]],
         "top": [[os.fsdecode(text)]],
+        "completion": [[os.fsdecode(text)], ["bash"]],
         "explain": [[*words, "-n", "2"] for words in asked[:3]] + [[statistics]],
         "record": [[*words, "-n", "2", "-o", where / "run.json"] for words in (asked[1], asked[0])],
         "report": [[where / "run.json", "-o", where / "page.html"], [os.fsdecode(text)]],

@@ -77,6 +77,9 @@ load m.onnx --shape x=2x3 --mix other:1
 load m.onnx --shape x=2x3 --seconds 1 --requests 1
 cache m.onnx --shape x=2x3 --sort colour
 ops m.onnx
+completion
+completion fish
+completion bash zsh
 test
 test .
 report

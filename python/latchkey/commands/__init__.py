@@ -1,7 +1,7 @@
 """The subcommands that are Python, since they need Python packages: a row for each.
 
-The program's own table (executor_glue/cli/main.c) has the same names and summaries, so that
-``latchkey --help`` is complete. Nothing is imported here: whoever runs another command pays for
+The program's own table (executor_glue/cli/main.c) has the same texts, so that its ``--help`` is
+complete. Nothing is imported here: whoever runs another command pays for
 this table alone.
 """
 
@@ -18,3 +18,10 @@ COMMANDS = {
 """The summary of each. ``NAME.py``, with ``_`` for ``-``, has ``add_arguments(parser)``,
 ``work(arguments)`` with the exit code as its result, ``ARGUMENTS`` for the line of usage, and the
 texts ``DESCRIPTION`` and ``EPILOG`` of its ``--help``."""
+
+NEEDS = {
+    "compare": "pip install 'latchkey[compare]'",
+    "bench-plot": "for pictures, pip install 'latchkey[plot]'",
+    "report": "pip install 'latchkey[report]'",
+}
+"""What some of them need besides this package."""

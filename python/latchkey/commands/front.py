@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from .._errors import Error
 from .._text import escape
+from . import NEEDS
 
 OK, FAILED, USAGE = 0, 1, 2
 
@@ -46,8 +47,8 @@ def run(name: str, words: Sequence[str]) -> int:
     """Runs a command of the table; returns the exit code of the process."""
     module = importlib.import_module(f"{__package__}.{name.replace('-', '_')}")
     parser = _Parser(prog=f"latchkey {name}", usage=f"%(prog)s [OPTION...] {module.ARGUMENTS}",
-                     description=module.DESCRIPTION, epilog=module.EPILOG, formatter_class=_Help,
-                     allow_abbrev=False)
+                     description=module.DESCRIPTION, epilog=_epilog(name, module.EPILOG),
+                     formatter_class=_Help, allow_abbrev=False)
     module.add_arguments(parser)
     try:
         code: int = module.work(parser.parse_args(words))
@@ -69,6 +70,13 @@ def run(name: str, words: Sequence[str]) -> int:
             return _complain(name, f"failed to use '{error.filename}': {error.strerror}")
         sys.stdout = None  # the interpreter would try once more at its end
         return _complain(name, "failed to write to standard output")
+
+
+def _epilog(name: str, text: str) -> str:
+    """With what the command needs, before its examples."""
+    needs = f"It needs, besides: {NEEDS[name]}\n" if name in NEEDS else ""
+    first, mark, examples = text.partition("Example")
+    return f"{first}It is a command of the Python package.\n{needs}\n{mark}{examples}"
 
 
 def _complain(name: str, sentence: str, code: int = FAILED) -> int:

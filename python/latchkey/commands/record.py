@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="an ONNX file")
     parser.add_argument("-o", "--output", metavar="FILE", required=True,
                         help="write the recording to FILE")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     requests.add_arguments(parser, 1000, "run N requests")
     how = parser.add_argument_group("Recording")
     how.add_argument("--interval", metavar="S", type=bounded(float, 0.001, 3600), default=0.05,
@@ -63,8 +65,11 @@ def work(arguments: argparse.Namespace) -> int:
             model=arguments.model if has_onnx else None, name=os.path.basename(arguments.model),
             profile_every=arguments.profile_every) as recorder:
         _run_all(recorder.run, prepared, arguments.callers, progress)
-    print(f"{len(prepared)} requests are in {arguments.output}; 'latchkey report "
-          f"{arguments.output} -o report.html' shows them")
+    if arguments.json:
+        print(json.dumps({"file": arguments.output, "requests": len(prepared)}))
+    else:
+        print(f"{len(prepared)} requests are in {arguments.output}; 'latchkey report "
+              f"{arguments.output} -o report.html' shows them")
     return OK
 
 

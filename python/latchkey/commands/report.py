@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 
 from .._files import write_whole
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="one or two .json files")
     parser.add_argument("-o", "--output", metavar="PAGE", required=True,
                         help="write the page to PAGE")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def work(arguments: argparse.Namespace) -> int:
@@ -45,5 +47,8 @@ def work(arguments: argparse.Namespace) -> int:
         raise CommandError(f"failed to write report '{arguments.output}': it is a file that the "
                            "page is made of", 2)
     write_whole(arguments.output, page, "a report")
-    print(escape(f"{arguments.output} shows {' beside '.join(arguments.files)}"))
+    if arguments.json:
+        print(json.dumps({"page": arguments.output, "files": arguments.files}))
+    else:
+        print(escape(f"{arguments.output} shows {' beside '.join(arguments.files)}"))
     return OK
