@@ -17,7 +17,7 @@ configure = @said=$$(cmake --preset $(1) 2>&1) || { printf '%s\n' "$$said"; exit
 .DEFAULT_GOAL := build
 .PHONY: help docs fuzz promela setup setup-development build development python demo test \
   test-development test-nightly test-avx2 test-avx512-core test-sse2 test-onednn test-thread-mode $(SANITIZERS:%=test-%) stress bench bench-long \
-  lint format clean soak valgrind build-coverage coverage mutate nightly
+  lint format release clean soak valgrind build-coverage coverage mutate nightly
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -93,6 +93,9 @@ lint: development python ## format, clang-tidy, include directions, exported sym
 
 docs: development python ## the site of the docs, in build/docs/; opens it where there is a display
 	@$(PYTHON) tools/build_docs --open
+
+release: development python ## what a release is given away as, in dist/: wheel, sdist, archive for C, docs, checksums; tried in an empty environment and prefix
+	@tools/release --check
 
 format: ## rewrite the C and C++ files in the one style
 	@tools/lint --fix
