@@ -141,6 +141,12 @@ static uint64_t number_given(const given *of, const char *name, uint64_t without
   return number;
 }
 
+/* Of what 0 keeps nothing of. */
+static uint64_t amount_given(const given *of, const char *name) {
+  const uint64_t number = number_given(of, name, LK_UNSET);
+  return number != 0 ? number : LK_NONE;
+}
+
 static bool is_given(const given *of, const char *name, const char *word) {
   const char *value = last_value(of, name);
   return value != NULL && strcmp(value, word) == 0;
@@ -192,9 +198,9 @@ static void check_file(const given *of, const char *name, const char *found) {
 
 static void check_start(const given *of, const lk_ort_options *out) {
   const lk_context_options *context = &out->context;
-  FUZZ_CHECK(context->cache_entries == number_given(of, "cache_entries", LK_UNSET));
-  FUZZ_CHECK(context->cache_bytes == number_given(of, "cache_bytes", LK_UNSET));
-  FUZZ_CHECK(context->weights_bytes == number_given(of, "weights_bytes", LK_UNSET));
+  FUZZ_CHECK(context->cache_entries == amount_given(of, "cache_entries"));
+  FUZZ_CHECK(context->cache_bytes == amount_given(of, "cache_bytes"));
+  FUZZ_CHECK(context->weights_bytes == amount_given(of, "weights_bytes"));
   FUZZ_CHECK(context->memory_bytes == number_given(of, "memory_bytes", LK_UNSET));
   FUZZ_CHECK((uint64_t)context->threads == number_given(of, "threads", 0));
   FUZZ_CHECK((context->cache_mode == LK_CACHE_OFF) == is_given(of, "cache", "off"));

@@ -9,7 +9,15 @@ static bool has_order(const lk_work *work) {
   return true;
 }
 
+static bool has_open_layout(const lk_work *work) {
+  for (uint32_t role = 0; role < LK_ROLES; role++) {
+    if (lk_onednn_has(work, role) && work->tensors[role].layout == LK_LAYOUT_ANY) return true;
+  }
+  return false;
+}
+
 const char *lk_moves_left(const lk_work *work) {
+  if (has_open_layout(work)) return "a layout is open, which a move cannot choose";
   if (lk_onednn_type(work->tensors[LK_ROLE_DST].dtype) == dnnl_data_type_undef) {
     return "oneDNN does not have the type";
   }
