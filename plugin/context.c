@@ -10,7 +10,6 @@
 #include "ops/engine/planning.h"
 #include "plugin/engines.h"
 #include "plugin/internal.h"
-#include "plugin/serve.h"
 #include "plugin/table.h"
 #include "plugin/tuning_file.h"
 
@@ -28,22 +27,6 @@ static void log_settings(lk_context *context, const lk_context_options *options)
 
 static void warn(void *context, const char *line) {
   lk_context_log(context, LK_LOG_WARNING, line);
-}
-
-/* A child process has its parent's environment, and the parent serves: no reason to fail. */
-static lk_status serve(lk_context *context, lk_error *error) {
-  lk_error why;
-  const char *asked = context->made.socket;
-  if (asked == NULL || asked[0] == '\0') return LK_OK;
-  const lk_status status = lk_serve_retain(asked, &why);
-  context->made.socket = NULL; /* the host's */
-  context->serves = status == LK_OK;
-  if (status == LK_OK) return LK_OK;
-  if (context->sources[LK_OPTION_SOCKET] != LK_FROM_ENVIRONMENT) {
-    return lk_fail(error, status, "%s", why.message);
-  }
-  lk_context_log(context, LK_LOG_WARNING, why.message);
-  return LK_OK;
 }
 
 static lk_status read_tuning(lk_context *context, const char *path, lk_error *error) {
@@ -111,7 +94,6 @@ lk_status lk_context_create(const lk_context_options *options, lk_context **out_
   }
   LK_TRY(read_tuning(context, read.tuning, error));
   context->made.engine = context->made.tuning = NULL; /* the host's */
-  LK_TRY(serve(context, error));
   log_settings(context, &read);
   *out_context = context;
   context = NULL;
@@ -122,7 +104,6 @@ cleanup:
 
 void lk_context_destroy(lk_context *context) {
   if (context == NULL) return;
-  if (context->serves) lk_serve_release();
   lk_ops_env *env = &context->env;
   /* values first: they use everything below */
   if (env->cache != NULL) lk_cache_destroy(env->cache);

@@ -44,9 +44,10 @@ struct lk_context {
   int32_t log_level;
   lk_log_fn log;
   void *log_user;
-  char *tuning;                          /* the path of the tuning file; NULL: none */
-  uint64_t serial;                       /* never reused */
-  bool serves;                           /* it keeps the process's socket */
+  char *tuning;    /* the path of the tuning file; NULL: none */
+  uint64_t serial; /* never reused */
+  /* Writes where the process's socket is; NULL: this context does not keep it (plugin/serve/). */
+  void (*served_at)(char *path, size_t capacity);
   atomic_bool had_executor;              /* the engine stays the one that it is */
   atomic_bool engine_by_call;            /* engine_register has chosen it */
   uint8_t sources[LK_OPTION_PROCESSORS]; /* lk_option_source of what `made` has */

@@ -272,3 +272,19 @@ cleanup:
   lk_words_end(&words);
   return status;
 }
+
+lk_status lk_user_key_parse(lk_context *context, const char *text, lk_key **out_key,
+                            lk_error *error) {
+  LK_REQUIRE("key_parse", error, context, text, out_key);
+  return lk_key_parse(context->env.intern, &context->allocator, text, out_key, error);
+}
+
+lk_status lk_user_key_print(lk_context *context, const lk_key *key, char *buffer, size_t capacity,
+                            size_t *out_length, lk_error *error) {
+  LK_REQUIRE("key_print", error, context, key);
+  if (key->names != 0 && key->names != lk_intern_serial(context->env.intern)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT,
+                   "failed to print a key: it is one of another context, which has its names");
+  }
+  return lk_key_print(context->env.intern, key, buffer, capacity, out_length, error);
+}

@@ -11,7 +11,6 @@
 #include "base/team/processors.h"
 #include "ops/kernel/isa.h"
 #include "plugin/internal.h"
-#include "plugin/serve.h"
 #include "plugin/table.h"
 
 static const struct {
@@ -97,7 +96,7 @@ static void fill(lk_context *context, lk_option option, lk_option_info *info) {
     return;
   case LK_OPTION_SOCKET:
     set_word(info, "off");
-    if (context->serves) lk_serve_where(info->text, sizeof info->text);
+    if (context->served_at != NULL) context->served_at(info->text, sizeof info->text);
     return;
   case LK_OPTION_ENGINE:
     set_word(info, lk_engines_chosen(context->env.engines));

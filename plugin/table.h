@@ -1,4 +1,4 @@
-/* The functions that api.c puts into the table, by the file that has them. latchkey.h has their types
+/* The functions that table/api.c puts into the table, by the file that has them. latchkey.h has their types
  * and contracts. */
 #pragma once
 
@@ -100,3 +100,18 @@ LK_IN_TABLE(get_or_create_like, lk_user_get_or_create_like);
 LK_IN_TABLE(get_or_create_text, lk_user_get_or_create_text);
 LK_IN_TABLE(cache_find, lk_user_find);
 LK_IN_TABLE(cache_drop, lk_user_drop);
+LK_IN_TABLE(key_parse, lk_user_key_parse);
+LK_IN_TABLE(key_print, lk_user_key_print);
+
+/* cache_api.c */
+LK_IN_TABLE(cache_set_capacity, lk_context_set_capacity);
+LK_IN_TABLE(cache_set_weights_capacity, lk_context_set_weights_capacity);
+LK_IN_TABLE(memory_set_limit, lk_context_set_memory_limit);
+LK_IN_TABLE(cache_clear, lk_context_clear);
+LK_IN_TABLE(cache_trim, lk_context_trim);
+LK_IN_TABLE(cache_stats, lk_context_stats);
+LK_IN_TABLE(cache_visit, lk_context_visit);
+
+/* tensors.c */
+LK_IN_TABLE(tensor_bytes, lk_tensor_bytes_of);
+LK_IN_TABLE(tensor_convert, lk_tensor_convert);

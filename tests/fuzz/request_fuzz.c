@@ -2,7 +2,7 @@
  * nothing is read behind what was given, and an answer stays the same once it is there. */
 #include <string.h>
 
-#include "plugin/serve_request.h"
+#include "plugin/serve/request.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -23,7 +23,8 @@ PICTURE = re.compile(r"^<!-- (picture): ([a-z_]+) -->$", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 # The floors of the house as pages speak of them; a file is of the longest that it lies in.
 FLOORS = ("include/latchkey", "base", "base/team", "keys", "keys/cache", "keys/weights",
-          "ops/kernel", "ops/plan", "ops", "ops/engine/native", "plugin", "executor_glue/graph",
+          "ops/kernel", "ops/plan", "ops", "ops/engine/native", "plugin", "plugin/serve",
+          "plugin/table", "executor_glue/graph",
           "executor_glue/passes", "executor_glue/run", "executor_glue/flow", "executor_glue/onnx",
           "executor_glue/session", "executor_glue/ort", "executor_glue/cli")
 

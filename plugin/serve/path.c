@@ -1,5 +1,5 @@
 /* From what an option says to the address of a socket. */
-#include "plugin/serve_path.h"
+#include "plugin/serve/path.h"
 
 #include <errno.h>
 #include <stdbool.h>

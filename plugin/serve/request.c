@@ -1,5 +1,5 @@
 /* The grammar of requests: whole lines that are known, and nothing else. */
-#include "plugin/serve_request.h"
+#include "plugin/serve/request.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Taking the place of a socket: nobody's who lives is taken, and none is taken by two. */
-#include "plugin/serve_place.h"
+#include "plugin/serve/place.h"
 
 #include <errno.h>
 #include <fcntl.h>

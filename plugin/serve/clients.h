@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plugin/serve_request.h"
+#include "plugin/serve/request.h"
 
 enum { LK_SERVE_CLIENTS = 16 };
 

@@ -1,5 +1,5 @@
 /* The socket by which a process tells its statistics: its thread, and who keeps it. */
-#include "plugin/serve.h"
+#include "plugin/serve/serve.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,10 +18,10 @@
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/status.h"
-#include "plugin/reporters.h"
-#include "plugin/serve_clients.h"
-#include "plugin/serve_path.h"
-#include "plugin/serve_place.h"
+#include "plugin/serve/clients.h"
+#include "plugin/serve/path.h"
+#include "plugin/serve/place.h"
+#include "plugin/serve/reporters.h"
 #include "plugin/table.h"
 
 enum {

@@ -1,4 +1,4 @@
-#include "plugin/reporters.h"
+#include "plugin/serve/reporters.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Clients between their first byte and the last one of their answer. */
-#include "plugin/serve_clients.h"
+#include "plugin/serve/clients.h"
 
 #include <errno.h>
 #include <stdlib.h>
