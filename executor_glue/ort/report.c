@@ -14,9 +14,7 @@
 static json_t *left_json(const lk_ort_left *left) {
   lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "operator", lk_json_text(left->op_type));
-  lk_json_set(&json, "domain", lk_json_text(left->domain));
-  lk_json_set(&json, "count", lk_json_number(left->count));
-  lk_json_set(&json, "reason", lk_json_text(left->reason));
+  LK_JSON_SET(&json, left, domain, count, reason);
   return lk_json_end(&json);
 }
 

@@ -13,11 +13,7 @@ json_t *lk_report_begin(const lk_api *api) {
   lk_threads_stats threads = {.struct_size = sizeof threads};
   lk_json report = lk_json_begin(json_object()), process = lk_json_begin(json_object());
   if (api->threads_stats(&threads, NULL) != LK_OK) process.failed = true;
-  lk_json_set(&process, "processors", json_integer(threads.processors));
-  lk_json_set(&process, "running", json_integer(threads.running));
-  lk_json_set(&process, "peak", json_integer(threads.peak));
-  lk_json_set(&process, "waiting", json_integer(threads.waiting));
-  lk_json_set(&process, "waits", lk_json_number(threads.waits));
+  LK_JSON_SET(&process, &threads, processors, running, peak, waiting, waits);
   lk_json_set(&report, "schema", json_string("latchkey-statistics-1"));
   lk_json_set(&report, "version", json_string(api->version_text()));
   lk_json_set(&report, "time_ns", lk_json_number(lk_now_ns()));
@@ -27,15 +23,8 @@ json_t *lk_report_begin(const lk_api *api) {
 
 static json_t *kind_json(const lk_kind_stats *kind) {
   lk_json json = lk_json_begin(json_object());
-  lk_json_set(&json, "hits", lk_json_number(kind->hits));
-  lk_json_set(&json, "misses", lk_json_number(kind->misses));
-  lk_json_set(&json, "builds", lk_json_number(kind->builds));
-  lk_json_set(&json, "failed_builds", lk_json_number(kind->failed_builds));
-  lk_json_set(&json, "waits", lk_json_number(kind->waits));
-  lk_json_set(&json, "evictions", lk_json_number(kind->evictions));
-  lk_json_set(&json, "entries", lk_json_number(kind->entries));
-  lk_json_set(&json, "bytes", lk_json_number(kind->bytes));
-  lk_json_set(&json, "build_ns", lk_json_number(kind->build_ns));
+  LK_JSON_SET(&json, kind, hits, misses, builds, failed_builds, waits, evictions, entries, bytes,
+              build_ns);
   lk_json_set(&json, "build_times", lk_json_times(kind->build_times));
   return lk_json_end(&json);
 }
@@ -46,24 +35,15 @@ static json_t *cache_json(const lk_stats *stats) {
     lk_json_set(&kinds, lk_kind_name(i), kind_json(&stats->kind[i]));
   }
   lk_json_set(&json, "kinds", lk_json_end(&kinds));
-  lk_json_set(&json, "entries", lk_json_number(stats->entries));
-  lk_json_set(&json, "bytes", lk_json_number(stats->bytes));
-  lk_json_set(&json, "peak_bytes", lk_json_number(stats->peak_bytes));
-  lk_json_set(&json, "unlinked_bytes", lk_json_number(stats->unlinked_bytes));
-  lk_json_set(&json, "capacity_entries", lk_json_number(stats->capacity_entries));
-  lk_json_set(&json, "capacity_bytes", lk_json_number(stats->capacity_bytes));
-  lk_json_set(&json, "reorders", lk_json_number(stats->reorders));
+  LK_JSON_SET(&json, stats, entries, bytes, peak_bytes, unlinked_bytes, capacity_entries,
+              capacity_bytes, reorders);
   return lk_json_end(&json);
 }
 
 static json_t *weights_json(const lk_stats *stats) {
   lk_json json = lk_json_begin(json_object());
-  lk_json_set(&json, "entries", lk_json_number(stats->weights_entries));
-  lk_json_set(&json, "bytes", lk_json_number(stats->weights_bytes));
-  lk_json_set(&json, "packed", lk_json_number(stats->weights_packed));
-  lk_json_set(&json, "shared", lk_json_number(stats->weights_shared));
-  lk_json_set(&json, "lent_bytes", lk_json_number(stats->weights_lent_bytes));
-  lk_json_set(&json, "capacity_bytes", lk_json_number(stats->weights_capacity_bytes));
+  LK_JSON_SET_PART(&json, stats, weights_, entries, bytes, packed, shared, lent_bytes,
+                   capacity_bytes);
   return lk_json_end(&json);
 }
 
@@ -85,11 +65,7 @@ static json_t *owners_json(const lk_stats *stats, uint64_t arena_bytes) {
 
 static json_t *memory_json(const lk_stats *stats, uint64_t arena_bytes) {
   lk_json json = lk_json_begin(json_object());
-  lk_json_set(&json, "bytes", lk_json_number(stats->memory_bytes));
-  lk_json_set(&json, "peak_bytes", lk_json_number(stats->memory_peak_bytes));
-  lk_json_set(&json, "limit_bytes", lk_json_number(stats->memory_limit_bytes));
-  lk_json_set(&json, "refusals", lk_json_number(stats->memory_refusals));
-  lk_json_set(&json, "refused_bytes", lk_json_number(stats->memory_refused_bytes));
+  LK_JSON_SET_PART(&json, stats, memory_, bytes, peak_bytes, limit_bytes, refusals, refused_bytes);
   lk_json_set(&json, "allocations", lk_json_number(stats->allocations));
   lk_json_set(&json, "owners", owners_json(stats, arena_bytes));
   return lk_json_end(&json);
@@ -101,10 +77,7 @@ static json_t *reasons_json(const lk_api *api, lk_context *context) {
   lk_json reasons = lk_json_begin(json_array());
   for (uint32_t i = 0; api->engine_left(context, i, &info, NULL) == LK_OK; i++) {
     lk_json json = lk_json_begin(json_object());
-    lk_json_set(&json, "work", lk_json_text(info.work));
-    lk_json_set(&json, "reason", lk_json_text(info.reason));
-    lk_json_set(&json, "node", lk_json_text(info.node));
-    lk_json_set(&json, "works", lk_json_number(info.works));
+    LK_JSON_SET(&json, &info, work, reason, node, works);
     lk_json_set(&json, "is_part", json_boolean(info.is_part != 0));
     lk_json_add(&reasons, lk_json_end(&json));
   }
@@ -133,16 +106,10 @@ static json_t *engine_json(const lk_api *api, lk_context *context, const lk_stat
   lk_json json = lk_json_begin(json_object());
   lk_json_set(&json, "name", json_string(api->engine_chosen(context)));
   lk_json_set(&json, "is_default", json_boolean(has_default_engine(api, context)));
-  lk_json_set(&json, "works", lk_json_number(stats->engine_works));
-  lk_json_set(&json, "left", lk_json_number(stats->engine_left));
-  lk_json_set(&json, "references", lk_json_number(stats->engine_references));
+  LK_JSON_SET_PART(&json, stats, engine_, works, left, references);
   lk_json_set(&json, "reasons", reasons_json(api, context));
-  lk_json_set(&json, "choices_measured", lk_json_number(stats->choices_measured));
-  lk_json_set(&json, "choices_of_class", lk_json_number(stats->choices_of_class));
-  lk_json_set(&json, "choices_estimated", lk_json_number(stats->choices_estimated));
-  lk_json_set(&json, "tuning_works", lk_json_number(stats->tuning_works));
-  lk_json_set(&json, "tuning_fitting", lk_json_number(stats->tuning_fitting));
-  lk_json_set(&json, "tuning_skipped", lk_json_number(stats->tuning_skipped));
+  LK_JSON_SET(&json, stats, choices_measured, choices_of_class, choices_estimated, tuning_works,
+              tuning_fitting, tuning_skipped);
   lk_json_set(&json, "choices", choices_json(api, context));
   return lk_json_end(&json);
 }

@@ -10,9 +10,7 @@
 /* ---- nodes ---- */
 
 static void set_binds(lk_json *json, const lk_node_stats *stats) {
-  lk_json_set(json, "binds", lk_json_number(stats->binds));
-  lk_json_set(json, "bind_ns", lk_json_number(stats->bind_ns));
-  lk_json_set(json, "longest_bind_ns", lk_json_number(stats->longest_bind_ns));
+  LK_JSON_SET(json, stats, binds, bind_ns, longest_bind_ns);
   lk_json_set(json, "bind_times", lk_json_times(stats->bind_times));
 }
 
@@ -54,10 +52,7 @@ static json_t *changes_json(const lk_node_stats *stats) {
     lk_json json = lk_json_begin(json_object());
     lk_json_set(&json, "input", lk_json_number(each->input));
     lk_json_set(&json, "dim", each->dim < 0 ? json_null() : json_integer(each->dim));
-    lk_json_set(&json, "from", json_integer(each->from));
-    lk_json_set(&json, "to", json_integer(each->to));
-    lk_json_set(&json, "binds", lk_json_number(each->binds));
-    lk_json_set(&json, "bind_ns", lk_json_number(each->bind_ns));
+    LK_JSON_SET(&json, each, from, to, binds, bind_ns);
     lk_json_add(&changes, lk_json_end(&json));
   }
   return lk_json_end(&changes);
@@ -67,9 +62,7 @@ static json_t *node_json(const lk_report_source *source, size_t index) {
   const lk_node *node = &source->graph->nodes[index];
   const lk_node_stats stats = source->node_stats(source->self, index);
   lk_json json = lk_json_begin(json_object());
-  lk_json_set(&json, "op_type", lk_json_text(node->op_type));
-  lk_json_set(&json, "domain", lk_json_text(node->domain));
-  lk_json_set(&json, "name", lk_json_text(node->name));
+  LK_JSON_SET(&json, node, op_type, domain, name);
   lk_json_set(&json, "output_name",
               lk_json_text(lk_node_describe(source->graph, node, NULL).output_name));
   lk_json_set(&json, "fused", lk_json_text(node->fused));
@@ -127,8 +120,7 @@ static json_t *operator_json(const lk_report_source *source, size_t first) {
     if (name[0] == '\0') continue;
     if (!count_implementation(implementations.value, name)) implementations.failed = true;
   }
-  lk_json_set(&json, "op_type", lk_json_text(nodes[first].op_type));
-  lk_json_set(&json, "domain", lk_json_text(nodes[first].domain));
+  LK_JSON_SET(&json, &nodes[first], op_type, domain);
   lk_json_set(&json, "nodes", json_integer(count));
   lk_json_set(&json, "implementations", lk_json_end(&implementations));
   set_binds(&json, &sum);
@@ -241,13 +233,8 @@ static json_t *size_json(const lk_session_size *size) {
   lk_json_set(&json, "part", lk_json_text(size->part));
   lk_json_set(&json, "inputs", lk_json_end(&inputs));
   lk_json_set(&json, "values", lk_json_end(&values));
-  lk_json_set(&json, "builds", lk_json_number(size->builds));
-  lk_json_set(&json, "build_ns", lk_json_number(size->build_ns));
-  lk_json_set(&json, "longest_build_ns", lk_json_number(size->longest_build_ns));
-  lk_json_set(&json, "last_build_ns", lk_json_number(size->last_build_ns));
-  lk_json_set(&json, "runs", lk_json_number(size->runs));
-  lk_json_set(&json, "bytes", lk_json_number(size->bytes));
-  lk_json_set(&json, "run_plans", json_integer(size->run_plans));
+  LK_JSON_SET(&json, size, builds, build_ns, longest_build_ns, last_build_ns, runs, bytes,
+              run_plans);
   return lk_json_end(&json);
 }
 
@@ -259,13 +246,8 @@ static void add_size(void *arg, const lk_session_size *size) {
 
 bool lk_report_runs(json_t *object, const lk_session_stats *stats) {
   lk_json json = lk_json_begin(object);
-  lk_json_set(&json, "nodes_in_file", lk_json_number(stats->nodes_in_file));
-  lk_json_set(&json, "runs", lk_json_number(stats->runs));
-  lk_json_set(&json, "parallel_runs", lk_json_number(stats->parallel_runs));
-  lk_json_set(&json, "run_plan_hits", lk_json_number(stats->run_plan_hits));
-  lk_json_set(&json, "run_plan_builds", lk_json_number(stats->run_plan_builds));
-  lk_json_set(&json, "waits", lk_json_number(stats->waits));
-  lk_json_set(&json, "frames", lk_json_number(stats->frames));
+  LK_JSON_SET(&json, stats, nodes_in_file, runs, parallel_runs, run_plan_hits, run_plan_builds,
+              waits, frames);
   return !json.failed;
 }
 

@@ -31,3 +31,26 @@ json_t *lk_json_number(uint64_t number); /* null for LK_UNLIMITED and what no JS
 /* Counts of times by how long they are, without the zeros behind the last one, which would be most
  * of a report. */
 json_t *lk_json_times(const uint64_t counts[LK_TIME_BUCKETS]);
+
+/* A number or text by its type. */
+#define LK_JSON_OF(member)                                                                         \
+  _Generic((member), char *: lk_json_text, const char *: lk_json_text, double: json_real,          \
+           int32_t: json_integer, int64_t: json_integer, default: lk_json_number)(member)
+
+/* Set members of `*record`, one to nine of them, under their names. */
+#define LK_JSON_SET(object, record, ...) LK_JSON_SET_PART(object, record, , __VA_ARGS__)
+/* The same of members whose names begin with `prefix`, which their keys do not have. */
+#define LK_JSON_SET_PART(object, record, prefix, ...)                                              \
+  LK_JSON_TENTH(__VA_ARGS__, LK_JSON_9, LK_JSON_8, LK_JSON_7, LK_JSON_6, LK_JSON_5, LK_JSON_4,     \
+                LK_JSON_3, LK_JSON_2, LK_JSON_1, )                                                 \
+  (object, record, prefix, __VA_ARGS__)
+#define LK_JSON_TENTH(a, b, c, d, e, f, g, h, i, tenth, ...) tenth
+#define LK_JSON_1(o, r, p, m) lk_json_set(o, #m, LK_JSON_OF((r)->p##m))
+#define LK_JSON_2(o, r, p, m, ...) LK_JSON_1(o, r, p, m), LK_JSON_1(o, r, p, __VA_ARGS__)
+#define LK_JSON_3(o, r, p, m, ...) LK_JSON_1(o, r, p, m), LK_JSON_2(o, r, p, __VA_ARGS__)
+#define LK_JSON_4(o, r, p, m, ...) LK_JSON_1(o, r, p, m), LK_JSON_3(o, r, p, __VA_ARGS__)
+#define LK_JSON_5(o, r, p, m, ...) LK_JSON_1(o, r, p, m), LK_JSON_4(o, r, p, __VA_ARGS__)
+#define LK_JSON_6(o, r, p, m, ...) LK_JSON_1(o, r, p, m), LK_JSON_5(o, r, p, __VA_ARGS__)
+#define LK_JSON_7(o, r, p, m, ...) LK_JSON_1(o, r, p, m), LK_JSON_6(o, r, p, __VA_ARGS__)
+#define LK_JSON_8(o, r, p, m, ...) LK_JSON_1(o, r, p, m), LK_JSON_7(o, r, p, __VA_ARGS__)
+#define LK_JSON_9(o, r, p, m, ...) LK_JSON_1(o, r, p, m), LK_JSON_8(o, r, p, __VA_ARGS__)

@@ -54,8 +54,7 @@ static json_t *fixed_dims_json(const lk_session_options *options) {
   lk_json dims = lk_json_begin(json_array());
   for (uint32_t i = 0; i < options->n_fixed_dims; i++) {
     lk_json dim = lk_json_begin(json_object());
-    lk_json_set(&dim, "name", lk_json_text(options->fixed_dims[i].name));
-    lk_json_set(&dim, "size", lk_json_number((uint64_t)options->fixed_dims[i].size));
+    LK_JSON_SET(&dim, &options->fixed_dims[i], name, size);
     lk_json_add(&dims, lk_json_end(&dim));
   }
   return lk_json_end(&dims);
@@ -71,9 +70,7 @@ static json_t *session_json(lk_session *session, const lk_session_stats *stats) 
   lk_json json = lk_json_begin(json_object());
   const char *path = lk_onnx_model_path(session->model);
   lk_json_set(&json, "model", lk_json_text(path != NULL ? path : ""));
-  lk_json_set(&json, "constants", lk_json_number(stats->constants));
-  lk_json_set(&json, "weights_bytes", lk_json_number(stats->weights_bytes));
-  lk_json_set(&json, "load_ns", lk_json_number(stats->load_ns));
+  LK_JSON_SET(&json, stats, constants, weights_bytes, load_ns);
   lk_json_set(&json, "open_dims", open_dims_json(session->graph));
   lk_json_set(&json, "fixed_dims", fixed_dims_json(&session->options));
   if (!lk_report_runs(json.value, stats)) json.failed = true;
