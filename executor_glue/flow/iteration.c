@@ -51,15 +51,9 @@ static lk_tensor_desc own_input(const lk_symbolic_shapes *around, const lk_stage
     if (i == CONDITION) return lk_tensor_desc_make(LK_BOOL, 0, NULL);
     return i < own ? carried(around, node->inputs[i]) : UNKNOWN;
   }
-  const bool has_batch = node->opset < 9; /* of which the body gets one element */
-  if (stage->kind != LK_STAGE_SCAN || i + has_batch >= own) return UNKNOWN;
-  const int32_t value = node->inputs[i + has_batch];
-  const size_t n_states = own - has_batch - stage->n_scan_inputs;
-  if (has_batch) {
-    lk_tensor_desc element = slice(around, value, 0);
-    if (i >= n_states) element.rank = LK_RANK_UNKNOWN;
-    return element;
-  }
+  if (stage->kind != LK_STAGE_SCAN || i >= own) return UNKNOWN;
+  const int32_t value = node->inputs[i];
+  const size_t n_states = own - stage->n_scan_inputs;
   return i < n_states ? from_around(around, value)
                       : slice(around, value, stage->scan_inputs[i - n_states].axis);
 }

@@ -56,8 +56,6 @@ static lk_status check_bodies(const lk_flow_builder *b, const lk_stage *stage) {
                      own, node->n_outputs);
     }
     return check_body(b, stage, 0, own, (size_t)node->n_outputs + 1);
-  case LK_STAGE_SCAN:
-    return check_body(b, stage, 0, own - (node->opset < 9 ? 1 : 0), node->n_outputs);
   default:
     return node->n_bodies == 0 ? LK_OK : check_body(b, stage, 0, own, node->n_outputs);
   }

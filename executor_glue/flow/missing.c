@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/tensor.h"
 #include "executor_glue/flow/lists.h"
+#include "executor_glue/flow/scan.h"
 #include "executor_glue/graph/own_ops.h"
 #include "executor_glue/passes/symbolic_shapes.h"
 #include "executor_glue/run/program.h"
@@ -102,7 +103,9 @@ static bool is_of_list(const lk_graph *graph, const lk_node *node) {
 static lk_status check_node(const finder *self, const lk_node *node) {
   if (is_of_list(self->graph, node)) return LK_OK;
   if (lk_node_is(node, "If") || lk_node_is(node, "Loop") || lk_node_is(node, "Scan")) {
-    return node->n_bodies > 0 ? LK_OK : tell(self, node, "", "it has no body");
+    if (node->n_bodies == 0) return tell(self, node, "", "it has no body");
+    const bool is_old = lk_node_is(node, "Scan") && node->opset < LK_SCAN_SINCE;
+    return is_old ? tell(self, node, "", LK_SCAN_IS_OLD) : LK_OK;
   }
   if (node->n_bodies > 0)
     return tell(self, node, "", "it has a body, as only If, Loop and Scan may");

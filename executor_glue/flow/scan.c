@@ -13,9 +13,6 @@
 #include "executor_glue/flow/stack.h"
 #include "executor_glue/graph/own_ops.h"
 
-/* Before opset 9, all inputs and outputs have a batch, and sequences lengths of their own. */
-enum { WITHOUT_BATCH_SINCE = 9 };
-
 /* ---- attributes ---- */
 
 static lk_status read_axes(const lk_allocator *allocator, const lk_node *node, uint32_t count,
@@ -40,16 +37,14 @@ static lk_status read_axes(const lk_allocator *allocator, const lk_node *node, u
   return LK_OK;
 }
 
-static uint32_t first_state(const lk_node *node) {
-  return node->opset < WITHOUT_BATCH_SINCE ? 1 : 0; /* behind the lengths */
-}
-
 lk_status lk_flow_scan_read(const lk_allocator *allocator, lk_stage *stage, lk_error *error) {
   const lk_node *node = stage->node;
   const uint32_t own = node->n_inputs - lk_node_captured(node);
   const int64_t n = lk_own_op_int(node, "num_scan_inputs");
-  if (own < first_state(node) || n < 1 || n > own - first_state(node) ||
-      node->n_outputs < own - first_state(node) - n) {
+  if (node->opset < LK_SCAN_SINCE) {
+    return lk_fail(error, LK_UNSUPPORTED, "failed to read it: " LK_SCAN_IS_OLD);
+  }
+  if (n < 1 || n > own || node->n_outputs < own - n) {
     return lk_fail(error, LK_MALFORMED,
                    "failed to read it: attribute 'num_scan_inputs' is %" PRId64
                    ", which does not fit %" PRIu32 " inputs and %" PRIu32
@@ -58,11 +53,9 @@ lk_status lk_flow_scan_read(const lk_allocator *allocator, lk_stage *stage, lk_e
                    n, own, node->n_outputs);
   }
   stage->n_scan_inputs = (uint32_t)n;
-  const uint32_t n_states = own - first_state(node) - (uint32_t)n;
-  const bool old = node->opset < WITHOUT_BATCH_SINCE;
+  const uint32_t n_states = own - (uint32_t)n;
   LK_RETURN_NOT_OK(read_axes(allocator, node, (uint32_t)n, "scan_input_axes",
-                             old ? "directions" : "scan_input_directions", &stage->scan_inputs,
-                             error));
+                             "scan_input_directions", &stage->scan_inputs, error));
   return read_axes(allocator, node, node->n_outputs - n_states, "scan_output_axes",
                    "scan_output_directions", &stage->scan_outputs, error);
 }
@@ -164,7 +157,7 @@ typedef struct scan {
 static lk_status find_length(scan *self, const lk_flow_value *scanned, lk_error *error) {
   for (uint32_t i = 0; i < self->n_inputs; i++) {
     const lk_tensor_desc *desc = &scanned[i].tensor.desc;
-    const uint32_t number = first_state(self->stage->node) + self->n_states + i;
+    const uint32_t number = self->n_states + i;
     const int64_t given = self->stage->scan_inputs[i].axis, rank = desc->rank;
     const int64_t axis = given < 0 ? given + rank : given;
     if (axis < 0 || axis >= rank) {
@@ -185,8 +178,8 @@ static lk_status find_length(scan *self, const lk_flow_value *scanned, lk_error 
   return LK_OK;
 }
 
-static lk_status begin(scan *self, lk_flow_stage_frame *frame, const lk_flow_value *states,
-                       const lk_flow_value *captured, lk_error *error) {
+static lk_status begin(scan *self, lk_flow_stage_frame *frame, const lk_flow_value *inputs,
+                       lk_error *error) {
   const size_t n_inputs = self->body->graph->n_inputs, n_outputs = self->body->graph->n_outputs;
   if (self->n_inputs > sizeof self->axes / sizeof self->axes[0]) {
     return lk_fail(error, LK_UNSUPPORTED,
@@ -202,7 +195,8 @@ static lk_status begin(scan *self, lk_flow_stage_frame *frame, const lk_flow_val
       self->stacks == NULL) {
     return lk_fail_memory(error, "the values of a scan", n_inputs * sizeof *self->inputs);
   }
-  for (uint32_t i = 0; i < self->n_states; i++) self->inputs[i] = lk_flow_value_retain(&states[i]);
+  for (uint32_t i = 0; i < self->n_states; i++) self->inputs[i] = lk_flow_value_retain(&inputs[i]);
+  const lk_flow_value *captured = lk_flow_captured(self->stage, 0, inputs);
   for (uint32_t i = 0; i < self->stage->n_captured[0]; i++) {
     self->inputs[self->n_states + self->n_inputs + i] = lk_flow_value_retain(&captured[i]);
   }
@@ -257,11 +251,11 @@ static lk_status iterate(scan *self, const lk_flow_value *scanned, int64_t itera
   return LK_OK;
 }
 
-/* `states` and `scanned`: of the node; `outputs`: states, then scan outputs. */
-static lk_status run(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                     lk_flow_stage_frame *frame, uint32_t n_states, const lk_flow_value *states,
-                     const lk_flow_value *scanned, const lk_flow_value *captured,
-                     lk_flow_value *outputs, lk_error *error) {
+lk_status lk_flow_scan(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
+                       lk_flow_stage_frame *frame, const lk_flow_value *inputs,
+                       lk_flow_value *outputs, lk_error *error) {
+  const lk_node *node = stage->node;
+  const uint32_t n_states = node->n_inputs - lk_node_captured(node) - stage->n_scan_inputs;
   lk_status status = LK_OK;
   scan self = {.stage = stage,
                .body = stage->bodies[0],
@@ -270,10 +264,10 @@ static lk_status run(lk_flow *flow, const lk_stage *stage, const lk_flow_call *c
                .allocator = flow->allocator,
                .n_states = n_states,
                .n_inputs = stage->n_scan_inputs,
-               .n_outputs = stage->node->n_outputs - n_states};
-  LK_TRY(begin(&self, frame, states, captured, error));
-  LK_TRY(find_length(&self, scanned, error));
-  for (int64_t i = 0; i < self.length; i++) LK_TRY(iterate(&self, scanned, i, error));
+               .n_outputs = node->n_outputs - n_states};
+  LK_TRY(begin(&self, frame, inputs, error));
+  LK_TRY(find_length(&self, inputs + n_states, error));
+  for (int64_t i = 0; i < self.length; i++) LK_TRY(iterate(&self, inputs + n_states, i, error));
   for (uint32_t i = 0; i < self.n_outputs; i++) {
     lk_flow_value *to = &outputs[n_states + i];
     lk_tensor_desc *each = &self.stacks[i].each;
@@ -285,97 +279,8 @@ static lk_status run(lk_flow *flow, const lk_stage *stage, const lk_flow_call *c
 
 cleanup:
   end(&self);
-  for (uint32_t i = 0; status != LK_OK && i < stage->node->n_outputs; i++) {
+  for (uint32_t i = 0; status != LK_OK && i < node->n_outputs; i++) {
     lk_flow_value_release(flow->allocator, &outputs[i]);
   }
   return status;
-}
-
-/* ---- with a batch, before opset 9 ---- */
-
-/* One element of the batch: states and scan inputs of it alone. */
-static lk_status run_element(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                             lk_flow_stage_frame *frame, uint32_t n_states,
-                             const lk_flow_value *inputs, int64_t element, lk_flow_value *values,
-                             lk_flow_stack *stacks, lk_error *error) {
-  const uint32_t n_values = n_states + stage->n_scan_inputs, n_outputs = stage->node->n_outputs;
-  lk_flow_value *results = values + n_values;
-  for (uint32_t i = 0; i < n_values; i++) {
-    const lk_tensor_desc *desc = &inputs[i].tensor.desc;
-    if (desc->rank == 0 || desc->dims[0] <= element) {
-      return lk_fail(error, LK_INVALID_ARGUMENT,
-                     "failed to scan: input %" PRIu32
-                     " has a smaller batch than the first scan input, all must have the same",
-                     i + 1);
-    }
-    /* along the first axis it is always a view */
-    LK_RETURN_NOT_OK(slice(flow, &inputs[i], 0, element, NULL, &values[i], error));
-  }
-  LK_RETURN_NOT_OK(run(flow, stage, call, frame, n_states, values, values + n_states,
-                       lk_flow_captured(stage, 0, inputs - 1), results, error));
-  for (uint32_t i = 0; i < n_outputs; i++) {
-    LK_RETURN_NOT_OK(
-        lk_flow_stack_push(flow->api, flow->allocator, &stacks[i], &results[i], 0, error));
-  }
-  for (uint32_t i = 0; i < n_values + n_outputs; i++) {
-    lk_flow_value_release(flow->allocator, &values[i]);
-  }
-  return LK_OK;
-}
-
-static lk_status run_batch(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                           lk_flow_stage_frame *frame, uint32_t n_states,
-                           const lk_flow_value *inputs, lk_flow_value *outputs, lk_error *error) {
-  lk_status status = LK_OK;
-  const uint32_t n_values = n_states + stage->n_scan_inputs, n_outputs = stage->node->n_outputs;
-  lk_flow_value *values = lk_calloc(flow->allocator, n_values + n_outputs, sizeof *values);
-  lk_flow_stack *stacks = lk_calloc(flow->allocator, n_outputs, sizeof *stacks);
-  if (values == NULL || stacks == NULL) {
-    LK_TRY(lk_fail_memory(error, "the values of a scan", n_values * sizeof *values));
-  }
-  if (inputs[0].tensor.data != NULL) {
-    LK_TRY(
-        lk_fail(error, LK_UNSUPPORTED,
-                "failed to scan: input 0 gives lengths of sequences, as opset 8 has them, which is "
-                "not supported; onnx.version_converter converts the model to opset 9 or above"));
-  }
-  const lk_tensor_desc *first = &inputs[1 + n_states].tensor.desc;
-  if (first->rank == 0 || first->dims[0] == 0) {
-    LK_TRY(lk_fail(
-        error, LK_UNSUPPORTED,
-        "failed to scan: the first scan input has no batch, at least one element is required"));
-  }
-  for (int64_t b = 0; b < first->dims[0]; b++) {
-    LK_TRY(run_element(flow, stage, call, frame, n_states, inputs + 1, b, values, stacks, error));
-  }
-  for (uint32_t i = 0; i < n_outputs; i++) {
-    LK_TRY(lk_flow_stack_finish(flow->api, flow->allocator, &stacks[i], &outputs[i], error));
-  }
-
-cleanup:
-  for (uint32_t i = 0; values != NULL && i < n_values + n_outputs; i++) {
-    lk_flow_value_release(flow->allocator, &values[i]);
-  }
-  for (uint32_t i = 0; stacks != NULL && i < n_outputs; i++) {
-    lk_flow_stack_end(flow->allocator, &stacks[i]);
-  }
-  for (uint32_t i = 0; status != LK_OK && i < n_outputs; i++) {
-    lk_flow_value_release(flow->allocator, &outputs[i]);
-  }
-  lk_free(flow->allocator, values);
-  lk_free(flow->allocator, stacks);
-  return status;
-}
-
-lk_status lk_flow_scan(lk_flow *flow, const lk_stage *stage, const lk_flow_call *call,
-                       lk_flow_stage_frame *frame, const lk_flow_value *inputs,
-                       lk_flow_value *outputs, lk_error *error) {
-  const lk_node *node = stage->node;
-  const uint32_t own = node->n_inputs - lk_node_captured(node);
-  const uint32_t n_states = own - first_state(node) - stage->n_scan_inputs;
-  if (node->opset < WITHOUT_BATCH_SINCE) {
-    return run_batch(flow, stage, call, frame, n_states, inputs, outputs, error);
-  }
-  return run(flow, stage, call, frame, n_states, inputs, inputs + n_states,
-             lk_flow_captured(stage, 0, inputs), outputs, error);
 }

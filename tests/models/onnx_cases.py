@@ -1,6 +1,6 @@
 """What becomes of the node cases of the `onnx` package: docs/operators.md has it, too."""
 
-PASSED = 1649
+PASSED = 1648
 
 # Why the command `latchkey test` skips cases: how many, and what its line says.
 SKIPPED = {
@@ -13,6 +13,7 @@ SKIPPED = {
     "n-grams (TfIdfVectorizer)": (7, r"\(TfIdfVectorizer\)"),
     "ai.onnx.ml": (4, r"of ai\.onnx\.ml at"),
     "opset 1": (3, r"opset 1 of ai\.onnx"),
+    "Scan before opset 9": (1, r"\(Scan\).* before opset 9"),
 }
 
 # Cases that say nothing about this library: no two right implementations agree on them.

@@ -157,6 +157,16 @@ def test_another_opset_does_not_make_every_operator_missing(tmp_path, opset):
     assert f"opset {opset} of ai.onnx" in model["other"][0]
 
 
+def test_scan_with_a_batch(tmp_path):
+    step = helper.make_graph([helper.make_node("Add", ["s", "v"], ["t"])], "body",
+                             [floats("s"), floats("v")], [floats("t")])
+    path = save(tmp_path / "m.onnx",
+                [helper.make_node("Scan", ["", "start", "x"], ["y"], body=step, num_scan_inputs=1)],
+                [floats("start", ("b", "n")), floats("x", ("b", "m", "n"))],
+                [floats("y", ("b", "n"))], opset=8)
+    assert "onnx.version_converter" in kinds(missing(path))["Scan", "ai.onnx"]["reason"]
+
+
 def test_outputs_that_are_sequences(tmp_path):
     sequence = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None)
     path = save(tmp_path / "m.onnx", [helper.make_node("SequenceConstruct", ["x"], ["s"])],

@@ -618,6 +618,23 @@ TEST_F(Flow, RefusesNodesThatDoNotFitTheirBodies) {
   }
 }
 
+TEST_F(Flow, RefusesScanWithABatch) {
+  Graph step, g;
+  step.in("total", LK_F32, {"4"}).in("row", LK_F32, {"4"});
+  step.out("total", LK_F32, {"4"}).out("row", LK_F32, {"4"});
+  g.in("start").in("x", LK_F32, {"N", "M", "4"}).out("last").out("y", LK_F32, {"N", "M", "4"});
+  g.node(node("Scan", {"", "start", "x"}, {"last", "y"},
+              {body("body", step), attribute("num_scan_inputs", kInt).num(3, 1),
+               attribute("directions", kInts).num(8, 0)},
+              "old"));
+  bytes = model(g, 8).bytes;
+  if (context == nullptr) open_context();
+  LK_EXPECT_STATUS(LK_UNSUPPORTED, level2()->open_memory(context, bytes.data(), bytes.size(),
+                                                         nullptr, &session, LK_ERR));
+  EXPECT_THAT(LK_MESSAGE, AllOf(HasSubstr("old"), HasSubstr("before opset 9 Scan has a batch"),
+                                HasSubstr("onnx.version_converter")));
+}
+
 // A file may declare any type; what decides is looked at when it is there.
 TEST_F(Flow, DecidesByOneBoolAndCountsByOneInteger) {
   Graph same, other, loop, g;
