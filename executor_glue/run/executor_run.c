@@ -52,27 +52,7 @@ static lk_status enter_and_choose_observed(lk_invocation *invocation, const lk_g
                          error);
 }
 
-/* ---- outputs ---- */
-
-/* The caller's memory, or new memory, for each wanted output. */
-static lk_status make_outputs(lk_invocation *invocation, const lk_graph_run *run, lk_error *error) {
-  const lk_program *program = invocation->executor->program;
-  const lk_run_plan *plan = lk_plan_entry_plan(invocation->entry);
-  for (uint32_t i = 0; i < program->graph->n_outputs; i++) {
-    void **data = &invocation->outputs[i];
-    if (!invocation->wanted[i]) continue;
-    if (run->place != NULL) {
-      LK_RETURN_NOT_OK(run->place(run->place_arg, i, &plan->outputs[i], data, error));
-      continue;
-    }
-    *data = run->outputs[i].data;
-    if (*data != NULL) continue;
-    *data = lk_alloc_pages(program->allocator, plan->output_bytes[i]);
-    if (*data == NULL) return lk_fail_memory(error, "an output", plan->output_bytes[i]);
-    invocation->owned[i] = true;
-  }
-  return LK_OK;
-}
+/* ---- the run ---- */
 
 static void hand_over_outputs(const lk_invocation *invocation, const lk_graph_run *run) {
   const lk_run_plan *plan = lk_plan_entry_plan(invocation->entry);
@@ -83,8 +63,6 @@ static void hand_over_outputs(const lk_invocation *invocation, const lk_graph_ru
     if (invocation->owned[i]) run->outputs[i].data = invocation->outputs[i];
   }
 }
-
-/* ---- the run ---- */
 
 static lk_status execute_leased(lk_invocation *invocation, const lk_lease *lease, lk_error *error) {
   const lk_run_plan *plan = lk_plan_entry_plan(invocation->entry);
@@ -128,7 +106,7 @@ lk_status lk_graph_executor_run(lk_graph_executor *executor, const lk_graph_run 
                             error));
   }
   LK_TRY(check_stop(&invocation, error));
-  LK_TRY(make_outputs(&invocation, run, error));
+  LK_TRY(lk_invocation_make_outputs(&invocation, lk_plan_entry_plan(invocation.entry), run, error));
   LK_TRY(execute(&invocation, error));
   hand_over_outputs(&invocation, run);
   lk_tally_add(&executor->counts, LK_COUNT_RUNS);
@@ -138,7 +116,7 @@ cleanup:
   lk_settle_run(&invocation, status);
   lk_release_plan(&invocation);
   lk_leave(&invocation);
-  lk_invocation_end(&invocation, status);
+  lk_invocation_end(&invocation, status == LK_OK);
   return status;
 }
 
@@ -201,7 +179,7 @@ static bool is_kept_for(const lk_kept_run *kept, const lk_graph_run *run) {
 static void give_back(lk_kept_run *kept) {
   if (kept->lease.frame != NULL) lk_lease_release(kept->invocation.entry, &kept->lease);
   lk_release_plan(&kept->invocation);
-  lk_invocation_end(&kept->invocation, LK_OK); /* outputs are the caller's */
+  lk_invocation_end(&kept->invocation, true); /* outputs are the caller's */
 }
 
 void lk_kept_run_end(lk_kept_run *kept) {
@@ -258,7 +236,7 @@ static lk_status run_kept(lk_kept_run *kept, const lk_graph_run *run, lk_error *
   lk_invocation *invocation = &kept->invocation;
   LK_TRY(is_kept_for(kept, run) ? take_again(kept, run, error) : take_anew(kept, run, error));
   LK_TRY(check_stop(invocation, error));
-  LK_TRY(make_outputs(invocation, run, error));
+  LK_TRY(lk_invocation_make_outputs(invocation, lk_plan_entry_plan(invocation->entry), run, error));
   LK_TRY(execute_leased(invocation, &kept->lease, error));
   lk_tally_add(&invocation->executor->counts, LK_COUNT_RUNS);
 cleanup:
@@ -307,7 +285,7 @@ lk_status lk_graph_executor_prepare(lk_graph_executor *executor, lk_error *error
 cleanup:
   lk_release_plan(&invocation);
   lk_leave(&invocation);
-  lk_invocation_end(&invocation, status);
+  lk_invocation_end(&invocation, status == LK_OK);
   lk_free(program->allocator, inputs);
   return status;
 }

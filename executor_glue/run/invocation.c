@@ -126,9 +126,28 @@ lk_status lk_invocation_begin(lk_invocation *self, lk_graph_executor *executor,
   return LK_OK;
 }
 
-void lk_invocation_end(lk_invocation *self, lk_status status) {
+lk_status lk_invocation_make_outputs(lk_invocation *self, const lk_run_plan *plan,
+                                     const lk_graph_run *run, lk_error *error) {
   const lk_program *program = self->executor->program;
-  if (status != LK_OK && self->outputs != NULL) {
+  for (uint32_t i = 0; i < program->graph->n_outputs; i++) {
+    void **data = &self->outputs[i];
+    if (!self->wanted[i]) continue;
+    if (run != NULL && run->place != NULL) {
+      LK_RETURN_NOT_OK(run->place(run->place_arg, i, &plan->outputs[i], data, error));
+      continue;
+    }
+    *data = run != NULL ? run->outputs[i].data : NULL;
+    if (*data != NULL) continue;
+    *data = lk_alloc_pages(program->allocator, plan->output_bytes[i]);
+    if (*data == NULL) return lk_fail_memory(error, "an output", plan->output_bytes[i]);
+    self->owned[i] = true;
+  }
+  return LK_OK;
+}
+
+void lk_invocation_end(lk_invocation *self, bool keeps_outputs) {
+  const lk_program *program = self->executor->program;
+  if (!keeps_outputs && self->outputs != NULL) {
     for (size_t i = 0; i < program->graph->n_outputs; i++) {
       if (self->owned[i]) lk_free(program->allocator, self->outputs[i]);
     }

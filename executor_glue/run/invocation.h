@@ -45,5 +45,8 @@ lk_status lk_invocation_begin(lk_invocation *invocation, lk_graph_executor *exec
                               const lk_graph_run *run, lk_error *error);
 /* What ends the run early, all of it. */
 void lk_graph_run_stop(const lk_graph_run *run, lk_stop *out_stop);
-/* Frees the copies, and after a failure the outputs that were allocated. */
-void lk_invocation_end(lk_invocation *invocation, lk_status status);
+/* The caller's memory, or new memory, for each wanted output. `run` NULL: new memory for all. */
+lk_status lk_invocation_make_outputs(lk_invocation *invocation, const lk_run_plan *plan,
+                                     const lk_graph_run *run, lk_error *error);
+/* Frees the copies, and the outputs that were allocated unless they are the caller's by now. */
+void lk_invocation_end(lk_invocation *invocation, bool keeps_outputs);

@@ -29,26 +29,6 @@ typedef struct side {
 
 /* ---- what is run ---- */
 
-static lk_status make_outputs(lk_invocation *invocation, const lk_run_plan *plan, lk_error *error) {
-  const lk_program *program = invocation->executor->program;
-  for (uint32_t i = 0; i < program->graph->n_outputs; i++) {
-    if (!invocation->wanted[i] || plan->output_bytes[i] == 0) continue;
-    invocation->outputs[i] = lk_alloc_pages(program->allocator, plan->output_bytes[i]);
-    if (invocation->outputs[i] == NULL) {
-      return lk_fail_memory(error, "an output", plan->output_bytes[i]);
-    }
-  }
-  return LK_OK;
-}
-
-static void free_outputs(lk_invocation *invocation) {
-  const lk_program *program = invocation->executor->program;
-  for (uint32_t i = 0; invocation->outputs != NULL && i < program->graph->n_outputs; i++) {
-    lk_free(program->allocator, invocation->outputs[i]);
-    invocation->outputs[i] = NULL;
-  }
-}
-
 /* Steps one after the other: those that run in parallel take each other's time. */
 static lk_status make_side(lk_invocation *invocation, uint32_t flags, side *self, lk_error *error) {
   lk_graph_executor *executor = invocation->executor;
@@ -158,7 +138,8 @@ static lk_status tune(lk_invocation *invocation, const lk_graph_run *run, side s
   LK_RETURN_NOT_OK(enter(invocation, run, error));
   LK_RETURN_NOT_OK(make_side(invocation, 0, &sides[NATIVE], error));
   LK_RETURN_NOT_OK(make_side(invocation, LK_BIND_ENGINE, &sides[ENGINE], error));
-  LK_RETURN_NOT_OK(make_outputs(invocation, lk_plan_entry_plan(sides[NATIVE].entry), error));
+  LK_RETURN_NOT_OK(
+      lk_invocation_make_outputs(invocation, lk_plan_entry_plan(sides[NATIVE].entry), NULL, error));
   LK_RETURN_NOT_OK(measure(invocation, sides, run->options->tune_ns, error));
   LK_RETURN_NOT_OK(note(invocation, sides, error));
   /* for the next run */
@@ -192,9 +173,8 @@ lk_status lk_tune(lk_graph_executor *executor, const lk_graph_run *run, lk_error
   atomic_store(&executor->tuned_until, run->options->tune_ns);
 cleanup:
   lk_release_plan(&invocation);
-  free_outputs(&invocation);
   for (uint32_t i = 0; i < N_SIDES; i++) end_side(executor, &sides[i]);
   lk_leave(&invocation);
-  lk_invocation_end(&invocation, status);
+  lk_invocation_end(&invocation, false);
   return status;
 }
