@@ -1,14 +1,11 @@
 /* Binds one node to the shapes of a run plan. Its outputs are computed while building, or it is a
  * view that needs no step, or it becomes a step that writes over an input or into a new storage. */
-#include "executor_glue/run/bind_node.h"
-
 #include <inttypes.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/tensor.h"
-#include "executor_glue/run/in_place.h"
-#include "executor_glue/run/views.h"
+#include "executor_glue/run/plan_builder.h"
 
 /* The most that is computed while building, unless a shape depends on it: anything larger is
  * cheaper to compute in each run than to keep once for each shape. */

@@ -7,10 +7,7 @@
 #include "base/status.h"
 #include "base/step_cost.h"
 #include "executor_glue/graph/look.h"
-#include "executor_glue/run/bind_node.h"
 #include "executor_glue/run/dependencies.h"
-#include "executor_glue/run/place_values.h"
-#include "executor_glue/run/plan_builder.h"
 
 /* ---- binding ---- */
 

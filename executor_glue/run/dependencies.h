@@ -10,7 +10,7 @@
 /* The bits of all pairs of steps take n * n / 8 bytes while a plan is built: 32 MB for so many. */
 enum { LK_DEPENDENCIES_MAX_STEPS = 16384 };
 
-typedef struct lk_dependencies {
+struct lk_dependencies {
   const lk_plan_builder *builder;
   uint32_t n_words;       /* of a row of bits, one for each step */
   uint64_t *ancestors;    /* [n_steps][n_words]: all steps that must have ended before it begins */
@@ -19,7 +19,7 @@ typedef struct lk_dependencies {
   uint32_t *last_touch;     /* [n_storages]: operand + 1; 0: none */
   uint32_t *previous_touch; /* [n_operands]: likewise */
   uint32_t *step_of;        /* [n_operands] */
-} lk_dependencies;
+};
 
 /* Borrows the builder, in which all nodes are bound. */
 lk_status lk_dependencies_create(const lk_plan_builder *builder, lk_dependencies **out_dependencies,

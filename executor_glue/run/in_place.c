@@ -1,7 +1,6 @@
 /* Which input a node may write its output over: by lifetimes, and by shapes as far as they say. */
-#include "executor_glue/run/in_place.h"
-
 #include "base/tensor.h"
+#include "executor_glue/run/plan_builder.h"
 
 /* Every dimension of `small`, from the last, is 1 or that of `large`. */
 static bool broadcasts_into(const lk_tensor_desc *small, const lk_tensor_desc *large) {

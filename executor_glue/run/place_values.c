@@ -1,9 +1,8 @@
 /* Gives the values of a run plan their places: the caller's output buffers, the arena, copies. */
-#include "executor_glue/run/place_values.h"
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "executor_glue/run/arena_plan.h"
+#include "executor_glue/run/dependencies.h"
 
 /* Values and operands in storages that are parts of others are in those from here on. */
 static void leave_parts(lk_plan_builder *builder) {

@@ -1,5 +1,4 @@
-/* A run plan while it is being built: what its parts (bind_node.c, dependencies.c, place_values.c)
- * leave for each other. */
+/* A run plan while it is being built, and the parts that build it. */
 #pragma once
 
 #include "executor_glue/run/run_plan.h"
@@ -97,3 +96,33 @@ lk_status lk_plan_builder_add_storage(lk_plan_builder *builder, uint64_t bytes, 
 lk_spot lk_plan_builder_root(const lk_plan_builder *builder, lk_spot spot);
 /* Puts `value` at `spot`, whose storage lives as long as it. */
 void lk_plan_builder_store(lk_plan_builder *builder, int32_t value, lk_spot spot);
+
+/* ---- bind_node.c ---- */
+
+/* Binds node `node`; computes its outputs now, or adds a step for it. LK_UNSUPPORTED names an input
+ * whose value a shape depends on, when that value cannot be known before the run. */
+lk_status lk_bind_node(lk_plan_builder *builder, int32_t node, lk_error *error);
+
+/* ---- in_place.c ---- */
+
+/* The first input that output 0 may be written over: nobody reads its storage later, and it
+ * probably has the output's shape, which is certain only after binding. -1: there is none.
+ * Reads the wish for output 0 (builder->wishes). */
+int32_t lk_choose_in_place(const lk_plan_builder *builder, int32_t node);
+
+/* ---- views.c ---- */
+
+/* Stores the outputs of a node whose plan only moves bytes without running it, if that can be:
+ * `*out_done`. `info`: of the plan. */
+lk_status lk_bind_views(lk_plan_builder *builder, const lk_node *node, const lk_plan *plan,
+                        const lk_plan_info *info, bool *out_done, lk_error *error);
+
+/* ---- place_values.c ---- */
+
+typedef struct lk_dependencies lk_dependencies;
+
+/* After all nodes are bound: gives each wanted graph output the caller's buffer or a copy, and each
+ * storage its place in the arena; writes the plan's operands. `dependencies`: NULL when the steps
+ * run in their order. */
+lk_status lk_place_values(lk_plan_builder *builder, const lk_dependencies *dependencies,
+                          lk_error *error);

@@ -1,9 +1,8 @@
 /* A Reshape's output is its input under another name; the parts of a Split lie in what is split;
  * what a Concat puts together is written where it belongs by the nodes that make it. */
-#include "executor_glue/run/views.h"
-
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/run/plan_builder.h"
 
 /* A part keeps all of the storage alive in which it lies: smaller ones than one of so many are
  * copied, unless the storage is small. */
