@@ -117,3 +117,11 @@ typedef struct lk_match {
  * that is such a tree but for that one. */
 bool lk_pattern_match(const lk_pass_env *env, const lk_graph *graph, const lk_pattern *pattern,
                       int32_t root, lk_match *out, lk_miss *miss);
+
+/* ---- pattern_rules.c ---- */
+
+/* Whether the rule of that name holds for a node; there must be one (patterns_test.cc). */
+bool lk_pattern_rule_holds(const lk_text *rule, const lk_pass_env *env, const lk_graph *graph,
+                           const lk_node *node);
+/* What is said of a node for which it does not hold: a sentence without its subject. */
+const char *lk_pattern_rule_otherwise(const lk_text *rule);

@@ -4,7 +4,6 @@
 
 #include "base/tensor.h"
 #include "executor_glue/passes/pattern.h"
-#include "executor_glue/passes/pattern_rules.h"
 #include "executor_glue/passes/rewrite.h"
 
 /* The one condition that did not hold, where a matcher goes on without it. */

@@ -1,10 +1,9 @@
 /* The rules that trees name: what a node must be like, beyond its operator and its inputs. */
-#include "executor_glue/passes/pattern_rules.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "base/tensor.h"
+#include "executor_glue/passes/pattern.h"
 #include "executor_glue/passes/rewrite.h"
 
 /* Where a node is. */
