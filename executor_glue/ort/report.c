@@ -30,19 +30,6 @@ static json_t *claims_json(const lk_ort_claims *claims) {
   return lk_json_end(&json);
 }
 
-static const char *implementation(void *self, size_t node) {
-  return lk_graph_executor_implementation(self, node);
-}
-
-static lk_node_stats node_stats(void *self, size_t node) {
-  return lk_graph_executor_node_stats(self, node);
-}
-
-static lk_status visit_sizes(void *self, lk_size_fn visit, void *arg, uint64_t *out_lost,
-                             lk_error *error) {
-  return lk_graph_executor_visit_sizes(self, visit, arg, out_lost, error);
-}
-
 static void add_refusal(void *arg, const lk_session_refusal *refusal) {
   lk_json_add(arg, lk_report_refusal(refusal));
 }
@@ -51,10 +38,7 @@ static json_t *subgraph_json(lk_ort_subgraph *subgraph) {
   lk_session_stats stats = {.struct_size = sizeof stats};
   const lk_report_source source = {.api = subgraph->context->ort->latchkey,
                                    .graph = subgraph->graph,
-                                   .self = subgraph->graph_executor,
-                                   .implementation = implementation,
-                                   .node_stats = node_stats,
-                                   .visit_sizes = visit_sizes};
+                                   .executor = subgraph->graph_executor};
   lk_ort_subgraph_count_runs(subgraph);
   lk_graph_executor_stats(subgraph->graph_executor, &stats);
   stats.nodes_in_file = subgraph->n_nodes;

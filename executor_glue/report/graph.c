@@ -7,6 +7,18 @@
 #include "executor_glue/report/json.h"
 #include "executor_glue/report/report.h"
 
+/* ---- who runs it ---- */
+
+static const char *implementation(const lk_report_source *source, size_t node) {
+  return source->flow != NULL ? lk_flow_implementation(source->flow, node)
+                              : lk_graph_executor_implementation(source->executor, node);
+}
+
+static lk_node_stats node_stats(const lk_report_source *source, size_t node) {
+  return source->flow != NULL ? lk_flow_node_stats(source->flow, node)
+                              : lk_graph_executor_node_stats(source->executor, node);
+}
+
 /* ---- nodes ---- */
 
 static void set_binds(lk_json *json, const lk_node_stats *stats) {
@@ -60,13 +72,13 @@ static json_t *changes_json(const lk_node_stats *stats) {
 
 static json_t *node_json(const lk_report_source *source, size_t index) {
   const lk_node *node = &source->graph->nodes[index];
-  const lk_node_stats stats = source->node_stats(source->self, index);
+  const lk_node_stats stats = node_stats(source, index);
   lk_json json = lk_json_begin(json_object());
   LK_JSON_SET(&json, node, op_type, domain, name);
   lk_json_set(&json, "output_name",
               lk_json_text(lk_node_describe(source->graph, node, NULL).output_name));
   lk_json_set(&json, "fused", lk_json_text(node->fused));
-  lk_json_set(&json, "implementation", lk_json_text(source->implementation(source->self, index)));
+  lk_json_set(&json, "implementation", lk_json_text(implementation(source, index)));
   lk_json_set(&json, "inputs", values_json(source->graph, node->inputs, node->n_inputs));
   lk_json_set(&json, "outputs", values_json(source->graph, node->outputs, node->n_outputs));
   set_shape_rules(&json, source, node);
@@ -113,8 +125,8 @@ static json_t *operator_json(const lk_report_source *source, size_t first) {
   json_int_t count = 0;
   for (size_t i = first; i < source->graph->n_nodes; i++) {
     if (!is_same_kind(&nodes[i], &nodes[first])) continue;
-    const lk_node_stats stats = source->node_stats(source->self, i);
-    const char *name = source->implementation(source->self, i);
+    const lk_node_stats stats = node_stats(source, i);
+    const char *name = implementation(source, i);
     add_binds(&sum, &stats);
     count++;
     if (name[0] == '\0') continue;
@@ -242,6 +254,12 @@ static void add_size(void *arg, const lk_session_size *size) {
   lk_json_add(arg, size_json(size));
 }
 
+static lk_status visit_sizes(const lk_report_source *source, lk_json *sizes, uint64_t *out_lost) {
+  return source->flow != NULL
+             ? lk_flow_visit_sizes(source->flow, add_size, sizes, out_lost, NULL)
+             : lk_graph_executor_visit_sizes(source->executor, add_size, sizes, out_lost, NULL);
+}
+
 /* ---- together ---- */
 
 bool lk_report_runs(json_t *object, const lk_session_stats *stats) {
@@ -255,7 +273,7 @@ bool lk_report_graph(json_t *object, const lk_report_source *source) {
   lk_json json = lk_json_begin(object);
   lk_json sizes = lk_json_begin(json_array());
   uint64_t lost = 0;
-  if (source->visit_sizes(source->self, add_size, &sizes, &lost, NULL) != LK_OK) {
+  if (visit_sizes(source, &sizes, &lost) != LK_OK) {
     sizes.failed = true;
   }
   lk_json_set(&json, "nodes", nodes_json(source));

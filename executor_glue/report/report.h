@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "executor_glue/graph/graph.h"
+#include "executor_glue/flow/flow.h"
 
 /* What every report begins with: schema, library, time, process. */
 json_t *lk_report_begin(const lk_api *api);
@@ -23,11 +23,8 @@ const char *lk_report_rule(uint32_t rule);
 typedef struct lk_report_source {
   const lk_api *api;
   const lk_graph *graph;
-  void *self;
-  const char *(*implementation)(void *self, size_t node);
-  lk_node_stats (*node_stats)(void *self, size_t node);
-  lk_status (*visit_sizes)(void *self, lk_size_fn visit, void *arg, uint64_t *out_lost,
-                           lk_error *error);
+  const lk_flow *flow;         /* who runs it; NULL: */
+  lk_graph_executor *executor; /* this one, without a flow */
 } lk_report_source;
 
 /* What a session or subgraph counts of its runs, into `object`. False: memory is short. */

@@ -20,19 +20,6 @@ lk_status lk_session_get_stats(lk_session *session, lk_session_stats *out, lk_er
   return lk_struct_write(out, &stats, sizeof stats, "lk_session_stats", error);
 }
 
-static const char *source_implementation(void *self, size_t node) {
-  return lk_flow_implementation(self, node);
-}
-
-static lk_node_stats source_node_stats(void *self, size_t node) {
-  return lk_flow_node_stats(self, node);
-}
-
-static lk_status source_visit_sizes(void *self, lk_size_fn visit, void *arg, uint64_t *out_lost,
-                                    lk_error *error) {
-  return lk_flow_visit_sizes(self, visit, arg, out_lost, error);
-}
-
 static json_t *open_dims_json(const lk_graph *graph) {
   lk_json dims = lk_json_begin(json_array());
   for (size_t i = 0; i < graph->n_inputs; i++) {
@@ -61,12 +48,8 @@ static json_t *fixed_dims_json(const lk_session_options *options) {
 }
 
 static json_t *session_json(lk_session *session, const lk_session_stats *stats) {
-  const lk_report_source source = {.api = session->api,
-                                   .graph = session->graph,
-                                   .self = session->flow,
-                                   .implementation = source_implementation,
-                                   .node_stats = source_node_stats,
-                                   .visit_sizes = source_visit_sizes};
+  const lk_report_source source = {
+      .api = session->api, .graph = session->graph, .flow = session->flow};
   lk_json json = lk_json_begin(json_object());
   const char *path = lk_onnx_model_path(session->model);
   lk_json_set(&json, "model", lk_json_text(path != NULL ? path : ""));
