@@ -9,10 +9,6 @@
 
 enum { SIZE = 1 };
 
-static void parse(lk_attrs *attrs, void *params) {
-  *(bool *)params = lk_attrs_bool(attrs, "align_corners");
-}
-
 /* The maps are for as many dimensions as the size has. */
 static lk_status check_maps(const lk_tensor_desc *maps, int64_t rank, lk_error *error) {
   if (!lk_rank_is_known(maps)) return LK_OK;
@@ -72,9 +68,8 @@ const lk_op_class lk_op_affine_grid = {
               .output_types = "T", .types = {LK_TYPES_FLOAT, LK_TYPE(LK_I64)},
               .shape_inputs = 1u << SIZE),
     .by_f32 = true,
-    .params_size = sizeof(bool),
     LK_OP_ATTRS(LK_FLAG("align_corners", 0)),
-    .parse = parse,
+    LK_OP_PARAM(bool, "align_corners"),
     .infer = infer,
     .plan = plan,
 };

@@ -14,13 +14,6 @@ typedef struct arg_params {
   bool keep_dims, is_last;
 } arg_params;
 
-static void parse_arg(lk_attrs *attrs, void *params) {
-  arg_params *self = params;
-  self->axis = lk_attrs_int(attrs, "axis");
-  self->keep_dims = lk_attrs_bool(attrs, "keepdims");
-  self->is_last = lk_attrs_bool(attrs, "select_last_index");
-}
-
 static lk_status infer_arg(lk_inference *self, lk_error *error) {
   const arg_params *params = self->node->params;
   const lk_tensor_desc *x = &self->inputs[0].desc;
@@ -51,11 +44,12 @@ static lk_status plan_arg(lk_planner *planner, lk_error *error) {
       LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1,         \
                 .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "U",        \
                 .types = {LK_TYPES_NUMBER, LK_TYPE(LK_I64)}),                                      \
-      .params_size = sizeof(arg_params),                                                           \
       .variant = is_smallest,                                                                      \
       LK_OP_ATTRS(LK_INT("axis", 0), LK_FLAG("keepdims", 1),                                       \
                   LK_FLAG("select_last_index", 0, .since = 12)),                                   \
-      .parse = parse_arg,                                                                          \
+      LK_OP_PARAMS(arg_params, LK_PARAM(arg_params, axis, "axis"),                                 \
+                   LK_PARAM(arg_params, keep_dims, "keepdims"),                                    \
+                   LK_PARAM(arg_params, is_last, "select_last_index")),                            \
       .infer = infer_arg,                                                                          \
       .plan = plan_arg}
 ARG(arg_max, "ArgMax", "Where the largest element along an axis lies", 0);
@@ -66,12 +60,6 @@ ARG(arg_min, "ArgMin", "Where the least element along an axis lies", 1);
 typedef struct running_params {
   bool is_exclusive, is_reversed;
 } running_params;
-
-static void parse_running(lk_attrs *attrs, void *params) {
-  running_params *self = params;
-  self->is_exclusive = lk_attrs_bool(attrs, "exclusive");
-  self->is_reversed = lk_attrs_bool(attrs, "reverse");
-}
 
 /* Input 1, one number. */
 static lk_status read_axis(const lk_tensor *inputs, int64_t *out_axis, lk_error *error) {
@@ -108,10 +96,10 @@ static lk_status plan_running(lk_planner *planner, lk_error *error) {
       LK_OP_ROW(name, "", first, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2,     \
                 .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",       \
                 .types = {LK_TYPES_NUMBER, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),              \
-      .params_size = sizeof(running_params),                                                       \
       .variant = is_product,                                                                       \
       LK_OP_ATTRS(LK_FLAG("exclusive", 0), LK_FLAG("reverse", 0)),                                 \
-      .parse = parse_running,                                                                      \
+      LK_OP_PARAMS(running_params, LK_PARAM(running_params, is_exclusive, "exclusive"),            \
+                   LK_PARAM(running_params, is_reversed, "reverse")),                              \
       .infer = infer_running,                                                                      \
       .plan = plan_running}
 RUNNING(cum_prod, "CumProd", 26, "Products of the elements up to each along an axis", 1);

@@ -21,15 +21,6 @@ typedef struct fused_params {
   bool hides, k_rows, zeros;
 } fused_params;
 
-static void parse(lk_attrs *attrs, void *params) {
-  fused_params *self = params;
-  self->scale = lk_attrs_float(attrs, "scale");
-  self->filter = lk_attrs_float(attrs, "filter");
-  self->hides = lk_attrs_bool(attrs, "hides");
-  self->k_rows = lk_attrs_bool(attrs, "k_rows");
-  self->zeros = lk_attrs_bool(attrs, "zeros");
-}
-
 /* The second input with heads before rows. */
 static lk_tensor_desc keys_of(const lk_inference *self) {
   lk_tensor_desc k = self->inputs[K].desc;
@@ -230,10 +221,11 @@ const lk_op_class lk_op_attention_fused = {
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3, .max_inputs = 4, .max_outputs = 1,
               .input_types = "TTTU", .output_types = "T",
               .types = {LK_TYPES_F32, LK_TYPES_F32 | LK_TYPE(LK_BOOL)}),
-    .params_size = sizeof(fused_params),
     LK_OP_ATTRS(LK_ANY_FLOAT("filter", -INFINITY), LK_FLAG("hides", 0), LK_FLAG("k_rows", 0),
                 LK_FLOAT("scale", 1), LK_FLAG("zeros", 0)),
-    .parse = parse,
+    LK_OP_PARAMS(fused_params, LK_PARAM(fused_params, scale, "scale"),
+                 LK_PARAM(fused_params, filter, "filter"), LK_PARAM(fused_params, hides, "hides"),
+                 LK_PARAM(fused_params, k_rows, "k_rows"), LK_PARAM(fused_params, zeros, "zeros")),
     .infer = infer,
     .flops = flops,
     .plan = plan,

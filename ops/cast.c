@@ -3,12 +3,6 @@
 #include "base/tensor.h"
 #include "ops/plan/moves.h"
 
-/* The parameter is the type: a uint32_t. How an operator saturates and rounds is asked of types of
- * 8 bits and fewer alone, which are not here. */
-static void parse(lk_attrs *attrs, void *params) {
-  *(uint32_t *)params = lk_attrs_dtype(attrs, "to", LK_TYPES_ANY);
-}
-
 /* The type of output 0 is that of input 1, or the parameter. */
 static lk_status infer(lk_inference *self, lk_error *error) {
   const uint32_t from = self->inputs[0].desc.dtype;
@@ -51,7 +45,9 @@ static lk_status plan_bits(lk_planner *planner, lk_error *error) {
 #define ROUNDING(first)                                                                            \
   LK_CHOICE("round_mode", "up|down|nearest", .since = 24, .is_unused = 1),                         \
       LK_FLAG("saturate", 1, .since = first, .is_unused = 1)
-#define TO .params_size = sizeof(uint32_t), .parse = parse
+/* The parameter is the type. How an operator saturates and rounds is asked of types of 8 bits and
+ * fewer alone, which are not here. */
+#define TO LK_OP_PARAM(uint32_t, "to")
 ROW(cast, "Cast", 7, "another element type", 1, "T", "?", TO,
     LK_OP_ATTRS(ROUNDING(19), LK_REQUIRED_INT("to")), .infer = infer, .plan = plan);
 ROW(cast_like, "CastLike", 15, "the element type of input 1", 2, "TU", "U",

@@ -7,11 +7,6 @@
 enum { INPUT, WEIGHT, BIAS, PAST }; /* inputs */
 enum { OUTPUT, STATE };
 
-/* The parameter is whether Swish follows: a bool. */
-static void parse(lk_attrs *attrs, void *params) {
-  *(bool *)params = lk_attrs_choice(attrs, "activation") != 0;
-}
-
 static lk_status infer(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *x = &self->inputs[INPUT].desc, *w = &self->inputs[WEIGHT].desc;
   LK_RETURN_NOT_OK(lk_infer_same(self, error));
@@ -79,9 +74,8 @@ const lk_op_class lk_op_causal_conv_with_state = {
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2, .max_inputs = 4, .max_outputs = 2,
               .input_types = "TTTT", .output_types = "TT", .types = {LK_TYPES_BY_F32}),
     .by_f32 = true,
-    .params_size = sizeof(bool),
     LK_OP_ATTRS(LK_CHOICE("activation", "none|silu|swish")),
-    .parse = parse,
+    LK_OP_PARAM(bool, "activation"),
     .infer = infer,
     .plan = plan,
 };

@@ -14,11 +14,6 @@
 
 enum { MAX_INPUTS = 4096 };
 
-/* The parameter is the axis: an int64_t. */
-static void parse(lk_attrs *attrs, void *params) {
-  *(int64_t *)params = lk_attrs_int(attrs, "axis");
-}
-
 /* Of the class's variant: every third input of QLinearConcat is a tensor, behind the output's scale
  * and zero point; its own follow. */
 enum { PLAIN, QLINEAR };
@@ -170,9 +165,8 @@ const lk_op_class lk_op_concat = {
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = MAX_INPUTS,
               .max_outputs = 1, .input_types = "T", .output_types = "T"),
     .needs_all = true,
-    .params_size = sizeof(int64_t),
     LK_OP_ATTRS(LK_REQUIRED_INT("axis")),
-    .parse = parse,
+    LK_OP_PARAM(int64_t, "axis"),
     .infer = infer,
     .plan = plan,
 };
@@ -231,10 +225,9 @@ const lk_op_class lk_op_qlinear_concat = {
               .max_outputs = 1, .input_types = "UT?", .output_types = "T",
               .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPES_F32}),
     .needs_all = true,
-    .params_size = sizeof(int64_t),
     .variant = QLINEAR,
     LK_OP_ATTRS(LK_REQUIRED_INT("axis")),
-    .parse = parse,
+    LK_OP_PARAM(int64_t, "axis"),
     .infer = infer_qlinear,
     .plan = plan_qlinear,
 };

@@ -175,10 +175,6 @@ typedef struct stft_found {
   int64_t step, length;
 } stft_found;
 
-static void parse_stft(lk_attrs *attrs, void *params) {
-  ((dft_params *)params)->is_onesided = lk_attrs_bool(attrs, "onesided");
-}
-
 /* The length of a frame, which may be a term. */
 static lk_status frame_length(const lk_inference *self, int64_t *out, lk_error *error) {
   const lk_tensor_desc *x = &self->inputs[0].desc, *window = &self->inputs[WINDOW].desc;
@@ -246,10 +242,9 @@ const lk_op_class lk_op_stft = {
               .input_types = "TUTU", .output_types = "T", .types = {LK_TYPES_FLOAT, LK_TYPES_INDEX},
               .shape_inputs = 1u << FRAME_STEP | 1u << FRAME_LENGTH),
     .by_f32 = true,
-    .params_size = sizeof(dft_params),
     .found_size = sizeof(stft_found),
     LK_OP_ATTRS(LK_FLAG("onesided", 1)),
-    .parse = parse_stft,
+    LK_OP_PARAMS(dft_params, LK_PARAM(dft_params, is_onesided, "onesided")),
     .infer = infer_stft,
     .plan = plan_stft,
 };

@@ -8,11 +8,6 @@
 
 /* ---- Trilu ---- */
 
-/* The parameter is whether the upper part is left: a bool. */
-static void parse_trilu(lk_attrs *attrs, void *params) {
-  *(bool *)params = lk_attrs_bool(attrs, "upper");
-}
-
 static lk_status read_diagonal(const lk_tensor *k, int64_t *out, lk_error *error) {
   uint32_t count = 0;
   LK_RETURN_NOT_OK(lk_read_ints(k, "k", out, 1, &count, error));
@@ -53,10 +48,7 @@ static lk_status plan_trilu(lk_planner *planner, lk_error *error) {
                 .min_inputs = 1, .max_inputs = 2, .max_outputs = 1, .input_types = "TU",           \
                 .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)},                     \
                 .shape_inputs = 1u << 1, .in_place_inputs = 1u << 0),                              \
-      .params_size = sizeof(bool),                                                                 \
-      LK_OP_ATTRS(LK_FLAG("upper", 1)),                                                            \
-      .parse = parse_trilu,                                                                        \
-      .infer = infer_trilu,                                                                        \
+      LK_OP_ATTRS(LK_FLAG("upper", 1)), LK_OP_PARAM(bool, "upper"), .infer = infer_trilu,          \
       .plan = plan_trilu}
 TRILU(trilu, "", 14);
 TRILU(trilu_microsoft, "com.microsoft", 1);
@@ -67,12 +59,6 @@ typedef struct eye_params {
   uint32_t dtype; /* LK_DTYPE_NONE: the input's */
   int64_t k;
 } eye_params;
-
-static void parse_eye(lk_attrs *attrs, void *params) {
-  eye_params *self = params;
-  self->dtype = lk_attrs_dtype(attrs, "dtype", LK_TYPES_ANY);
-  self->k = lk_attrs_int(attrs, "k");
-}
 
 static lk_status infer_eye(lk_inference *self, lk_error *error) {
   const eye_params *params = self->node->params;
@@ -109,9 +95,8 @@ const lk_op_class lk_op_eye_like = {
     LK_OP_ROW("EyeLike", "", 9, "1 on a diagonal, and 0 elsewhere", .flags = LK_OP_SHAPE_ONLY,
               .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
               .output_types = "?"),
-    .params_size = sizeof(eye_params),
     LK_OP_ATTRS(LK_ANY_INT("dtype", LK_DTYPE_NONE), LK_INT("k", 0)),
-    .parse = parse_eye,
+    LK_OP_PARAMS(eye_params, LK_PARAM(eye_params, dtype, "dtype"), LK_PARAM(eye_params, k, "k")),
     .infer = infer_eye,
     .plan = plan_eye,
 };

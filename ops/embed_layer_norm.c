@@ -37,10 +37,6 @@ static int64_t first_rows(const lk_op_node *node, uint32_t parameter, int64_t ro
   return parameter == SEGMENT && !lk_op_has(node, SEGMENT_IDS) ? 1 : -1;
 }
 
-static void parse(lk_attrs *attrs, void *params) {
-  *(float *)params = lk_attrs_float(attrs, "epsilon");
-}
-
 /* ---- shapes ---- */
 
 /* Sizes as far as they are known. */
@@ -261,7 +257,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 #define ROW(name, summary_text, row_flags, most, outputs, ...)                                     \
   LK_OP_ROW(name, "com.microsoft", 1, summary_text, .flags = row_flags, .min_inputs = 1,           \
             .max_inputs = most, .max_outputs = outputs, __VA_ARGS__),                              \
-      .params_size = sizeof(float), .parse = parse, .infer = infer, .plan = plan
+      LK_OP_PARAM(float, "epsilon"), .infer = infer, .plan = plan
 
 const lk_op_class lk_op_embed_layer_normalization = {
     ROW("EmbedLayerNormalization", "LayerNormalization of the sum of rows of tables",

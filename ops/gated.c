@@ -45,10 +45,6 @@ const lk_op_class lk_op_fast_gelu = {
 
 /* ---- SwiGLU ---- */
 
-static void parse_swiglu(lk_attrs *attrs, void *params) {
-  *(float *)params = lk_attrs_float(attrs, "alpha");
-}
-
 /* a sigmoid(alpha a) b, of inputs of one shape. */
 static lk_status plan_swiglu(lk_planner *planner, lk_error *error) {
   const float *alpha = planner->node->params;
@@ -63,9 +59,8 @@ const lk_op_class lk_op_swiglu = {
               .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS, .min_inputs = 2, .max_inputs = 2,
               .max_outputs = 1, .input_types = "T", .output_types = "T", .types = {LK_TYPES_FLOAT},
               .in_place_inputs = 3),
-    .params_size = sizeof(float),
     LK_OP_ATTRS(LK_FLOAT("alpha", 1)),
-    .parse = parse_swiglu,
+    LK_OP_PARAM(float, "alpha"),
     .infer = lk_infer_broadcast_to_first,
     .plan = plan_swiglu,
 };

@@ -8,11 +8,6 @@
 
 /* ---- Gather ---- */
 
-/* The parameter of the first two is the axis: an int64_t. */
-static void parse_axis(lk_attrs *attrs, void *params) {
-  *(int64_t *)params = lk_attrs_int(attrs, "axis");
-}
-
 static lk_status infer_gather(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *data = &self->inputs[0].desc, *indices = &self->inputs[1].desc;
   uint32_t axis = 0;
@@ -42,9 +37,8 @@ const lk_op_class lk_op_gather = {
     LK_OP_ROW("Gather", "", 7, "slices along an axis, picked by indices", .min_inputs = 2,
               .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX}),
-    .params_size = sizeof(int64_t),
     LK_OP_ATTRS(LK_INT("axis", 0)),
-    .parse = parse_axis,
+    LK_OP_PARAM(int64_t, "axis"),
     .infer = infer_gather,
     .plan = plan_gather,
 };
@@ -65,19 +59,13 @@ const lk_op_class lk_op_gather_elements = {
     LK_OP_ROW("GatherElements", "", 11, "an element for each index along an axis", .min_inputs = 2,
               .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX}),
-    .params_size = sizeof(int64_t),
     LK_OP_ATTRS(LK_INT("axis", 0)),
-    .parse = parse_axis,
+    LK_OP_PARAM(int64_t, "axis"),
     .infer = infer_elements,
     .plan = plan_elements,
 };
 
 /* ---- GatherND ---- */
-
-/* The parameter is batch_dims: an int64_t. */
-static void parse_nd(lk_attrs *attrs, void *params) {
-  if (lk_attrs_lists(attrs, "batch_dims")) *(int64_t *)params = lk_attrs_int(attrs, "batch_dims");
-}
 
 static lk_status infer_nd(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *data = &self->inputs[0].desc, *indices = &self->inputs[1].desc;
@@ -108,12 +96,16 @@ static lk_status plan_nd(lk_planner *planner, lk_error *error) {
   LK_OP_ROW("GatherND", domain_text, first, "slices picked by tuples of indices", .min_inputs = 2, \
             .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",           \
             .types = {LK_TYPES_ANY, index_types}),                                                 \
-      .params_size = sizeof(int64_t), .parse = parse_nd, .infer = infer_nd, .plan = plan_nd
+      .infer = infer_nd, .plan = plan_nd
 const lk_op_class lk_op_gather_nd = {
     GATHER_ND("", 11, LK_TYPE(LK_I64)),
     LK_OP_ATTRS(LK_INT("batch_dims", 0, .since = 12)),
+    LK_OP_PARAM(int64_t, "batch_dims"),
 };
-const lk_op_class lk_op_gather_nd_microsoft = {GATHER_ND("com.microsoft", 1, LK_TYPES_INDEX)};
+const lk_op_class lk_op_gather_nd_microsoft = {
+    GATHER_ND("com.microsoft", 1, LK_TYPES_INDEX),
+    .params_size = sizeof(int64_t), /* batch_dims, 0 */
+};
 
 /* ---- ReverseSequence ---- */
 

@@ -14,13 +14,6 @@ typedef struct grid_sample_params {
   bool align_corners;
 } grid_sample_params;
 
-static void parse(lk_attrs *attrs, void *params) {
-  grid_sample_params *self = params;
-  self->mode = lk_attrs_choice(attrs, "mode");
-  self->padding = lk_attrs_choice(attrs, "padding_mode");
-  self->align_corners = lk_attrs_bool(attrs, "align_corners");
-}
-
 static lk_status infer(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *x = &self->inputs[0].desc, *grid = &self->inputs[GRID].desc;
   lk_tensor_desc *to = &self->outputs[0];
@@ -71,8 +64,11 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
             "images at the places of a grid, between their elements",                              \
             .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 2, .max_inputs = 2, .max_outputs = 1,     \
             .input_types = "TU", .output_types = "T", .types = {LK_TYPES_FLOAT, LK_TYPES_FLOAT}),  \
-      .by_f32 = true, .params_size = sizeof(grid_sample_params), .parse = parse, .infer = infer,   \
-      .plan = plan
+      .by_f32 = true,                                                                              \
+      LK_OP_PARAMS(grid_sample_params, LK_PARAM(grid_sample_params, mode, "mode"),                 \
+                   LK_PARAM(grid_sample_params, padding, "padding_mode"),                          \
+                   LK_PARAM(grid_sample_params, align_corners, "align_corners")),                  \
+      .infer = infer, .plan = plan
 
 #define GRID_ATTRS(...)                                                                            \
   LK_OP_ATTRS(LK_FLAG("align_corners", 0), LK_CHOICE("padding_mode", "zeros|border|reflection"),   \

@@ -15,23 +15,13 @@ typedef struct group_params {
   float epsilon;
 } group_params;
 
-static void parse_instance(lk_attrs *attrs, void *params) {
-  group_params *self = params;
-  self->epsilon = lk_attrs_float(attrs, "epsilon");
-}
-
 static void parse_group(lk_attrs *attrs, void *params) {
-  group_params *self = params;
-  self->epsilon = lk_attrs_float(attrs, "epsilon");
-  self->groups = lk_attrs_int_from(attrs, "num_groups", 1);
-  self->of_groups = attrs->opset < SCALE_OF_CHANNELS_SINCE;
+  ((group_params *)params)->of_groups = attrs->opset < SCALE_OF_CHANNELS_SINCE;
 }
 
 static void parse_spread(lk_attrs *attrs, void *params) {
-  group_params *self = params;
-  parse_group(attrs, params);
-  self->of_groups = false;
-  self->is_spread = true;
+  (void)attrs;
+  ((group_params *)params)->is_spread = true;
 }
 
 /* One value for each of `count` channels or groups. */
@@ -89,26 +79,29 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   return lk_plan_task(planner, &task, error);
 }
 
-#define GROUP_ROW(name, domain, first, summary_text, reader)                                       \
+#define EPSILON LK_PARAM(group_params, epsilon, "epsilon")
+#define GROUPS LK_PARAM(group_params, groups, "num_groups", .least = 1)
+#define GROUP_ROW(name, domain, first, summary_text, reader, ...)                                  \
   LK_OP_ROW(name, domain, first, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 3,     \
             .max_inputs = 3, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
             .types = {LK_TYPES_BY_F32}),                                                           \
-      .by_f32 = true, .params_size = sizeof(group_params), .parse = reader, .infer = infer,        \
+      .by_f32 = true, LK_OP_PARAMS(group_params, __VA_ARGS__), .parse = reader, .infer = infer,    \
       .plan = plan
 
 const lk_op_class lk_op_instance_normalization = {
-    GROUP_ROW("InstanceNormalization", "", 6, "(x - mean) / deviation of each channel",
-              parse_instance),
+    GROUP_ROW("InstanceNormalization", "", 6, "(x - mean) / deviation of each channel", NULL,
+              EPSILON),
     LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-5F)),
 };
 const lk_op_class lk_op_group_normalization = {
     GROUP_ROW("GroupNormalization", "", 18, "(x - mean) / deviation of groups of channels",
-              parse_group),
+              parse_group, EPSILON, GROUPS),
     LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-5F), LK_REQUIRED_INT("num_groups"),
                 LK_INT("stash_type", 1, .since = 21, .is_unused = 1)),
 };
 const lk_op_class lk_op_group_normalization_fused = {
     GROUP_ROW("GroupNormalization", "latchkey", 1,
-              "(x - mean) / deviation of groups of channels; made by fusion", parse_spread),
+              "(x - mean) / deviation of groups of channels; made by fusion", parse_spread, EPSILON,
+              GROUPS),
     LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-5F), LK_REQUIRED_INT("num_groups")),
 };

@@ -17,10 +17,11 @@ typedef struct layer_norm_form {
   int8_t mean, deviation, sum; /* outputs */
 } layer_norm_form;
 
-static const layer_norm_form layer_form = {true, false, 1, 2, NONE, 1, 2, NONE};
-static const layer_norm_form rms_form = {false, false, 1, NONE, NONE, NONE, 1, NONE};
-static const layer_norm_form skip_form = {true, true, 2, 3, 4, 1, 2, 3};
-static const layer_norm_form skip_rms_form = {false, true, 2, NONE, 3, 1, 2, 3};
+enum { LAYER, RMS, SKIP, SKIP_RMS }; /* the class's variants */
+static const layer_norm_form forms[] = {[LAYER] = {true, false, 1, 2, NONE, 1, 2, NONE},
+                                        [RMS] = {false, false, 1, NONE, NONE, NONE, 1, NONE},
+                                        [SKIP] = {true, true, 2, 3, 4, 1, 2, 3},
+                                        [SKIP_RMS] = {false, true, 2, NONE, 3, 1, 2, 3}};
 
 typedef struct layer_norm_params {
   const layer_norm_form *form;
@@ -28,23 +29,11 @@ typedef struct layer_norm_params {
   float epsilon;
 } layer_norm_params;
 
-static void parse(lk_attrs *attrs, void *params, const layer_norm_form *form) {
+static void parse(lk_attrs *attrs, void *params) {
   layer_norm_params *self = params;
-  self->form = form;
+  self->form = &forms[attrs->class_->variant];
   self->axis = lk_attrs_lists(attrs, "axis") ? lk_attrs_int(attrs, "axis") : -1;
   self->epsilon = lk_attrs_float(attrs, "epsilon");
-}
-static void parse_layer(lk_attrs *attrs, void *params) {
-  parse(attrs, params, &layer_form);
-}
-static void parse_rms(lk_attrs *attrs, void *params) {
-  parse(attrs, params, &rms_form);
-}
-static void parse_skip(lk_attrs *attrs, void *params) {
-  parse(attrs, params, &skip_form);
-}
-static void parse_skip_rms(lk_attrs *attrs, void *params) {
-  parse(attrs, params, &skip_rms_form);
 }
 
 /* An input of the operator's, which must broadcast to input 0. */
@@ -138,36 +127,36 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
 #define LAYER_ATTRS                                                                                \
   LK_INT("axis", -1), LK_FLOAT("epsilon", 1e-5F), LK_INT("stash_type", 1, .is_unused = 1)
 #define LAYER_ROW(name, domain_text, first, summary_text, inputs, most_inputs, outputs, letters,   \
-                  reader)                                                                          \
+                  which)                                                                           \
   LK_OP_ROW(name, domain_text, first, summary_text, .flags = LK_OP_WORTH_CLAIMING,                 \
             .min_inputs = inputs, .max_inputs = most_inputs, .max_outputs = outputs,               \
             .input_types = "T", .output_types = letters,                                           \
             .types = {LK_TYPES_FLOAT, sizeof(letters) > 2 ? LK_TYPES_F32 : LK_TYPES_ANY}),         \
-      .by_f32 = true, .params_size = sizeof(layer_norm_params), .parse = reader, .infer = infer,   \
-      .plan = plan
+      .by_f32 = true, .params_size = sizeof(layer_norm_params), .variant = which, .parse = parse,  \
+      .infer = infer, .plan = plan
 
 const lk_op_class lk_op_layer_normalization = {
     LAYER_ROW("LayerNormalization", "", 17, "(x - mean) / deviation over the last dimensions", 2, 3,
-              3, "TUU", parse_layer),
+              3, "TUU", LAYER),
     LK_OP_ATTRS(LAYER_ATTRS),
 };
 const lk_op_class lk_op_rms_normalization = {
     LAYER_ROW("RMSNormalization", "", 23, "x / sqrt(mean of squares) over the last dimensions", 2,
-              2, 1, "T", parse_rms),
+              2, 1, "T", RMS),
     LK_OP_ATTRS(LAYER_ATTRS),
 };
 const lk_op_class lk_op_simplified_layer_normalization = {
     LAYER_ROW("SimplifiedLayerNormalization", "", 1, "RMSNormalization, as ONNX Runtime names it",
-              2, 2, 2, "TU", parse_rms),
+              2, 2, 2, "TU", RMS),
     LK_OP_ATTRS(LAYER_ATTRS),
 };
 const lk_op_class lk_op_skip_layer_normalization = {
     LAYER_ROW("SkipLayerNormalization", "com.microsoft", 1, "LayerNormalization of a sum", 3, 5, 4,
-              "TUUT", parse_skip),
+              "TUUT", SKIP),
     LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-12F)),
 };
 const lk_op_class lk_op_skip_simplified_layer_normalization = {
     LAYER_ROW("SkipSimplifiedLayerNormalization", "com.microsoft", 1, "RMSNormalization of a sum",
-              3, 4, 4, "TUUT", parse_skip_rms),
+              3, 4, 4, "TUUT", SKIP_RMS),
     LK_OP_ATTRS(LK_FLOAT("epsilon", 1e-12F)),
 };

@@ -72,17 +72,8 @@ typedef struct gemm_params {
   lk_post_op activation;
 } gemm_params;
 
-static void parse_gemm(lk_attrs *attrs, void *params) {
+static void parse_activation(lk_attrs *attrs, void *params) {
   gemm_params *self = params;
-  self->alpha = lk_attrs_float(attrs, "alpha");
-  self->beta = lk_attrs_float(attrs, "beta");
-  self->transpose_a = lk_attrs_bool(attrs, "transA");
-  self->transpose_b = lk_attrs_bool(attrs, "transB");
-}
-
-static void parse_fused_gemm(lk_attrs *attrs, void *params) {
-  gemm_params *self = params;
-  parse_gemm(attrs, params);
   self->is_activated = lk_attrs_activation(attrs, &self->activation);
 }
 
@@ -181,16 +172,19 @@ const lk_op_class lk_op_matmul = {
 #define GEMM(symbol, name, domain_text, first, summary_text, reader, allowed, ...)                 \
   const lk_op_class lk_op_##symbol = {                                                             \
       MATMUL_ROW(name, domain_text, summary_text, first, 3, 0, allowed),                           \
-      .params_size = sizeof(gemm_params),                                                          \
       LK_OP_ATTRS(__VA_ARGS__),                                                                    \
+      LK_OP_PARAMS(gemm_params, LK_PARAM(gemm_params, alpha, "alpha"),                             \
+                   LK_PARAM(gemm_params, beta, "beta"),                                            \
+                   LK_PARAM(gemm_params, transpose_a, "transA"),                                   \
+                   LK_PARAM(gemm_params, transpose_b, "transB")),                                  \
       .parse = reader,                                                                             \
       .own_post_ops = gemm_post_ops,                                                               \
       .infer = infer_gemm,                                                                         \
       .flops = gemm_flops,                                                                         \
       .plan = plan_gemm}
-GEMM(gemm, "Gemm", "", 7, "alpha A B + beta C, A and B possibly transposed", parse_gemm,
-     LK_TYPES_FLOAT, GEMM_ATTRS);
-GEMM(fused_gemm, "FusedGemm", "com.microsoft", 1, "Gemm, then an activation", parse_fused_gemm,
+GEMM(gemm, "Gemm", "", 7, "alpha A B + beta C, A and B possibly transposed", NULL, LK_TYPES_FLOAT,
+     GEMM_ATTRS);
+GEMM(fused_gemm, "FusedGemm", "com.microsoft", 1, "Gemm, then an activation", parse_activation,
      LK_TYPES_BY_F32, GEMM_ATTRS, LK_ACTIVATION_ATTR, LK_ANY_FLOAT("activation_alpha", 0),
      LK_ANY_FLOAT("activation_beta", 0), LK_ANY_FLOAT("activation_gamma", 0, .is_unused = 1));
 

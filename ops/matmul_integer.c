@@ -187,13 +187,6 @@ typedef struct qgemm_params {
   bool transpose_a, transpose_b;
 } qgemm_params;
 
-static void parse_qgemm(lk_attrs *attrs, void *params) {
-  qgemm_params *self = params;
-  self->alpha = lk_attrs_float(attrs, "alpha");
-  self->transpose_a = lk_attrs_bool(attrs, "transA");
-  self->transpose_b = lk_attrs_bool(attrs, "transB");
-}
-
 /* f32 without a zero point of the output, else the zero point's type. */
 static lk_status find_type(lk_inference *self, lk_error *error) {
   const uint32_t c = lk_op_has(self->node, QGEMM_C) ? self->inputs[QGEMM_C].desc.dtype : LK_I32;
@@ -277,9 +270,10 @@ const lk_op_class lk_op_qgemm = {
     ROW("QGemm", "com.microsoft", 1, "Gemm of quantized tensors, quantized or in f32", 6, 9,
         .input_types = "TWTUWU?W?", .output_types = "?", .types = {BYTES, BYTES, 0, LK_TYPES_F32}),
     .variant = QGEMM,
-    .params_size = sizeof(qgemm_params),
     LK_OP_ATTRS(LK_FLOAT("alpha", 1), LK_FLAG("transA", 0), LK_FLAG("transB", 0)),
-    .parse = parse_qgemm,
+    LK_OP_PARAMS(qgemm_params, LK_PARAM(qgemm_params, alpha, "alpha"),
+                 LK_PARAM(qgemm_params, transpose_a, "transA"),
+                 LK_PARAM(qgemm_params, transpose_b, "transB")),
     .infer = infer_qgemm,
     .flops = qgemm_flops,
     .plan = plan_qgemm,

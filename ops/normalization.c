@@ -157,14 +157,6 @@ static lk_status plan_batch_norm(lk_planner *planner, lk_error *error) {
   return lk_plan_task(planner, &task, error);
 }
 
-static void parse_lrn(lk_attrs *attrs, void *params) {
-  lk_work_lrn *self = params;
-  self->size = lk_attrs_int_from(attrs, "size", 1);
-  self->alpha = lk_attrs_float(attrs, "alpha");
-  self->beta = lk_attrs_float(attrs, "beta");
-  self->bias = lk_attrs_float(attrs, "bias");
-}
-
 static lk_status infer_lrn(lk_inference *self, lk_error *error) {
   LK_RETURN_NOT_OK(check_rank(&self->inputs[0].desc, error));
   return lk_infer_same(self, error);
@@ -198,10 +190,11 @@ const lk_op_class lk_op_lrn = {
               .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1, .max_inputs = 1, .max_outputs = 1,
               .input_types = "T", .output_types = "T", .types = {LK_TYPES_BY_F32}),
     .by_f32 = true,
-    .params_size = sizeof(lk_work_lrn),
     LK_OP_ATTRS(LK_FLOAT("alpha", 1e-4F), LK_FLOAT("beta", 0.75F), LK_FLOAT("bias", 1),
                 LK_REQUIRED_INT("size")),
-    .parse = parse_lrn,
+    LK_OP_PARAMS(lk_work_lrn, LK_PARAM(lk_work_lrn, size, "size", .least = 1),
+                 LK_PARAM(lk_work_lrn, alpha, "alpha"), LK_PARAM(lk_work_lrn, beta, "beta"),
+                 LK_PARAM(lk_work_lrn, bias, "bias")),
     .infer = infer_lrn,
     .plan = plan_lrn,
 };

@@ -104,13 +104,6 @@ typedef struct pad_params {
   lk_list pads;
 } pad_params;
 
-static void parse_pad(lk_attrs *attrs, void *params) {
-  pad_params *self = params;
-  self->mode = lk_attrs_choice(attrs, "mode");
-  lk_attrs_list(attrs, "pads", &self->pads);
-  self->value = lk_attrs_float(attrs, "value");
-}
-
 static lk_status infer_pad(lk_inference *self, lk_error *error) {
   const pad_params *params = self->node->params;
   const lk_tensor_desc *from = &self->inputs[DATA].desc, *value = &self->inputs[VALUE].desc;
@@ -151,23 +144,18 @@ const lk_op_class lk_op_pad = {
               .max_inputs = 4, .max_outputs = 1, .input_types = "TUTV", .output_types = "T",
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX, LK_TYPES_INDEX},
               .shape_inputs = 1u << PADS | 1u << AXES),
-    .params_size = sizeof(pad_params),
     .found_size = sizeof(lk_pad),
     LK_OP_ATTRS(LK_CHOICE("mode", "constant|reflect|edge", .until = WRAP_SINCE - 1),
                 LK_CHOICE("mode", "constant|reflect|edge|wrap", .since = WRAP_SINCE),
                 LK_INTS("pads", .is_required = 1, .until = PADS_AS_INPUT_SINCE - 1, .input = PADS),
                 LK_FLOAT("value", 0, .until = PADS_AS_INPUT_SINCE - 1, .input = 2)),
-    .parse = parse_pad,
+    LK_OP_PARAMS(pad_params, LK_PARAM(pad_params, mode, "mode"), LK_PARAM(pad_params, pads, "pads"),
+                 LK_PARAM(pad_params, value, "value")),
     .infer = infer_pad,
     .plan = plan_pads,
 };
 
 /* ---- CenterCropPad ---- */
-
-/* The parameter is the axes: an lk_list. */
-static void parse_center(lk_attrs *attrs, void *params) {
-  lk_attrs_list(attrs, "axes", params);
-}
 
 static lk_status infer_center(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *from = &self->inputs[DATA].desc;
@@ -207,10 +195,9 @@ const lk_op_class lk_op_center_crop_pad = {
     LK_OP_ROW("CenterCropPad", "", 18, "the center of the input, or 0 around it", .min_inputs = 2,
               .max_inputs = 2, .max_outputs = 1, .input_types = "TU", .output_types = "T",
               .types = {LK_TYPES_ANY, LK_TYPES_INDEX}, .shape_inputs = 1u << 1),
-    .params_size = sizeof(lk_list),
     .found_size = sizeof(lk_pad),
     LK_OP_ATTRS(LK_INTS("axes")),
-    .parse = parse_center,
+    LK_OP_PARAM(lk_list, "axes"),
     .infer = infer_center,
     .plan = plan_whole,
 };

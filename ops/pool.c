@@ -49,15 +49,8 @@ static void parse_global_max(lk_attrs *attrs, void *params) {
   ((pool_params *)params)->kind = LK_POOLING_MAX;
 }
 
-static void parse_global_norm(lk_attrs *attrs, void *params) {
-  pool_params *self = params;
-  self->p = lk_attrs_int_from(attrs, "p", 1);
-}
-
 static void parse_norm_pool(lk_attrs *attrs, void *params) {
-  pool_params *self = params;
-  lk_window_parse_pooling(attrs, &self->window);
-  parse_global_norm(attrs, params);
+  lk_window_parse_pooling(attrs, &((pool_params *)params)->window);
 }
 
 static lk_status check_rank(const lk_tensor_desc *x, lk_error *error) {
@@ -258,7 +251,7 @@ const lk_op_class lk_op_global_max_pool = {
   LK_OP_ROW(name, "", 2, summary_text, .flags = LK_OP_WORTH_CLAIMING, .min_inputs = 1,             \
             .max_inputs = 1, .max_outputs = 1, .input_types = "T", .output_types = "T",            \
             .types = {LK_TYPES_FLOAT}),                                                            \
-      .params_size = sizeof(pool_params)
+      LK_OP_PARAMS(pool_params, LK_PARAM(pool_params, p, "p", .least = 1))
 const lk_op_class lk_op_lp_pool = {
     NORM_ROW("LpPool", "The p-th root of the sum of |x|^p of each window"),
     .found_size = sizeof(lk_window_shape),
@@ -271,7 +264,6 @@ const lk_op_class lk_op_lp_pool = {
 const lk_op_class lk_op_global_lp_pool = {
     NORM_ROW("GlobalLpPool", "The p-th root of the sum of |x|^p of each channel"),
     LK_OP_ATTRS(LK_INT("p", 2)),
-    .parse = parse_global_norm,
     .infer = infer_global,
     .plan = plan_global_norm,
 };

@@ -77,10 +77,6 @@ static lk_status plan_binary(lk_planner *planner, lk_error *error) {
   return lk_chain_step(&chain, error);
 }
 
-static void parse_alpha(lk_attrs *attrs, void *params) {
-  *(float *)params = lk_attrs_float(attrs, "alpha");
-}
-
 static lk_status infer_unary(lk_inference *self, lk_error *error) {
   LK_RETURN_NOT_OK(check(self, error));
   return lk_infer_same(self, error);
@@ -240,10 +236,6 @@ static lk_status plan_global(lk_planner *planner, lk_error *error) {
   return lk_plan_byte_means(planner, &means, &from, &to, error);
 }
 
-static void parse_global(lk_attrs *attrs, void *params) {
-  ((pool_params *)params)->is_last = lk_attrs_bool(attrs, "channels_last");
-}
-
 /* ---- Softmax ---- */
 
 typedef struct softmax_params {
@@ -305,10 +297,9 @@ const lk_op_class lk_op_qlinear_sigmoid = {
 };
 const lk_op_class lk_op_qlinear_leaky_relu = {
     ROW("QLinearLeakyRelu", "LeakyRelu of a quantized tensor, quantized", 2, 5, "TUTUT"),
-    .params_size = sizeof(float),
     .variant = LK_ELEMENT_LEAKY_RELU,
     LK_OP_ATTRS(LK_FLOAT("alpha", 0.01F)),
-    .parse = parse_alpha,
+    LK_OP_PARAM(float, "alpha"),
     .infer = infer_unary,
     .plan = plan_unary,
 };
@@ -327,9 +318,8 @@ const lk_op_class lk_op_qlinear_average_pool = {
 };
 const lk_op_class lk_op_qlinear_global_average_pool = {
     POOL_ROW("QLinearGlobalAveragePool", "Mean of each channel of a quantized tensor, quantized"),
-    .params_size = sizeof(pool_params),
     LK_OP_ATTRS(LK_FLAG("channels_last", 0)),
-    .parse = parse_global,
+    LK_OP_PARAMS(pool_params, LK_PARAM(pool_params, is_last, "channels_last")),
     .infer = infer_global,
     .plan = plan_global,
 };

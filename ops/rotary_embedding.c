@@ -13,7 +13,8 @@ typedef struct rotary_form {
   uint32_t cosines, sines, positions;
 } rotary_form;
 
-static const rotary_form onnx_form = {1, 2, 3}, microsoft_form = {2, 3, 1};
+enum { ONNX, MICROSOFT }; /* the class's variants */
+static const rotary_form forms[] = {[ONNX] = {1, 2, 3}, [MICROSOFT] = {2, 3, 1}};
 
 typedef struct rotary_params {
   const rotary_form *form;
@@ -21,17 +22,15 @@ typedef struct rotary_params {
   bool is_interleaved;
 } rotary_params;
 
-static void parse(lk_attrs *attrs, rotary_params *self, const rotary_form *form) {
-  self->form = form;
+static void parse(lk_attrs *attrs, void *params) {
+  rotary_params *self = params;
+  self->form = &forms[attrs->class_->variant];
   self->heads = lk_attrs_int_from(attrs, "num_heads", 0);
   self->rotated = lk_attrs_int_from(attrs, "rotary_embedding_dim", 0);
   self->is_interleaved = lk_attrs_bool(attrs, "interleaved");
 }
-static void parse_onnx(lk_attrs *attrs, void *params) {
-  parse(attrs, params, &onnx_form);
-}
 static void parse_microsoft(lk_attrs *attrs, void *params) {
-  parse(attrs, params, &microsoft_form);
+  parse(attrs, params);
   if (lk_attrs_bool(attrs, "is_packed_batching")) {
     lk_attrs_fail(attrs, LK_UNSUPPORTED, "attribute 'is_packed_batching' is 1, 0 is supported");
   }
@@ -87,7 +86,7 @@ static lk_status check_positions(const lk_inference *self, const lk_head_sizes *
   const rotary_form *form = ((const rotary_params *)self->node->params)->form;
   if (!lk_op_has(self->node, form->positions)) return LK_OK;
   const lk_tensor_desc *x = &self->inputs[form->positions].desc;
-  const bool is_first = form == &microsoft_form && lk_elements(x) == 1 && x->rank <= 1;
+  const bool is_first = form == &forms[MICROSOFT] && lk_elements(x) == 1 && x->rank <= 1;
   const bool is_each = x->rank == 2 && x->dims[0] == of->batch && x->dims[1] == of->rows;
   if (is_first || is_each) return LK_OK;
   return lk_refuse(x, "positions", "one for each batch and row", error);
@@ -159,12 +158,14 @@ const lk_op_class lk_op_rotary_embedding = {
     ROTARY_ROW("", 23, 3, "TTTU"),
     LK_OP_ATTRS(LK_FLAG("interleaved", 0), LK_ANY_INT("num_heads", 0),
                 LK_INT("rotary_embedding_dim", 0)),
-    .parse = parse_onnx,
+    .variant = ONNX,
+    .parse = parse,
 };
 const lk_op_class lk_op_rotary_embedding_ms = {
     ROTARY_ROW("com.microsoft", 1, 4, "TUTT"),
     LK_OP_ATTRS(LK_ANY_FLAG("interleaved", 0), LK_ANY_FLAG("is_packed_batching", 0),
                 LK_ANY_INT("num_heads", 0), LK_ANY_INT("rotary_embedding_dim", 0),
                 LK_ANY_FLOAT("scale", 1)),
+    .variant = MICROSOFT,
     .parse = parse_microsoft,
 };

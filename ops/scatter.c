@@ -53,13 +53,6 @@ typedef struct scatter_params {
   uint32_t reduction; /* lk_combine_op */
 } scatter_params;
 
-static void parse(lk_attrs *attrs, void *params) {
-  scatter_params *self = params;
-  if (lk_attrs_lists(attrs, "axis")) self->axis = lk_attrs_int(attrs, "axis");
-  if (!lk_attrs_lists(attrs, "reduction")) return;
-  self->reduction = lk_attrs_choice(attrs, "reduction");
-}
-
 static lk_status infer_elements(lk_inference *self, lk_error *error) {
   const scatter_params *params = self->node->params;
   LK_RETURN_NOT_OK(lk_check_elements(self, params->axis, error));
@@ -73,16 +66,17 @@ static lk_status plan_elements(lk_planner *planner, lk_error *error) {
   return plan_updates(planner, &step, params->reduction, error);
 }
 
-#define ELEMENTS                                                                                   \
-  .params_size = sizeof(scatter_params), .parse = parse, .infer = infer_elements,                  \
-  .plan = plan_elements
+#define AXIS LK_PARAM(scatter_params, axis, "axis")
+#define REDUCTION LK_PARAM(scatter_params, reduction, "reduction")
+#define ELEMENTS(...)                                                                              \
+  LK_OP_PARAMS(scatter_params, __VA_ARGS__), .infer = infer_elements, .plan = plan_elements
 const lk_op_class lk_op_scatter = {
     SCATTER_ROW("Scatter", 9, "the older name of ScatterElements", LK_TYPES_INDEX),
-    LK_OP_ATTRS(LK_INT("axis", 0)), ELEMENTS};
+    LK_OP_ATTRS(LK_INT("axis", 0)), ELEMENTS(AXIS)};
 const lk_op_class lk_op_scatter_elements = {
     SCATTER_ROW("ScatterElements", 11, "an element put in for each index along an axis",
                 LK_TYPES_INDEX),
-    LK_OP_ATTRS(LK_INT("axis", 0), REDUCTION_ATTRS), ELEMENTS};
+    LK_OP_ATTRS(LK_INT("axis", 0), REDUCTION_ATTRS), ELEMENTS(AXIS, REDUCTION)};
 
 /* ---- ScatterND ---- */
 
@@ -107,9 +101,8 @@ static lk_status plan_nd(lk_planner *planner, lk_error *error) {
 
 const lk_op_class lk_op_scatter_nd = {
     SCATTER_ROW("ScatterND", 11, "slices put in for tuples of indices", LK_TYPE(LK_I64)),
-    .params_size = sizeof(scatter_params),
     LK_OP_ATTRS(REDUCTION_ATTRS),
-    .parse = parse,
+    LK_OP_PARAMS(scatter_params, REDUCTION),
     .infer = infer_nd,
     .plan = plan_nd,
 };
@@ -122,12 +115,6 @@ typedef struct cache_params {
   int64_t axis;
   bool circular;
 } cache_params;
-
-static void parse_cache(lk_attrs *attrs, void *params) {
-  cache_params *self = params;
-  self->axis = lk_attrs_int(attrs, "axis");
-  self->circular = lk_attrs_choice(attrs, "mode") == 1;
-}
 
 static lk_status infer_cache(lk_inference *self, lk_error *error) {
   const cache_params *params = self->node->params;
@@ -182,9 +169,9 @@ const lk_op_class lk_op_tensor_scatter = {
               .min_inputs = 2, .max_inputs = 3, .max_outputs = 1, .input_types = "TTU",
               .output_types = "T", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)},
               .in_place_inputs = 1u << DATA),
-    .params_size = sizeof(cache_params),
     LK_OP_ATTRS(LK_INT("axis", -2), LK_CHOICE("mode", "linear|circular")),
-    .parse = parse_cache,
+    LK_OP_PARAMS(cache_params, LK_PARAM(cache_params, axis, "axis"),
+                 LK_PARAM(cache_params, circular, "mode")),
     .infer = infer_cache,
     .plan = plan_cache,
 };
@@ -192,11 +179,6 @@ const lk_op_class lk_op_tensor_scatter = {
 /* ---- OneHot ---- */
 
 enum { DEPTH = 1, VALUES = 2 };
-
-/* The parameter is the axis: an int64_t. */
-static void parse_one_hot(lk_attrs *attrs, void *params) {
-  *(int64_t *)params = lk_attrs_int(attrs, "axis");
-}
 
 static lk_status infer_one_hot(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *from = &self->inputs[0].desc, *values = &self->inputs[VALUES].desc;
@@ -257,9 +239,8 @@ const lk_op_class lk_op_one_hot = {
               .min_inputs = 3, .max_inputs = 3, .max_outputs = 1, .input_types = "TUV",
               .output_types = "V", .types = {ONE_HOT_NUMBERS, ONE_HOT_NUMBERS, LK_TYPES_ANY},
               .shape_inputs = 1u << DEPTH),
-    .params_size = sizeof(int64_t),
     LK_OP_ATTRS(LK_INT("axis", -1)),
-    .parse = parse_one_hot,
+    LK_OP_PARAM(int64_t, "axis"),
     .infer = infer_one_hot,
     .plan = plan_one_hot,
 };

@@ -173,11 +173,6 @@ static lk_status plan_unique(lk_planner *planner, lk_error *error) {
 
 enum { BOXES, SCORES, MOST, OVERLAP, LEAST_SCORE, NMS_INPUTS };
 
-/* The parameter is center_point_box: a bool. */
-static void parse_non_max(lk_attrs *attrs, void *params) {
-  *(bool *)params = lk_attrs_bool(attrs, "center_point_box");
-}
-
 static lk_status infer_non_max(lk_inference *self, lk_error *error) {
   const lk_tensor_desc *boxes = &self->inputs[BOXES].desc, *scores = &self->inputs[SCORES].desc;
   lk_tensor_desc *to = &self->outputs[0];
@@ -270,9 +265,8 @@ const lk_op_class lk_op_non_max_suppression = {
     SELECTION_ROW("NonMaxSuppression", 10, "boxes that do not overlap better ones", 2, NMS_INPUTS,
                   1, .input_types = "TTUTT", .output_types = "U",
                   .types = {LK_TYPES_F32, LK_TYPE(LK_I64)}),
-    .params_size = sizeof(bool),
     LK_OP_ATTRS(LK_FLAG("center_point_box", 0)),
-    .parse = parse_non_max,
+    LK_OP_PARAM(bool, "center_point_box"),
     .infer = infer_non_max,
     .plan = plan_non_max,
 };

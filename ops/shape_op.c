@@ -15,12 +15,6 @@ typedef struct shape_params {
   int64_t start, end;
 } shape_params;
 
-static void parse_shape(lk_attrs *attrs, void *params) {
-  shape_params *shape = params;
-  shape->start = lk_attrs_int(attrs, "start");
-  shape->end = lk_attrs_int(attrs, "end");
-}
-
 /* A negative bound counts from the end; then both are held within the rank. */
 static int64_t shape_bound(int64_t bound, int64_t rank) {
   if (bound < 0) bound += rank;
@@ -52,9 +46,9 @@ const lk_op_class lk_op_shape = {
     LK_OP_ROW("Shape", "", 7, "the dimensions of the input", .flags = LK_OP_SHAPE_ONLY,
               .min_inputs = 1, .max_inputs = 1, .max_outputs = 1, .input_types = "T",
               .output_types = "U", .types = {LK_TYPES_ANY, LK_TYPE(LK_I64)}),
-    .params_size = sizeof(shape_params),
     LK_OP_ATTRS(LK_ANY_INT("end", INT64_MAX, .since = 15), LK_INT("start", 0, .since = 15)),
-    .parse = parse_shape,
+    LK_OP_PARAMS(shape_params, LK_PARAM(shape_params, start, "start"),
+                 LK_PARAM(shape_params, end, "end")),
     .infer = infer_shape,
     .plan = plan_shape,
 };

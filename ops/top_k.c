@@ -9,17 +9,9 @@ enum { K = 1, K_AS_INPUT_SINCE = 10 };
 
 typedef struct top_k_params {
   int64_t axis;
-  bool smallest;
+  bool largest;
   lk_list k;
 } top_k_params;
-
-/* Unless they shall be sorted, any order is right. */
-static void parse(lk_attrs *attrs, void *params) {
-  top_k_params *self = params;
-  self->axis = lk_attrs_int(attrs, "axis");
-  self->smallest = !lk_attrs_bool(attrs, "largest");
-  lk_attrs_list(attrs, "k", &self->k);
-}
 
 static lk_status infer(lk_inference *self, lk_error *error) {
   const top_k_params *params = self->node->params;
@@ -62,7 +54,7 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
                    .inner = lk_count_dims(x, axis + 1, x->rank),
                    .k = operands[1].desc.dims[axis],
                    .dtype = x->dtype,
-                   .smallest = params->smallest};
+                   .smallest = !params->largest};
   lk_top_k_plan(&step);
   return lk_planner_kernel(planner, lk_top_k_kernel, "top_k", &step, sizeof step, operands, 3,
                            error);
@@ -73,11 +65,12 @@ const lk_op_class lk_op_top_k = {
               .min_inputs = 1, .max_inputs = 2, .max_outputs = 2, .input_types = "TU",
               .output_types = "TU", .types = {LK_TYPES_INTEGER | LK_TYPES_FLOAT, LK_TYPE(LK_I64)},
               .shape_inputs = 1u << K),
-    .params_size = sizeof(top_k_params),
     LK_OP_ATTRS(LK_INT("axis", -1), LK_REQUIRED_INT("k", .until = K_AS_INPUT_SINCE - 1, .input = K),
                 LK_FLAG("largest", 1, .since = 11),
+                /* unless they shall be sorted, any order is right */
                 LK_FLAG("sorted", 1, .since = 11, .is_unused = 1)),
-    .parse = parse,
+    LK_OP_PARAMS(top_k_params, LK_PARAM(top_k_params, axis, "axis"),
+                 LK_PARAM(top_k_params, largest, "largest"), LK_PARAM(top_k_params, k, "k")),
     .infer = infer,
     .plan = plan,
 };

@@ -104,11 +104,6 @@ const lk_op_class lk_op_dropout = {
 
 /* ---- Reshape ---- */
 
-/* The parameter is allowzero: a bool. */
-static void parse_reshape(lk_attrs *attrs, void *params) {
-  *(bool *)params = lk_attrs_bool(attrs, "allowzero");
-}
-
 static lk_status reshape_fail(lk_error *error, const lk_tensor_desc *from, const int64_t *shape,
                               uint32_t rank, const char *rule) {
   lk_tensor_desc wanted = lk_tensor_desc_make(from->dtype, rank, shape);
@@ -220,11 +215,6 @@ static lk_status infer_reshape(lk_inference *self, lk_error *error) {
 }
 
 /* ---- Flatten ---- */
-
-/* The parameter is the axis: an int64_t. */
-static void parse_flatten(lk_attrs *attrs, void *params) {
-  *(int64_t *)params = lk_attrs_int(attrs, "axis");
-}
 
 static lk_status infer_flatten(lk_inference *self, lk_error *error) {
   const int64_t given = *(const int64_t *)self->node->params;
@@ -357,16 +347,14 @@ static lk_status infer_unsqueeze(lk_inference *self, lk_error *error) {
 
 const lk_op_class lk_op_reshape = {
     VIEW_ROW("Reshape", "another shape for the same elements", 2, 2),
-    .params_size = sizeof(bool),
     LK_OP_ATTRS(LK_FLAG("allowzero", 0, .since = 14)),
-    .parse = parse_reshape,
+    LK_OP_PARAM(bool, "allowzero"),
     .infer = infer_reshape,
 };
 const lk_op_class lk_op_flatten = {
     VIEW_ROW("Flatten", "the dimensions before and from an axis on as two", 1, 1),
-    .params_size = sizeof(int64_t),
     LK_OP_ATTRS(LK_INT("axis", 1)),
-    .parse = parse_flatten,
+    LK_OP_PARAM(int64_t, "axis"),
     .infer = infer_flatten,
 };
 const lk_op_class lk_op_squeeze = {

@@ -171,6 +171,7 @@ lk_status lk_node_read(const lk_allocator *allocator, const lk_host_operators *h
   void *params = lk_calloc(allocator, 1, class_->params_size + behind);
   node->params = params;
   if (params == NULL) return lk_fail_memory(error, "an op's parameters", class_->params_size);
+  lk_attrs_fill(&attrs, class_->params, params);
   if (class_->parse != NULL) class_->parse(&attrs, params);
   return attrs.status;
 }

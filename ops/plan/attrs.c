@@ -179,3 +179,33 @@ void lk_attrs_list(lk_attrs *attrs, const char *name, lk_list *list) {
   list->count =
       lk_attrs_ints(attrs, name, list->values, sizeof list->values / sizeof list->values[0]);
 }
+
+static void fill(lk_attrs *attrs, const lk_param *param, void *out) {
+  const char *name = param->attr;
+  const lk_op_attr *attr = lk_op_attr_find(attrs->row, name, attrs->opset);
+  const bool is_text = attr != NULL && attr->type == LK_ATTR_STRING;
+  switch (param->kind) {
+  case LK_PARAM_INT:
+    *(int64_t *)out =
+        param->least > 0 ? lk_attrs_int_from(attrs, name, param->least) : lk_attrs_int(attrs, name);
+    break;
+  case LK_PARAM_FLOAT:
+    *(float *)out = lk_attrs_float(attrs, name);
+    break;
+  case LK_PARAM_BOOL:
+    *(bool *)out = is_text ? lk_attrs_choice(attrs, name) != 0 : lk_attrs_bool(attrs, name);
+    break;
+  case LK_PARAM_INDEX:
+    *(uint32_t *)out =
+        is_text ? lk_attrs_choice(attrs, name) : lk_attrs_dtype(attrs, name, 0 /* any */);
+    break;
+  case LK_PARAM_LIST:
+    lk_attrs_list(attrs, name, out);
+  }
+}
+
+void lk_attrs_fill(lk_attrs *attrs, const lk_param *list, void *params) {
+  for (const lk_param *param = list; param != NULL && param->attr != NULL; param++) {
+    fill(attrs, param, (char *)params + param->offset);
+  }
+}

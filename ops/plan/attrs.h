@@ -1,6 +1,8 @@
 /* The attributes of a node while it is created, read by way of the list of its row. */
 #pragma once
 
+#include <stddef.h>
+
 #include "base/attrs.h"
 
 typedef struct lk_op_class lk_op_class;
@@ -61,3 +63,37 @@ typedef struct lk_list {
 
 /* From the attribute, if it is there. */
 void lk_attrs_list(lk_attrs *attrs, const char *name, lk_list *list);
+
+/* ---- parameters that are attributes as they are ---- */
+
+typedef enum lk_param_kind {
+  LK_PARAM_INT,
+  LK_PARAM_FLOAT,
+  LK_PARAM_BOOL,  /* a flag; of texts, whether it is another one than the first */
+  LK_PARAM_INDEX, /* of texts; an integer is any element type */
+  LK_PARAM_LIST
+} lk_param_kind;
+
+typedef struct lk_param {
+  const char *attr; /* NULL: the end */
+  size_t offset;    /* in the parameters */
+  lk_param_kind kind;
+  int64_t least; /* of an integer that is a size, as of lk_attrs_int_from; 0: any integer */
+} lk_param;
+
+#define LK_PARAM_KIND(x)                                                                           \
+  _Generic((x), int64_t                                                                            \
+           : LK_PARAM_INT, float                                                                   \
+           : LK_PARAM_FLOAT, bool                                                                  \
+           : LK_PARAM_BOOL, uint32_t                                                               \
+           : LK_PARAM_INDEX, lk_list                                                               \
+           : LK_PARAM_LIST)
+/* A member of parameters of `type`; .least may follow. */
+#define LK_PARAM(type, member, attr_, ...)                                                         \
+  {                                                                                                \
+    .attr = (attr_), .offset = offsetof(type, member),                                             \
+    .kind = LK_PARAM_KIND(((type *)NULL)->member), __VA_ARGS__                                     \
+  }
+
+/* Sets those of a list, which may be NULL. */
+void lk_attrs_fill(lk_attrs *attrs, const lk_param *list, void *params);

@@ -1,8 +1,8 @@
 /* What an operator is: a row in op_list.inc, parameters parsed once, and two functions.
  *
- * An operator file has `parse` (attributes into parameters, when the op is created), `infer` (types
- * and shapes of outputs from those of inputs), `plan` (which kernels run; planner.h)
- * and one lk_op_class. It never runs anything itself: a plan is data, and one loop runs them all.
+ * An operator file has the parameters that are attributes as they are, or `parse`, which makes them
+ * of attributes when the op is created; `infer` (types and shapes of outputs from those of inputs),
+ * `plan` (which kernels run; planner.h) and one lk_op_class. It never runs anything itself: a plan is data, and one loop runs them all.
  */
 #pragma once
 
@@ -72,12 +72,22 @@ typedef struct lk_inference {
 #define LK_OP_SINCE(domain, since)                                                                 \
   (sizeof(domain) == 1 && (since) < LK_MIN_OPSET ? LK_MIN_OPSET : (since))
 
-/* The attributes of its nodes: beside `parse`, which reads these and no others. */
+/* The attributes of its nodes: no others are read. */
 #define LK_OP_ATTRS(...) LK_ATTR_LIST_OF(.row., __VA_ARGS__)
+/* Parameters of `type`: LK_PARAMs, or all of them are one attribute. */
+#define LK_OP_PARAMS(type, ...)                                                                    \
+  .params_size = sizeof(type), .params = (const lk_param[]) {                                      \
+    __VA_ARGS__, {                                                                                 \
+      0                                                                                            \
+    }                                                                                              \
+  }
+#define LK_OP_PARAM(type, attr_)                                                                   \
+  LK_OP_PARAMS(type, {.attr = (attr_), .kind = LK_PARAM_KIND(*(type *)NULL)})
 
 struct lk_op_class {
   lk_op_row row; /* what others may know */
   size_t params_size;
+  const lk_param *params; /* of lk_attrs_fill, before `parse`; NULL: none */
   /* Bytes of `params` behind these, for a node that has been checked. NULL: none. */
   size_t (*params_behind)(const lk_node_desc *desc);
   size_t found_size; /* of what `infer` finds out and `plan` needs too; 0: nothing */
@@ -85,7 +95,8 @@ struct lk_op_class {
   bool by_f32;       /* `plan` sees f16 and bf16 as f32: outputs are rounded behind it */
   bool needs_all;    /* none of its inputs may be absent, however many there are */
   int32_t variant;   /* which operator of its file it is, where one function serves several */
-  /* Reads attributes into zeroed `params`; failures are noted in `attrs`. NULL: no attributes. */
+  /* Reads attributes into `params`, which are zeroed but for those of the list; failures are noted
+   * in `attrs`. NULL: there is no more to read. */
   void (*parse)(lk_attrs *attrs, void *params);
   /* Post-ops that are part of the operator: put before the node's, which `node` does not have yet.
    * At most LK_MAX_OWN_POST_OPS. NULL: none. */

@@ -1,4 +1,6 @@
 // What operators ask of their node and their planner, at the borders of what these hold.
+#include <vector>
+
 #include "tests/ops/plan/classes.h"
 #include "tests/plugin/handles.h"
 
@@ -38,6 +40,27 @@ TEST(Attrs, OfARowAreFlagsWhereTheyAreReadAsSuch) {
   attrs = lk_attrs_of(reduce, &reduce->row, &desc, LK_ERR);
   EXPECT_TRUE(lk_attrs_bool(&attrs, "keepdims"));
   EXPECT_EQ(attrs.status, LK_OK);
+}
+
+// At each opset of each row: an attribute of another type is refused as a fault of the library.
+TEST(Attrs, OfARowAreOfTheTypesOfItsParameters) {
+  uint32_t filled = 0;
+  for (uint32_t i = 0; i < lk_n_op_classes; i++) {
+    const lk_op_class *of = lk_op_classes[i];
+    for (const lk_param *param = of->params; param != nullptr && param->attr != nullptr; param++) {
+      EXPECT_LT(param->offset, of->params_size) << of->row.op_type << ' ' << param->attr;
+    }
+    if (of->params == nullptr) continue;
+    lk_node_desc desc = host_node(of->row.op_type, nullptr, 0);
+    for (desc.opset = of->row.since; desc.opset <= LK_MAX_OPSET; desc.opset++) {
+      std::vector<int64_t> params(of->params_size / sizeof(int64_t) + 1);
+      lk_attrs attrs = lk_attrs_of(of, &of->row, &desc, LK_ERR);
+      lk_attrs_fill(&attrs, of->params, params.data());
+      EXPECT_EQ(attrs.status, LK_OK) << of->row.op_type << ' ' << desc.opset << ": " << LK_MESSAGE;
+      filled++;
+    }
+  }
+  EXPECT_GT(filled, 0u);
 }
 
 TEST(Planner, RefusesMoreParametersThanAStepHas) {
