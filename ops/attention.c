@@ -79,12 +79,6 @@ static lk_status read_dims(const lk_inference *self, uint32_t input, const char 
   return LK_OK;
 }
 
-/* All that shapes say. */
-typedef struct attention_dims {
-  lk_head_sizes q, k, v;
-  int64_t past, keys; /* keys: with past ones */
-} attention_dims;
-
 static lk_status fail_dims(const lk_inference *self, const char *rule, lk_error *error) {
   char q[LK_TENSOR_TEXT_CAPACITY], k[LK_TENSOR_TEXT_CAPACITY], v[LK_TENSOR_TEXT_CAPACITY];
   return lk_fail(error, LK_INVALID_ARGUMENT, "Q is %s, K %s, V %s, %s",
@@ -92,7 +86,7 @@ static lk_status fail_dims(const lk_inference *self, const char *rule, lk_error 
                  lk_tensor_text(&self->inputs[V].desc, v), rule);
 }
 
-static lk_status check_dims(const lk_inference *self, const attention_dims *of, lk_error *error) {
+static lk_status check_dims(const lk_inference *self, const lk_attended *of, lk_error *error) {
   const lk_head_sizes *q = &of->q, *k = &of->k, *v = &of->v;
   if (lk_dims_differ(q->batch, k->batch) || lk_dims_differ(q->batch, v->batch)) {
     return fail_dims(self, "batches must be equal", error);
@@ -109,40 +103,7 @@ static lk_status check_dims(const lk_inference *self, const attention_dims *of, 
   return LK_OK;
 }
 
-/* past_key or past_value, which comes before `now`. */
-static lk_status check_past(const lk_inference *self, uint32_t input, const char *name,
-                            const lk_head_sizes *now, int64_t *inout_past, lk_error *error) {
-  const lk_tensor_desc *x = &self->inputs[input].desc;
-  if (!lk_rank_is_known(x)) return LK_OK;
-  if (x->rank != 4 || lk_dims_differ(x->dims[0], now->batch) ||
-      lk_dims_differ(x->dims[1], now->heads) || lk_dims_differ(x->dims[3], now->size) ||
-      lk_dims_differ(x->dims[2], *inout_past)) {
-    return lk_refuse(x, name, "[batch][heads][past rows][size] of K and V", error);
-  }
-  *inout_past = lk_dims_either(*inout_past, x->dims[2]);
-  return LK_OK;
-}
-
-static lk_status find_past(const lk_inference *self, attention_dims *out, lk_error *error) {
-  const bool has_past = lk_op_has(self->node, PAST_KEY);
-  if (has_past != lk_op_has(self->node, PAST_VALUE)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "past_key and past_value must be given together");
-  }
-  if (has_past && lk_op_has(self->node, LENGTHS)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "nonpad_kv_seqlen cannot be given with past_key");
-  }
-  out->keys = out->k.rows;
-  if (!has_past) return LK_OK;
-  out->past = LK_DIM_UNKNOWN;
-  LK_RETURN_NOT_OK(check_past(self, PAST_KEY, "past_key", &out->k, &out->past, error));
-  LK_RETURN_NOT_OK(check_past(self, PAST_VALUE, "past_value", &out->v, &out->past, error));
-  if (!lk_dims_add(self->dims, out->past, out->k.rows, &out->keys)) {
-    return lk_fail(error, LK_OUT_OF_RANGE, "past and present rows exceed 2^63");
-  }
-  return LK_OK;
-}
-
-static lk_status check_mask(const lk_inference *self, const attention_dims *of, lk_error *error) {
+static lk_status check_mask(const lk_inference *self, const lk_attended *of, lk_error *error) {
   if (!lk_op_has(self->node, MASK)) return LK_OK;
   const lk_tensor_desc *mask = &self->inputs[MASK].desc;
   const int64_t dims[] = {of->q.batch, of->q.heads, of->q.rows, of->keys};
@@ -160,51 +121,44 @@ static lk_status check_mask(const lk_inference *self, const attention_dims *of, 
   return LK_OK;
 }
 
-static lk_status check_lengths(const lk_inference *self, const attention_dims *of,
-                               lk_error *error) {
+static lk_status check_lengths(const lk_inference *self, const lk_attended *of, lk_error *error) {
   if (!lk_op_has(self->node, LENGTHS)) return LK_OK;
   const lk_tensor_desc *x = &self->inputs[LENGTHS].desc;
+  if (lk_op_has(self->node, PAST_KEY)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "nonpad_kv_seqlen cannot be given with past_key");
+  }
   if (lk_rank_is_known(x) && (x->rank != 1 || lk_dims_differ(x->dims[0], of->q.batch))) {
     return lk_refuse(x, "nonpad_kv_seqlen", "one number for each batch", error);
   }
   return LK_OK;
 }
 
-static lk_status find_dims(const lk_inference *self, attention_dims *out, lk_error *error) {
+static lk_status find_dims(const lk_inference *self, lk_attended *out, lk_error *error) {
   const attention_params *params = self->node->params;
-  *out = (attention_dims){0};
+  *out = (lk_attended){0};
   LK_RETURN_NOT_OK(read_dims(self, Q, "Q", params->heads, &out->q, error));
   LK_RETURN_NOT_OK(read_dims(self, K, "K", params->kv_heads, &out->k, error));
   LK_RETURN_NOT_OK(read_dims(self, V, "V", params->kv_heads, &out->v, error));
   LK_RETURN_NOT_OK(check_dims(self, out, error));
-  LK_RETURN_NOT_OK(find_past(self, out, error));
+  LK_RETURN_NOT_OK(lk_infer_pasts(self, PAST_KEY, "past_key", "past_value",
+                                  "[batch][heads][past rows][size] of K and V", out, error));
   LK_RETURN_NOT_OK(check_mask(self, out, error));
   return check_lengths(self, out, error);
 }
 
-static void set_output(lk_inference *self, uint32_t output, int64_t batch, int64_t heads,
-                       int64_t rows, int64_t size) {
-  if (output >= self->node->n_outputs) return;
-  const uint32_t dtype = self->outputs[output].dtype;
-  const int64_t dims[] = {batch, heads, rows, size};
-  self->outputs[output] = lk_tensor_desc_make(dtype, 4, dims);
-}
-
 static lk_status infer(lk_inference *self, lk_error *error) {
-  attention_dims of;
+  lk_attended of;
   LK_RETURN_NOT_OK(find_dims(self, &of, error));
   const int64_t batch = of.q.batch;
-  set_output(self, PRESENT_KEY, batch, of.k.heads, of.keys, of.k.size);
-  set_output(self, PRESENT_VALUE, batch, of.v.heads, of.keys, of.v.size);
-  set_output(self, SCORES, batch, of.q.heads, of.q.rows, of.keys);
+  lk_infer_heads(self, PRESENT_KEY, batch, of.k.heads, of.keys, of.k.size);
+  lk_infer_heads(self, PRESENT_VALUE, batch, of.v.heads, of.keys, of.v.size);
+  lk_infer_heads(self, SCORES, batch, of.q.heads, of.q.rows, of.keys);
   const lk_tensor_desc *q = &self->inputs[Q].desc;
   if (!lk_rank_is_known(q)) return LK_OK;
-  set_output(self, Y, batch, of.q.heads, of.q.rows, of.v.size);
-  if (q->rank == 4) return LK_OK;
-  lk_tensor_desc *y = &self->outputs[Y];
-  y->rank = 3;
-  y->dims[1] = of.q.rows;
-  return lk_infer_product(self, of.q.heads, of.v.size, "compute attention", &y->dims[2], error);
+  const lk_head_sizes y = {batch, of.q.heads, of.q.rows, of.v.size};
+  if (q->rank == 3) return lk_infer_rows(self, &y, "compute attention", error);
+  lk_infer_heads(self, Y, y.batch, y.heads, y.rows, y.size);
+  return LK_OK;
 }
 
 /* ---- steps ---- */
@@ -249,26 +203,17 @@ static lk_status take_others(lk_planner *planner, lk_task *task, lk_error *error
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const attention_params *params = planner->node->params;
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
-  attention_dims of;
+  lk_attended of;
   lk_task task;
   lk_operand q, y;
   lk_heads k, v;
   LK_RETURN_NOT_OK(find_dims(&asked, &of, error));
-  lk_task_begin(&task, LK_WORK_ATTENTION);
-  task.work.attention = (lk_work_attention){
-      .batch = of.q.batch,
-      .heads = of.q.heads,
-      .kv_heads = of.k.heads,
-      .queries = of.q.rows,
-      .keys = of.keys,
-      .size = of.q.size,
-      .v_size = of.v.size,
-      .scale = isnan(params->scale) ? 1 / sqrtf((float)of.q.size) : params->scale,
-      .softcap = params->softcap,
-      .past = of.past,
-      .has_past = lk_op_has(planner->node, PAST_KEY),
-      .left = params->left,
-      .right = params->right};
+  lk_task_attention(&task, &of.q, of.k.heads, of.keys, of.v.size, params->scale);
+  task.work.attention.softcap = params->softcap;
+  task.work.attention.past = of.past;
+  task.work.attention.has_past = lk_op_has(planner->node, PAST_KEY);
+  task.work.attention.left = params->left;
+  task.work.attention.right = params->right;
   LK_RETURN_NOT_OK(take_with_past(planner, &of.k, of.keys, K, PAST_KEY, PRESENT_KEY, &k, error));
   LK_RETURN_NOT_OK(
       take_with_past(planner, &of.v, of.keys, V, PAST_VALUE, PRESENT_VALUE, &v, error));

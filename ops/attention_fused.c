@@ -173,20 +173,11 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   const lk_tensor_desc values = with_heads(planner, &planner->inputs[V].desc);
   const lk_tensor_desc to = with_heads(planner, &planner->outputs[0]);
   scores = with_heads(planner, &scores);
-  lk_task_begin(&task, LK_WORK_ATTENTION);
+  const lk_head_sizes of_q = {to.dims[0], to.dims[1], to.dims[2], q.dims[3] > 0 ? q.dims[3] : 1};
+  lk_task_attention(&task, &of_q, of_q.heads, scores.dims[3], values.dims[3], params->scale);
   lk_work_attention *work = &task.work.attention;
-  *work = (lk_work_attention){.batch = to.dims[0],
-                              .heads = to.dims[1],
-                              .kv_heads = to.dims[1],
-                              .queries = to.dims[2],
-                              .keys = scores.dims[3],
-                              .size = q.dims[3] > 0 ? q.dims[3] : 1,
-                              .v_size = values.dims[3],
-                              .scale = params->scale,
-                              .empty_is_nan = true,
-                              .nan_is_zero = params->zeros,
-                              .left = -1,
-                              .right = -1};
+  work->empty_is_nan = true;
+  work->nan_is_zero = params->zeros;
   if (q.dims[3] > 0) {
     LK_RETURN_NOT_OK(take(planner, Q, &from, error));
     LK_RETURN_NOT_OK(take(planner, K, &k, error));

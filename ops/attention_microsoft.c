@@ -133,8 +133,7 @@ static lk_status check_past(const lk_inference *self, attention_sizes *inout, lk
     }
     inout->past = past->dims[3];
   }
-  if (lk_dims_add(self->dims, inout->past, inout->rows, &inout->keys)) return LK_OK;
-  return lk_fail(error, LK_OUT_OF_RANGE, "past and present rows exceed 2^63");
+  return lk_infer_keys(self, inout->past, inout->rows, &inout->keys, error);
 }
 
 static bool is_multiple(int64_t dim, int64_t batch, int64_t factor, int64_t addend) {
@@ -170,20 +169,6 @@ static lk_status check_mask(const lk_inference *self, const attention_sizes *of,
                           error);
 }
 
-static lk_status check_added(const lk_inference *self, const attention_sizes *of, lk_error *error) {
-  const attention_params *params = self->node->params;
-  const uint32_t input = roles(self->node)->added;
-  const lk_tensor_desc *added = &self->inputs[input].desc;
-  const int64_t dims[] = {of->batch, params->heads, of->rows, of->keys};
-  if (!lk_op_has(self->node, input) || !lk_rank_is_known(added)) return LK_OK;
-  bool fits = added->rank == 4;
-  for (uint32_t i = 0; fits && i < 4; i++) {
-    fits = (i < 2 && added->dims[i] == 1) || !lk_dims_differ(added->dims[i], dims[i]);
-  }
-  return fits ? LK_OK
-              : lk_refuse(added, "attention_bias", "[batch or 1][heads or 1][rows][keys]", error);
-}
-
 static lk_status check_quantizers(const lk_inference *self, int64_t columns, lk_error *error) {
   if (self->node->class_->variant == REAL) return LK_OK;
   LK_RETURN_NOT_OK(lk_infer_quantizer(self, INPUT_SCALE, "input_scale", 1, error));
@@ -210,7 +195,10 @@ static lk_status find_sizes(const lk_inference *self, attention_sizes *out, lk_e
   LK_RETURN_NOT_OK(check_quantizers(self, is_known ? weights->dims[1] : LK_DIM_UNKNOWN, error));
   LK_RETURN_NOT_OK(check_past(self, out, error));
   LK_RETURN_NOT_OK(check_mask(self, out, error));
-  return check_added(self, out, error);
+  const attention_params *params = self->node->params;
+  const int64_t scores[] = {out->batch, params->heads, out->rows, out->keys};
+  return lk_infer_added(self, roles(self->node)->added, scores,
+                        "[batch or 1][heads or 1][rows][keys]", error);
 }
 
 static lk_status infer(lk_inference *self, lk_error *error) {
@@ -304,20 +292,10 @@ static lk_status plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(find_sizes(&asked, &of, error));
   const lk_head_sizes sizes = {of.batch, params->heads, of.rows, of.size};
   LK_RETURN_NOT_OK(plan_rows(planner, &of, &rows, error));
-  lk_task_begin(&task, LK_WORK_ATTENTION);
-  task.work.attention =
-      (lk_work_attention){.batch = of.batch,
-                          .heads = params->heads,
-                          .kv_heads = params->heads,
-                          .queries = of.rows,
-                          .keys = of.keys,
-                          .size = of.size,
-                          .v_size = of.v_size,
-                          .scale = isnan(params->scale) ? 1 / sqrtf((float)of.size) : params->scale,
-                          .past = of.past,
-                          .has_past = true,
-                          .left = -1,
-                          .right = params->is_causal ? 0 : -1};
+  lk_task_attention(&task, &sizes, params->heads, of.keys, of.v_size, params->scale);
+  task.work.attention.past = of.past;
+  task.work.attention.has_past = true;
+  if (params->is_causal) task.work.attention.right = 0;
   const lk_heads q = heads_at(&rows, 0, of.size);
   lk_heads k = heads_at(&rows, of.width, of.size), v = heads_at(&rows, 2 * of.width, of.v_size);
   LK_RETURN_NOT_OK(lk_plan_behind_past(planner, &sizes, of.keys, past, PRESENT, 0, &k, error));

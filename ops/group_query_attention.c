@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/plan/heads.h"
 
 static void parse_quantization(lk_attrs *attrs, gqa_params *self) {
   self->scales[0] = (gqa_scale)lk_attrs_choice(attrs, "k_quant_type");
@@ -154,14 +155,9 @@ static lk_status find_width(const lk_inference *self, gqa_sizes *inout, lk_error
 static lk_status check_past(const lk_inference *self, uint32_t input, const char *name,
                             gqa_sizes *inout, lk_error *error) {
   const gqa_params *params = self->node->params;
-  const lk_tensor_desc *x = &self->inputs[input].desc;
-  if (!lk_rank_is_known(x)) return LK_OK;
-  if (x->rank != 4 || lk_dims_differ(x->dims[0], inout->batch) ||
-      lk_dims_differ(x->dims[1], params->kv_heads) || lk_dims_differ(x->dims[2], inout->past) ||
-      lk_dims_differ(x->dims[3], inout->width)) {
-    return lk_refuse(x, name, "[batch][kv_num_heads][past rows][size]", error);
-  }
-  inout->past = lk_dims_either(inout->past, x->dims[2]);
+  const lk_head_sizes now = {inout->batch, params->kv_heads, inout->rows, inout->width};
+  LK_RETURN_NOT_OK(lk_infer_past(self, input, name, "[batch][kv_num_heads][past rows][size]", &now,
+                                 &inout->past, error));
   if (params->is_sliding && inout->past >= 0 && inout->past <= params->left) {
     return lk_fail(error, LK_INVALID_ARGUMENT,
                    "%s has room for %" PRId64 " rows, it must have at least the %" PRId64
@@ -257,8 +253,7 @@ static lk_status check_others(const lk_inference *self, const gqa_sizes *of, lk_
   const gqa_params *params = self->node->params;
   const lk_tensor_desc *lengths = &self->inputs[GQA_LAST_ROWS].desc;
   const lk_tensor_desc *positions = &self->inputs[GQA_POSITIONS].desc;
-  const lk_tensor_desc *added = &self->inputs[GQA_ADDED].desc,
-                       *sinks = &self->inputs[GQA_SINKS].desc;
+  const lk_tensor_desc *sinks = &self->inputs[GQA_SINKS].desc;
   const int64_t dims[] = {of->batch, params->heads, of->rows, of->total};
   if (lk_rank_is_known(lengths) &&
       (lengths->rank != 1 || lk_dims_differ(lengths->dims[0], of->batch))) {
@@ -278,14 +273,8 @@ static lk_status check_others(const lk_inference *self, const gqa_sizes *of, lk_
       (sinks->rank != 1 || lk_dims_differ(sinks->dims[0], params->heads))) {
     return lk_refuse(sinks, "head_sink", "one number for each head", error);
   }
-  if (!lk_op_has(self->node, GQA_ADDED) || !lk_rank_is_known(added)) return LK_OK;
-  bool fits = added->rank == 4;
-  for (uint32_t i = 0; fits && i < 4; i++) {
-    fits = (i < 2 && added->dims[i] == 1) || !lk_dims_differ(added->dims[i], dims[i]);
-  }
-  return fits ? LK_OK
-              : lk_refuse(added, "attention_bias",
-                          "[batch or 1][heads or 1][rows][total_sequence_length]", error);
+  return lk_infer_added(self, GQA_ADDED, dims,
+                        "[batch or 1][heads or 1][rows][total_sequence_length]", error);
 }
 
 static lk_status find_sizes(const lk_inference *self, gqa_sizes *out, lk_error *error) {
@@ -321,11 +310,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
     const uint32_t type = is_cache ? cache_type(self) : self->outputs[i].dtype;
     self->outputs[i] = lk_tensor_desc_make(type, 4, is_cache ? dims : scores);
   }
-  lk_tensor_desc *to = &self->outputs[GQA_OUTPUT];
-  to->rank = 3;
-  to->dims[0] = of->batch;
-  to->dims[1] = of->rows;
-  return lk_infer_product(self, params->heads, of->size, "compute attention", &to->dims[2], error);
+  const lk_head_sizes y = {of->batch, params->heads, of->rows, of->size};
+  return lk_infer_rows(self, &y, "compute attention", error);
 }
 
 /* Two products, of each element of the output with all keys. */

@@ -1,6 +1,4 @@
 /* The steps of GroupQueryAttention: new keys and values go to the cache, then all are attended. */
-#include <math.h>
-
 #include "base/status.h"
 #include "base/tensor.h"
 #include "ops/group_query_attention.h"
@@ -290,20 +288,12 @@ lk_status gqa_plan(lk_planner *planner, lk_error *error) {
   lk_task task;
   lk_operand y;
   lk_heads q, k, v;
-  lk_task_begin(&task, LK_WORK_ATTENTION);
-  task.work.attention = (lk_work_attention){
-      .batch = of->batch,
-      .heads = params->heads,
-      .kv_heads = params->kv_heads,
-      .queries = of->rows,
-      .keys = of->keys,
-      .size = of->size,
-      .v_size = of->size,
-      .scale = isnan(params->scale) ? 1 / sqrtf((float)of->size) : params->scale,
-      .softcap = params->softcap,
-      .has_past = self.is_padded,
-      .left = params->left,
-      .right = params->is_causal ? 0 : -1};
+  const lk_head_sizes of_q = {of->batch, params->heads, of->rows, of->size};
+  lk_task_attention(&task, &of_q, params->kv_heads, of->keys, of->size, params->scale);
+  task.work.attention.softcap = params->softcap;
+  task.work.attention.has_past = self.is_padded;
+  task.work.attention.left = params->left;
+  if (params->is_causal) task.work.attention.right = 0;
   LK_RETURN_NOT_OK(plan_places(&self, error));
   LK_RETURN_NOT_OK(take_with_past(&self, GQA_KEY, &k, error));
   LK_RETURN_NOT_OK(take_with_past(&self, GQA_VALUE, &v, error));
@@ -312,8 +302,7 @@ lk_status gqa_plan(lk_planner *planner, lk_error *error) {
   LK_RETURN_NOT_OK(lk_plan_wide(planner, &q.operand, error));
   if (params->is_rotated) LK_RETURN_NOT_OK(plan_rotary(&self, params->heads, &q, error));
   LK_RETURN_NOT_OK(lk_plan_wide_output(planner, GQA_OUTPUT, &y, error));
-  const lk_heads to =
-      lk_heads_in_rows(&y, &(lk_head_sizes){of->batch, params->heads, of->rows, of->size});
+  const lk_heads to = lk_heads_in_rows(&y, &of_q);
   lk_task_heads(&task, &q, &k, &v, &to);
   lk_task_place(&task, LK_ROLE_LENGTHS, &self.lengths);
   LK_RETURN_NOT_OK(take_others(&self, &task, error));

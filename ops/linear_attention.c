@@ -100,11 +100,8 @@ static lk_status infer(lk_inference *self, lk_error *error) {
     self->outputs[STATE] = state;
     self->outputs[STATE].dtype = self->inputs[from].desc.dtype;
   }
-  lk_tensor_desc *to = &self->outputs[OUTPUT];
-  to->rank = 3;
-  to->dims[0] = q.batch;
-  to->dims[1] = q.rows;
-  return lk_infer_product(self, q.heads, v.size, "attend", &to->dims[2], error);
+  const lk_head_sizes y = {q.batch, q.heads, q.rows, v.size};
+  return lk_infer_rows(self, &y, "attend", error);
 }
 
 /* ---- steps ---- */

@@ -82,19 +82,11 @@ static lk_status read_sizes(const lk_inference *self, uint32_t input, lk_head_si
                  owner, lk_tensor_text(x, text), heads);
 }
 
-typedef struct mha_sizes {
-  lk_head_sizes q, k, v;
-  int64_t past, keys; /* keys: with past ones */
-} mha_sizes;
-
 static lk_status refuse_others(const lk_inference *self, lk_error *error) {
   const lk_op_node *node = self->node;
   if (lk_op_has(node, PAST_LENGTH) || lk_op_has(node, INDIRECTION)) {
     return lk_fail(error, LK_UNSUPPORTED,
                    "past_sequence_length and cache_indirection, which are for shared buffers");
-  }
-  if (lk_op_has(node, PAST_KEY) != lk_op_has(node, PAST_VALUE)) {
-    return lk_fail(error, LK_INVALID_ARGUMENT, "past_key and past_value must be given together");
   }
   if (lk_op_has(node, BIAS) && (is_packed(self, QUERY) || is_packed(self, KEY))) {
     return lk_fail(error, LK_UNSUPPORTED,
@@ -103,20 +95,7 @@ static lk_status refuse_others(const lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
-static lk_status read_past(const lk_inference *self, uint32_t input, const lk_head_sizes *now,
-                           int64_t *inout_past, lk_error *error) {
-  const lk_tensor_desc *x = &self->inputs[input].desc;
-  if (!lk_rank_is_known(x)) return LK_OK;
-  if (x->rank != 4 || lk_dims_differ(x->dims[0], now->batch) ||
-      lk_dims_differ(x->dims[1], now->heads) || lk_dims_differ(x->dims[3], now->size) ||
-      lk_dims_differ(x->dims[2], *inout_past)) {
-    return lk_refuse(x, "the past", "[batch][heads][past rows][size] of keys and values", error);
-  }
-  *inout_past = lk_dims_either(*inout_past, x->dims[2]);
-  return LK_OK;
-}
-
-static lk_status check_bias(const lk_inference *self, const mha_sizes *of, lk_error *error) {
+static lk_status check_bias(const lk_inference *self, const lk_attended *of, lk_error *error) {
   if (!lk_op_has(self->node, BIAS)) return LK_OK;
   const lk_tensor_desc *x = &self->inputs[BIAS].desc;
   if (!lk_rank_is_known(x)) return LK_OK;
@@ -128,8 +107,8 @@ static lk_status check_bias(const lk_inference *self, const mha_sizes *of, lk_er
 
 /* [batch] lengths, or masks [batch][keys] and [batch][queries][keys]; numbers that are added,
  * [batch or 1][heads or 1][queries][keys]. */
-static lk_status check_masks(const lk_inference *self, const mha_sizes *of, lk_error *error) {
-  const lk_tensor_desc *mask = &self->inputs[PADDING].desc, *added = &self->inputs[ADDED].desc;
+static lk_status check_masks(const lk_inference *self, const lk_attended *of, lk_error *error) {
+  const lk_tensor_desc *mask = &self->inputs[PADDING].desc;
   if (lk_op_has(self->node, PADDING) && lk_rank_is_known(mask)) {
     bool fits = mask->rank >= 1 && mask->rank <= 3 && !lk_dims_differ(mask->dims[0], of->q.batch);
     if (mask->rank == 3) fits = fits && !lk_dims_differ(mask->dims[1], of->q.rows);
@@ -139,19 +118,12 @@ static lk_status check_masks(const lk_inference *self, const mha_sizes *of, lk_e
                        error);
     }
   }
-  if (!lk_op_has(self->node, ADDED) || !lk_rank_is_known(added)) return LK_OK;
   const int64_t dims[] = {of->q.batch, of->q.heads, of->q.rows, of->keys};
-  bool fits = added->rank == 4;
-  for (uint32_t i = 0; fits && i < 4; i++) {
-    fits = (i < 2 && added->dims[i] == 1) || !lk_dims_differ(added->dims[i], dims[i]);
-  }
-  return fits
-             ? LK_OK
-             : lk_refuse(added, "attention_bias", "[batch or 1][heads or 1][queries][keys]", error);
+  return lk_infer_added(self, ADDED, dims, "[batch or 1][heads or 1][queries][keys]", error);
 }
 
-static lk_status find_sizes(const lk_inference *self, mha_sizes *out, lk_error *error) {
-  *out = (mha_sizes){0};
+static lk_status find_sizes(const lk_inference *self, lk_attended *out, lk_error *error) {
+  *out = (lk_attended){0};
   LK_RETURN_NOT_OK(refuse_others(self, error));
   LK_RETURN_NOT_OK(read_sizes(self, QUERY, &out->q, error));
   LK_RETURN_NOT_OK(read_sizes(self, KEY, &out->k, error));
@@ -163,36 +135,20 @@ static lk_status find_sizes(const lk_inference *self, mha_sizes *out, lk_error *
                    "query, key and value must have equal batches, query and key equal heads, key "
                    "and value equal rows");
   }
-  out->keys = k->rows;
-  if (lk_op_has(self->node, PAST_KEY)) {
-    out->past = LK_DIM_UNKNOWN;
-    LK_RETURN_NOT_OK(read_past(self, PAST_KEY, k, &out->past, error));
-    LK_RETURN_NOT_OK(read_past(self, PAST_VALUE, v, &out->past, error));
-    if (!lk_dims_add(self->dims, out->past, k->rows, &out->keys)) {
-      return lk_fail(error, LK_OUT_OF_RANGE, "past and present rows exceed 2^63");
-    }
-  }
+  LK_RETURN_NOT_OK(lk_infer_pasts(self, PAST_KEY, "the past", "the past",
+                                  "[batch][heads][past rows][size] of keys and values", out,
+                                  error));
   LK_RETURN_NOT_OK(check_bias(self, out, error));
   return check_masks(self, out, error);
 }
 
-static void set_present(lk_inference *self, uint32_t output, const lk_head_sizes *of,
-                        int64_t keys) {
-  if (output >= self->node->n_outputs) return;
-  const int64_t dims[] = {of->batch, of->heads, keys, of->size};
-  self->outputs[output] = lk_tensor_desc_make(self->outputs[output].dtype, 4, dims);
-}
-
 static lk_status infer(lk_inference *self, lk_error *error) {
-  mha_sizes of;
-  lk_tensor_desc *to = &self->outputs[OUTPUT];
+  lk_attended of;
   LK_RETURN_NOT_OK(find_sizes(self, &of, error));
-  set_present(self, PRESENT_KEY, &of.k, of.keys);
-  set_present(self, PRESENT_VALUE, &of.v, of.keys);
-  to->rank = 3;
-  to->dims[0] = of.q.batch;
-  to->dims[1] = of.q.rows;
-  return lk_infer_product(self, of.v.heads, of.v.size, "compute attention", &to->dims[2], error);
+  lk_infer_heads(self, PRESENT_KEY, of.k.batch, of.k.heads, of.keys, of.k.size);
+  lk_infer_heads(self, PRESENT_VALUE, of.v.batch, of.v.heads, of.keys, of.v.size);
+  const lk_head_sizes y = {of.q.batch, of.v.heads, of.q.rows, of.v.size};
+  return lk_infer_rows(self, &y, "compute attention", error);
 }
 
 /* ---- steps ---- */
@@ -280,26 +236,16 @@ static lk_status take_masks(lk_planner *planner, lk_task *task, lk_error *error)
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const mha_params *params = planner->node->params;
   const lk_inference asked = {.node = planner->node, .inputs = planner->inputs};
-  mha_sizes of;
+  lk_attended of;
   lk_task task;
   lk_operand to;
   lk_heads q, k, v;
   LK_RETURN_NOT_OK(find_sizes(&asked, &of, error));
   const int64_t heads = of.q.heads, of_k = heads * of.q.size, of_v = of_k + heads * of.k.size;
-  lk_task_begin(&task, LK_WORK_ATTENTION);
-  task.work.attention = (lk_work_attention){
-      .batch = of.q.batch,
-      .heads = heads,
-      .kv_heads = heads,
-      .queries = of.q.rows,
-      .keys = of.keys,
-      .size = of.q.size,
-      .v_size = of.v.size,
-      .scale = isnan(params->scale) ? 1 / sqrtf((float)of.q.size) : params->scale,
-      .past = of.past,
-      .has_past = true, /* lengths are of padding alone */
-      .left = -1,
-      .right = params->is_causal ? 0 : -1};
+  lk_task_attention(&task, &of.q, heads, of.keys, of.v.size, params->scale);
+  task.work.attention.past = of.past;
+  task.work.attention.has_past = true; /* lengths are of padding alone */
+  if (params->is_causal) task.work.attention.right = 0;
   LK_RETURN_NOT_OK(take_heads(planner, &asked, KEY, &of.k, of_k, &k, error));
   LK_RETURN_NOT_OK(take_heads(planner, &asked, VALUE, &of.v, of_v, &v, error));
   LK_RETURN_NOT_OK(

@@ -1,10 +1,73 @@
 /* Heads of attention in operands. */
 #include "ops/plan/heads.h"
 
+#include <math.h>
+
 #include "base/status.h"
 #include "base/tensor.h"
 
 enum { RANK = 4 };
+
+lk_status lk_infer_past(const lk_inference *self, uint32_t input, const char *name,
+                        const char *rule, const lk_head_sizes *now, int64_t *inout_past,
+                        lk_error *error) {
+  const lk_tensor_desc *x = &self->inputs[input].desc;
+  if (!lk_rank_is_known(x)) return LK_OK;
+  if (x->rank != RANK || lk_dims_differ(x->dims[0], now->batch) ||
+      lk_dims_differ(x->dims[1], now->heads) || lk_dims_differ(x->dims[2], *inout_past) ||
+      lk_dims_differ(x->dims[3], now->size)) {
+    return lk_refuse(x, name, rule, error);
+  }
+  *inout_past = lk_dims_either(*inout_past, x->dims[2]);
+  return LK_OK;
+}
+
+lk_status lk_infer_keys(const lk_inference *self, int64_t past, int64_t rows, int64_t *out_keys,
+                        lk_error *error) {
+  if (lk_dims_add(self->dims, past, rows, out_keys)) return LK_OK;
+  return lk_fail(error, LK_OUT_OF_RANGE, "past and present rows exceed 2^63");
+}
+
+lk_status lk_infer_pasts(const lk_inference *self, uint32_t past, const char *key,
+                         const char *value, const char *rule, lk_attended *inout, lk_error *error) {
+  const bool has_past = lk_op_has(self->node, past);
+  if (has_past != lk_op_has(self->node, past + 1)) {
+    return lk_fail(error, LK_INVALID_ARGUMENT, "past_key and past_value must be given together");
+  }
+  inout->keys = inout->k.rows;
+  if (!has_past) return LK_OK;
+  inout->past = LK_DIM_UNKNOWN;
+  LK_RETURN_NOT_OK(lk_infer_past(self, past, key, rule, &inout->k, &inout->past, error));
+  LK_RETURN_NOT_OK(lk_infer_past(self, past + 1, value, rule, &inout->v, &inout->past, error));
+  return lk_infer_keys(self, inout->past, inout->k.rows, &inout->keys, error);
+}
+
+lk_status lk_infer_added(const lk_inference *self, uint32_t input, const int64_t dims[4],
+                         const char *rule, lk_error *error) {
+  const lk_tensor_desc *x = &self->inputs[input].desc;
+  if (!lk_op_has(self->node, input) || !lk_rank_is_known(x)) return LK_OK;
+  bool fits = x->rank == RANK;
+  for (uint32_t i = 0; fits && i < RANK; i++) {
+    fits = (i < 2 && x->dims[i] == 1) || !lk_dims_differ(x->dims[i], dims[i]);
+  }
+  return fits ? LK_OK : lk_refuse(x, "attention_bias", rule, error);
+}
+
+void lk_infer_heads(lk_inference *self, uint32_t output, int64_t batch, int64_t heads, int64_t rows,
+                    int64_t size) {
+  const int64_t dims[] = {batch, heads, rows, size};
+  if (output >= self->node->n_outputs) return;
+  self->outputs[output] = lk_tensor_desc_make(self->outputs[output].dtype, RANK, dims);
+}
+
+lk_status lk_infer_rows(lk_inference *self, const lk_head_sizes *of, const char *what,
+                        lk_error *error) {
+  lk_tensor_desc *to = &self->outputs[0];
+  to->rank = 3;
+  to->dims[0] = of->batch;
+  to->dims[1] = of->rows;
+  return lk_infer_product(self, of->heads, of->size, what, &to->dims[2], error);
+}
 
 lk_heads lk_heads_in_rows(const lk_operand *operand, const lk_head_sizes *of) {
   return lk_heads_packed(operand, of, 0, 1);
@@ -74,6 +137,22 @@ lk_status lk_plan_padding(lk_planner *planner, const lk_padding *step, const lk_
   const lk_operand operands[] = {*mask, *out};
   return lk_planner_kernel(planner, lk_padding_kernel, "padding", step, sizeof *step, operands, 2,
                            error);
+}
+
+void lk_task_attention(lk_task *task, const lk_head_sizes *q, int64_t kv_heads, int64_t keys,
+                       int64_t v_size, float scale) {
+  lk_task_begin(task, LK_WORK_ATTENTION);
+  task->work.attention =
+      (lk_work_attention){.batch = q->batch,
+                          .heads = q->heads,
+                          .kv_heads = kv_heads,
+                          .queries = q->rows,
+                          .keys = keys,
+                          .size = q->size,
+                          .v_size = v_size,
+                          .scale = isnan(scale) ? 1 / sqrtf((float)q->size) : scale,
+                          .left = -1,
+                          .right = -1};
 }
 
 void lk_task_heads(lk_task *task, const lk_heads *q, const lk_heads *k, const lk_heads *v,
