@@ -1,11 +1,13 @@
 /* MaxPool, AveragePool, LpPool, and those of one window: GlobalAveragePool, GlobalMaxPool,
- * GlobalLpPool (ONNX operators of these names); NhwcMaxPool (com.microsoft). */
+ * GlobalLpPool (ONNX operators of these names); NhwcMaxPool, QLinearAveragePool and
+ * QLinearGlobalAveragePool (com.microsoft). */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/plan/eltwise_steps.h"
+#include "ops/plan/moves.h"
+#include "ops/plan/quantized_steps.h"
 #include "ops/plan/reduction.h"
 #include "ops/plan/work.h"
 
@@ -39,14 +41,14 @@ static void parse_average_pool(lk_attrs *attrs, void *params) {
   self->counts_whole = attrs->opset < 19;
 }
 
-static void parse_global_mean(lk_attrs *attrs, void *params) {
-  (void)attrs;
-  ((pool_params *)params)->kind = LK_POOLING_MEAN;
+/* As ONNX Runtime has it, whatever the opset. */
+static void parse_qlinear(lk_attrs *attrs, void *params) {
+  parse_average_pool(attrs, params);
+  ((pool_params *)params)->counts_whole = true;
 }
 
-static void parse_global_max(lk_attrs *attrs, void *params) {
-  (void)attrs;
-  ((pool_params *)params)->kind = LK_POOLING_MAX;
+static void parse_global(lk_attrs *attrs, void *params) {
+  ((pool_params *)params)->kind = (lk_pooling)attrs->class_->variant;
 }
 
 static void parse_norm_pool(lk_attrs *attrs, void *params) {
@@ -90,7 +92,9 @@ static lk_status infer_global(lk_inference *self, lk_error *error) {
   if (!lk_rank_is_known(&self->inputs[0].desc)) return LK_OK;
   LK_RETURN_NOT_OK(check_rank(&self->inputs[0].desc, error));
   lk_shape_of_input(self, 0, 0);
-  for (uint32_t i = 2; i < self->outputs[0].rank; i++) self->outputs[0].dims[i] = 1;
+  const bool is_last = ((const pool_params *)self->node->params)->is_last;
+  lk_tensor_desc *to = &self->outputs[0];
+  for (uint32_t i = 2; i < to->rank; i++) to->dims[i - is_last] = 1;
   return LK_OK;
 }
 
@@ -209,6 +213,76 @@ static lk_status plan_global_norm(lk_planner *planner, lk_error *error) {
   return plan_roots(planner, &sums, error);
 }
 
+/* ---- of quantized tensors ---- */
+
+static lk_status infer_qlinear(lk_inference *self, lk_error *error) {
+  LK_RETURN_NOT_OK(lk_infer_quantizers(self, error));
+  return infer_pool(self, error);
+}
+
+static lk_status infer_qlinear_global(lk_inference *self, lk_error *error) {
+  LK_RETURN_NOT_OK(lk_infer_quantizers(self, error));
+  return infer_global(self, error);
+}
+
+/* A tensor with channels as its second dimension, where they may be the last one. */
+static lk_tensor_desc channels_second(const lk_op_node *node, const lk_tensor_desc *desc) {
+  const pool_params *params = node->params;
+  return params->is_last ? lk_shape_channels_second(desc) : *desc;
+}
+
+/* Means, in f32 between dequantizing and quantizing. */
+static lk_status average(lk_planner *planner, const lk_operand *real, const lk_operand *pooled,
+                         lk_error *error) {
+  const lk_tensor_desc *x = &real->desc;
+  const pool_params *params = planner->node->params;
+  if (planner->found != NULL && planner->node->class_->found_size > 0) {
+    lk_task task;
+    lk_task_pool(&task, params->kind, planner->found, real, pooled);
+    return lk_plan_task(planner, &task, error);
+  }
+  const uint32_t spatial = ((1U << x->rank) - 1) & ~3U;
+  const lk_reduction mean = {LK_REDUCE_SUM, .divisor = (double)lk_count_dims(x, 2, x->rank)};
+  return lk_plan_reduce_step(planner, real, pooled, spatial, &mean, error);
+}
+
+static lk_layout pool_layout(lk_planner *planner) {
+  const bool is_last = ((const pool_params *)planner->node->params)->is_last;
+  return is_last ? LK_LAYOUT_PLAIN : lk_image_layout(planner, 0);
+}
+
+static lk_status plan_qlinear(lk_planner *planner, lk_error *error) {
+  lk_operand y, real, pooled;
+  const lk_layout layout = pool_layout(planner);
+  if (lk_elements(&planner->inputs[0].desc) == 0) {
+    return lk_refuse(&planner->inputs[0].desc, "the input", "one with elements", error);
+  }
+  LK_RETURN_NOT_OK(lk_plan_dequantized(planner, layout, &real, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &y, error));
+  real.desc = channels_second(planner->node, &real.desc);
+  y.desc = channels_second(planner->node, &y.desc);
+  lk_tensor_desc to = y.desc;
+  to.dtype = LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &to, &pooled, error));
+  LK_RETURN_NOT_OK(average(planner, &real, &pooled, error));
+  return lk_plan_quantized(planner, &pooled, &y, error);
+}
+
+/* Of all pixels: sums of bytes, where they fit. */
+static lk_status plan_qlinear_global(lk_planner *planner, lk_error *error) {
+  const lk_tensor_desc *x = &planner->inputs[0].desc;
+  const bool is_last = ((const pool_params *)planner->node->params)->is_last;
+  const lk_layout layout = pool_layout(planner);
+  const bool is_inner = is_last || layout == LK_LAYOUT_CHANNELS_LAST;
+  const lk_tensor_desc seen = channels_second(planner->node, x);
+  const int64_t count = lk_count_dims(&seen, 2, seen.rank);
+  if (lk_elements(x) == 0 || count > LK_INTEGER_SUMMED) return plan_qlinear(planner, error);
+  const lk_byte_means means = {.outer = is_inner ? seen.dims[0] : seen.dims[0] * seen.dims[1],
+                               .count = count,
+                               .channels = is_inner ? seen.dims[1] : 1};
+  return lk_plan_byte_means(planner, &means, layout, error);
+}
+
 #define POOL_ATTRS LK_INTS("kernel_shape", .is_required = 1), LK_INTS("pads"), LK_INTS("strides")
 #define POOL_ROW(name, summary_text, input_set, outputs)                                           \
   LK_OP_ROW(name, "", 1, summary_text, .flags = LK_OP_WORTH_CLAIMING | LK_OP_POST_OPS,             \
@@ -240,11 +314,13 @@ const lk_op_class lk_op_average_pool = {
 };
 const lk_op_class lk_op_global_average_pool = {
     GLOBAL_ROW("GlobalAveragePool", "Mean of each channel"),
-    .parse = parse_global_mean,
+    .variant = LK_POOLING_MEAN,
+    .parse = parse_global,
 };
 const lk_op_class lk_op_global_max_pool = {
     GLOBAL_ROW("GlobalMaxPool", "Largest value of each channel"),
-    .parse = parse_global_max,
+    .variant = LK_POOLING_MAX,
+    .parse = parse_global,
 };
 
 #define NORM_ROW(name, summary_text)                                                               \
@@ -279,4 +355,29 @@ const lk_op_class lk_op_nhwc_max_pool = {
     .parse = parse_last,
     .infer = infer_pool,
     .plan = plan_pool,
+};
+
+#define QLINEAR_ROW(name, summary_text)                                                            \
+  LK_OP_ROW(name, "com.microsoft", 1, summary_text,                                                \
+            .flags = LK_OP_WORTH_CLAIMING | LK_OP_QUANTIZES, .min_inputs = 2, .max_inputs = 5,     \
+            .max_outputs = 1, .input_types = "TUTUT", .output_types = "T",                         \
+            .types = {LK_TYPE(LK_U8) | LK_TYPE(LK_I8), LK_TYPES_F32}),                             \
+      LK_OP_PARAMS(pool_params, LK_PARAM(pool_params, is_last, "channels_last"))
+const lk_op_class lk_op_qlinear_average_pool = {
+    QLINEAR_ROW("QLinearAveragePool", "Mean of each window of a quantized tensor, quantized"),
+    .found_size = sizeof(lk_window_shape),
+    LK_OP_ATTRS(LK_AUTO_PAD_ATTR, LK_FLAG("ceil_mode", 0), LK_FLAG("channels_last", 0),
+                LK_FLAG("count_include_pad", 0),
+                LK_INTS("dilations"), /* of AveragePool, which passes make one of */
+                POOL_ATTRS),
+    .parse = parse_qlinear,
+    .infer = infer_qlinear,
+    .plan = plan_qlinear,
+};
+const lk_op_class lk_op_qlinear_global_average_pool = {
+    QLINEAR_ROW("QLinearGlobalAveragePool",
+                "Mean of each channel of a quantized tensor, quantized"),
+    LK_OP_ATTRS(LK_FLAG("channels_last", 0)),
+    .infer = infer_qlinear_global,
+    .plan = plan_qlinear_global,
 };

@@ -27,6 +27,21 @@ lk_status lk_infer_quantizer(const lk_inference *self, uint32_t index, const cha
                  lk_tensor_text(desc, text), count);
 }
 
+lk_status lk_infer_quantizers(const lk_inference *self, lk_error *error) {
+  const bool is_binary = self->node->class_->row.max_inputs == 8;
+  const uint32_t least = is_binary ? 7 : 4;
+  for (uint32_t i = 1; i < lk_max(least, self->node->n_operands); i++) {
+    const bool is_tensor = is_binary && i == 3;
+    const bool is_scale = is_binary ? i == 1 || i == 4 || i == 6 : i == 1 || i == 3;
+    if ((is_tensor || is_scale) && !lk_op_has(self->node, i)) {
+      return lk_fail(error, LK_INVALID_ARGUMENT, "input %" PRIu32 " is absent, it is required", i);
+    }
+    if (is_tensor) continue;
+    LK_RETURN_NOT_OK(lk_infer_quantizer(self, i, is_scale ? "scale" : "zero point", 1, error));
+  }
+  return LK_OK;
+}
+
 void lk_quantized_range(uint32_t dtype, float *out_least, float *out_largest) {
   const bool is_signed = dtype == LK_I8 || dtype == LK_I16;
   const float range = lk_dtype_size(dtype) == 1 ? 256 : 65536;
@@ -81,6 +96,29 @@ lk_status lk_chain_quantize(lk_chain *self, uint32_t scale, uint32_t zero,
   }
   *inout_value = quantize(self, *inout_value, of_scale, has_zero ? &of_zero : NULL);
   return LK_OK;
+}
+
+lk_status lk_plan_dequantized(lk_planner *planner, lk_layout layout, lk_operand *out_real,
+                              lk_error *error) {
+  lk_operand x;
+  lk_chain chain;
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &x, error));
+  lk_tensor_desc desc = x.desc;
+  desc.dtype = LK_F32;
+  LK_RETURN_NOT_OK(lk_planner_temp(planner, &desc, out_real, error));
+  lk_chain_begin_at(planner, out_real, &chain);
+  chain.value = lk_chain_operand(&chain, &x);
+  LK_RETURN_NOT_OK(lk_chain_dequantize(&chain, 1, 2, &chain.value, error));
+  return lk_chain_step(&chain, error);
+}
+
+lk_status lk_plan_quantized(lk_planner *planner, const lk_operand *real, const lk_operand *y,
+                            lk_error *error) {
+  lk_chain chain;
+  lk_chain_begin_at(planner, y, &chain);
+  chain.value = lk_chain_operand(&chain, real);
+  LK_RETURN_NOT_OK(lk_chain_quantize(&chain, 3, 4, &chain.value, error));
+  return lk_chain_step(&chain, error);
 }
 
 /* ---- by the range of the elements ---- */
@@ -207,27 +245,34 @@ lk_status lk_plan_byte_rows(lk_planner *planner, const lk_byte_rows *rows,
                            of.n, error);
 }
 
-lk_status lk_plan_byte_table(lk_planner *planner, lk_element_op op, float p,
-                             const lk_byte_operand *from, const lk_byte_operand *to,
+/* Input 0 and output 0 of a row of one tensor. */
+static lk_status add_pair(lk_planner *planner, lk_layout layout, converted *out,
+                          bool out_is_signed[2], bool out_has_zero[2], lk_error *error) {
+  lk_byte_operand from = {.scale = 1, .zero = 2}, to = {.scale = 3, .zero = 4};
+  LK_RETURN_NOT_OK(lk_planner_input(planner, 0, layout, &from.bytes, error));
+  LK_RETURN_NOT_OK(lk_planner_output(planner, 0, layout, &to.bytes, error));
+  return add_both(planner, &from, &to, out, out_is_signed, out_has_zero, error);
+}
+
+lk_status lk_plan_byte_table(lk_planner *planner, lk_element_op op, float p, lk_layout layout,
                              lk_error *error) {
   const lk_isa isa = lk_isa_get();
   lk_byte_table step = {.loops = lk_integer_loops_get(isa),
                         .function = lk_element_loops_for(isa)->ops[op][LK_ELEMENT_F32].all,
                         .p = p,
-                        .count = lk_elements(&from->bytes.desc)};
+                        .count = lk_elements(&planner->outputs[0])};
   converted of;
-  LK_RETURN_NOT_OK(add_both(planner, from, to, &of, step.is_signed, step.has_zero, error));
+  LK_RETURN_NOT_OK(add_pair(planner, layout, &of, step.is_signed, step.has_zero, error));
   return lk_planner_kernel(planner, lk_byte_table_kernel, "bytes", &step, sizeof step, of.operands,
                            of.n, error);
 }
 
-lk_status lk_plan_byte_means(lk_planner *planner, const lk_byte_means *means,
-                             const lk_byte_operand *from, const lk_byte_operand *to,
+lk_status lk_plan_byte_means(lk_planner *planner, const lk_byte_means *means, lk_layout layout,
                              lk_error *error) {
   lk_byte_means step = *means;
   converted of;
   step.loops = lk_integer_loops_get(lk_isa_get());
-  LK_RETURN_NOT_OK(add_both(planner, from, to, &of, step.is_signed, step.has_zero, error));
+  LK_RETURN_NOT_OK(add_pair(planner, layout, &of, step.is_signed, step.has_zero, error));
   return lk_planner_kernel(planner, lk_byte_means_kernel, "pool", &step, sizeof step, of.operands,
                            of.n, error);
 }

@@ -10,6 +10,11 @@
 lk_status lk_infer_quantizer(const lk_inference *self, uint32_t index, const char *what,
                              int64_t count, lk_error *error);
 
+/* Scales and zero points of a row of QLinear operators, one value each: of input 0, of input 3 where
+ * the row has 8, and of the output. Zero points may be absent, which a row cannot say of an input
+ * with others behind it. */
+lk_status lk_infer_quantizers(const lk_inference *self, lk_error *error);
+
 /* The least and largest number of an integer type of up to 16 bits. */
 void lk_quantized_range(uint32_t dtype, float *out_least, float *out_largest);
 
@@ -20,6 +25,12 @@ lk_status lk_chain_dequantize(lk_chain *self, uint32_t scale, uint32_t zero,
 /* saturate(round(value / scale) + zero), ties to even, in the type of the chain's output. */
 lk_status lk_chain_quantize(lk_chain *self, uint32_t scale, uint32_t zero,
                             lk_element_value *inout_value, lk_error *error);
+
+/* For such rows of one tensor: input 0 in f32, in `layout`, and f32 as output 0, which is `y`. */
+lk_status lk_plan_dequantized(lk_planner *planner, lk_layout layout, lk_operand *out_real,
+                              lk_error *error);
+lk_status lk_plan_quantized(lk_planner *planner, const lk_operand *real, const lk_operand *y,
+                            lk_error *error);
 
 /* f32 as bytes (u8), by the scale and zero point that fit them. */
 typedef struct lk_quantized {
@@ -57,12 +68,10 @@ lk_status lk_plan_byte_rows(lk_planner *planner, const lk_byte_rows *rows,
                             const lk_byte_operand *from, const lk_byte_operand *to,
                             lk_error *error);
 
-/* A step that writes what a unary operation of f32, with the number p, makes of each element of
- * `from` to `to`, which lies in the same way. */
-lk_status lk_plan_byte_table(lk_planner *planner, lk_element_op op, float p,
-                             const lk_byte_operand *from, const lk_byte_operand *to,
+/* For such rows of one tensor, a step from input 0 to output 0, both in `layout`: each byte of the
+ * output is what a unary operation of f32, with the number p, makes of one; or it is a mean
+ * (lk_byte_means without loops and types). */
+lk_status lk_plan_byte_table(lk_planner *planner, lk_element_op op, float p, lk_layout layout,
                              lk_error *error);
-/* A step that writes means (lk_byte_means without loops and types) of `from` to `to`. */
-lk_status lk_plan_byte_means(lk_planner *planner, const lk_byte_means *means,
-                             const lk_byte_operand *from, const lk_byte_operand *to,
+lk_status lk_plan_byte_means(lk_planner *planner, const lk_byte_means *means, lk_layout layout,
                              lk_error *error);
