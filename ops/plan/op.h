@@ -1,8 +1,9 @@
 /* What an operator is: a row in op_list.inc, parameters parsed once, and two functions.
  *
- * An operator file has the parameters that are attributes as they are, or `parse`, which makes them
- * of attributes when the op is created; `infer` (types and shapes of outputs from those of inputs),
- * `plan` (which kernels run; planner.h) and one lk_op_class. It never runs anything itself: a plan is data, and one loop runs them all.
+ * An operator file has the parameters that are attributes as they are, or `parse`, which makes
+ * them of attributes when the op is created; `infer` (types and shapes of outputs from those of
+ * inputs), `plan` (which kernels run; planner.h) and one lk_op_class. It never runs anything
+ * itself: a plan is data, and one loop runs them all.
  */
 #pragma once
 

@@ -3,10 +3,10 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/conv/conv_pack.h"
 #include "ops/plan/packing.h"
 
-/* How the weights store calls a kernel's packing, which cannot fail, and the other way round. */
+/* How the weights store calls a kernel's packing, which cannot fail, and the other way round; and
+ * how a step calls it in each run. */
 #define PACKER(name)                                                                               \
   static lk_status pack_##name(const void *params, const void *plain, void *to, lk_error *error) { \
     (void)error;                                                                                   \
@@ -19,11 +19,17 @@
     lk_##name##_unpack(params, packed, plain);                                                     \
     return LK_OK;                                                                                  \
   }
-PACKER(conv)
-PACKER(conv_transposed)
-PACKER(depthwise)
+#define PACKER_OF_RUNS(name)                                                                       \
+  PACKER(name)                                                                                     \
+  static lk_status pack_##name##_in_run(const void *params, void *const *pointers,                 \
+                                        lk_error *error) {                                         \
+    return pack_##name(params, pointers[0], pointers[1], error);                                   \
+  }
+PACKER_OF_RUNS(conv)
+PACKER_OF_RUNS(conv_transposed)
+PACKER_OF_RUNS(depthwise)
+PACKER_OF_RUNS(recurrent)
 PACKER(matmul)
-PACKER(recurrent)
 
 /* ---- constant, or of a run ---- */
 
@@ -66,7 +72,7 @@ lk_status lk_conv_weights(lk_planner *planner, const lk_conv *conv, lk_operand *
       .layout = {{LK_PACKED_CONV, shape->groups, shape->out_channels, shape->in_channels,
                   lk_conv_positions(shape), conv->product.panel, conv->weights_are_last}},
       .packer = {pack_conv, unpack_conv, conv, sizeof *conv},
-      .pack = lk_conv_pack_kernel,
+      .pack = pack_conv_in_run,
       .elements = lk_conv_packed_size(conv),
       .input = 1};
   return add_weights(planner, &of, out_operand, error);
@@ -76,7 +82,7 @@ lk_status lk_conv_transposed_weights(lk_planner *planner, const lk_conv_transpos
                                      lk_operand *out_operand, lk_error *error) {
   weights of = {.layout = {{LK_PACKED_CONV_TRANSPOSED}},
                 .packer = {pack_conv_transposed, unpack_conv_transposed, conv, sizeof *conv},
-                .pack = lk_conv_transposed_pack_kernel,
+                .pack = pack_conv_transposed_in_run,
                 .elements = lk_conv_transposed_packed_size(conv),
                 .input = 1};
   lk_conv_transposed_layout(conv, &of.layout.numbers[1]);
@@ -87,7 +93,7 @@ lk_status lk_depthwise_weights(lk_planner *planner, const lk_depthwise *depthwis
                                lk_operand *out_operand, lk_error *error) {
   weights of = {.layout = {{LK_PACKED_DEPTHWISE}},
                 .packer = {pack_depthwise, unpack_depthwise, depthwise, sizeof *depthwise},
-                .pack = lk_depthwise_pack_kernel,
+                .pack = pack_depthwise_in_run,
                 .elements = lk_depthwise_packed_size(depthwise),
                 .input = 1};
   lk_depthwise_layout(depthwise, &of.layout.numbers[1]);
@@ -110,7 +116,7 @@ lk_status lk_recurrent_r(lk_planner *planner, const lk_recurrent_weights *weight
   const lk_product *parts = weights_of->parts;
   weights of = {.layout = {{LK_PACKED_RECURRENT, weights_of->directions, weights_of->hidden}},
                 .packer = {pack_recurrent, unpack_recurrent, weights_of, sizeof *weights_of},
-                .pack = lk_recurrent_pack_kernel,
+                .pack = pack_recurrent_in_run,
                 .elements = lk_recurrent_packed_size(weights_of),
                 .input = input};
   for (int64_t i = 0; i < weights_of->n_parts; i++) {

@@ -10,9 +10,9 @@
 lk_status lk_infer_quantizer(const lk_inference *self, uint32_t index, const char *what,
                              int64_t count, lk_error *error);
 
-/* Scales and zero points of a row of QLinear operators, one value each: of input 0, of input 3 where
- * the row has 8, and of the output. Zero points may be absent, which a row cannot say of an input
- * with others behind it. */
+/* Scales and zero points of a row of QLinear operators, one value each: of input 0, of input 3
+ * where the row has 8, and of the output. Zero points may be absent, which a row cannot say of an
+ * input with others behind it. */
 lk_status lk_infer_quantizers(const lk_inference *self, lk_error *error);
 
 /* The least and largest number of an integer type of up to 16 bits. */

@@ -49,12 +49,6 @@ void lk_recurrent_unpack(const lk_recurrent_weights *self, const float *packed, 
   repack(self, packed, r, true);
 }
 
-lk_status lk_recurrent_pack_kernel(const void *params, void *const *pointers, lk_error *error) {
-  (void)error;
-  lk_recurrent_pack(params, pointers[0], pointers[1]);
-  return LK_OK;
-}
-
 /* ---- biases ---- */
 
 lk_status lk_recurrent_bias_kernel(const void *params, void *const *pointers, lk_error *error) {

@@ -37,8 +37,6 @@ typedef struct lk_recurrent_weights {
 int64_t lk_recurrent_packed_size(const lk_recurrent_weights *self);
 void lk_recurrent_pack(const lk_recurrent_weights *self, const float *r, float *packed);
 void lk_recurrent_unpack(const lk_recurrent_weights *self, const float *packed, float *r);
-/* A kernel: params are lk_recurrent_weights, pointers R and where it is packed. */
-lk_status lk_recurrent_pack_kernel(const void *params, void *const *pointers, lk_error *error);
 
 /* The biases of the product by W: B, which is [directions][Wb, Rb][gates * hidden], summed. */
 typedef struct lk_recurrent_bias {

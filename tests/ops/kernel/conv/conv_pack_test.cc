@@ -1,9 +1,8 @@
-// Packing in a run writes what packing once does, for any number of threads and from any address.
+// Packing weights writes the same with any number of threads and from any address.
 #include "tests/ops/kernel/conv/conv_case.h"
 
 extern "C" {
 #include "ops/kernel/conv/conv.h"
-#include "ops/kernel/conv/conv_pack.h"
 #include "ops/kernel/conv/conv_transposed.h"
 #include "ops/kernel/conv/depthwise_weights.h"
 }
@@ -29,8 +28,7 @@ ConvCase random_case(std::mt19937 &random, int64_t most_channels) {
 
 template <typename Conv>
 void check(const ConvCase &of, const Conv &conv, int64_t size,
-           void (*pack)(const Conv *conv, const float *weights, float *packed),
-           lk_kernel_fn kernel) {
+           void (*pack)(const Conv *conv, const float *weights, float *packed)) {
   std::vector<float> right(size_t(size), NAN);
   lk::with_threads(1, [&] { pack(&conv, of.weights.get(), right.data()); });
   std::vector<char> odd(of.weights.size() * sizeof(float) + 8);
@@ -38,15 +36,15 @@ void check(const ConvCase &of, const Conv &conv, int64_t size,
   std::memcpy(at, of.weights.get(), of.weights.size() * sizeof(float));
   for (const int threads : {1, 2, 8}) {
     lk::Guarded packed(right.size());
-    void *const pointers[] = {at, packed.get()};
-    lk::with_threads(threads, [&] { LK_EXPECT_OK(kernel(&conv, pointers, LK_ERR)); });
+    const void *const from = at;
+    lk::with_threads(threads, [&] { pack(&conv, static_cast<const float *>(from), packed.get()); });
     packed.check();
     EXPECT_EQ(std::memcmp(packed.get(), right.data(), right.size() * sizeof(float)), 0)
         << threads << " threads";
   }
 }
 
-TEST(ConvPackKernel, WritesWhatPackingOnceDoesOnAnyThreads) {
+TEST(ConvPack, WritesTheSameOnAnyThreadsAndFromAnyAddress) {
   std::mt19937 random(1);
   for (int i = 0; i < 40; i++) {
     const ConvCase large = random_case(random, 150), small = random_case(random, 8);
@@ -55,19 +53,17 @@ TEST(ConvPackKernel, WritesWhatPackingOnceDoesOnAnyThreads) {
     conv.shape = large.shape;
     conv.isa = lk_isa_get();
     lk_conv_plan(&conv);
-    check(large, conv, lk_conv_packed_size(&conv), lk_conv_pack, lk_conv_pack_kernel);
+    check(large, conv, lk_conv_packed_size(&conv), lk_conv_pack);
     lk_conv_transposed transposed = {};
     transposed.shape = large.shape;
     transposed.isa = lk_isa_get();
     lk_conv_transposed_plan(&transposed);
-    check(large, transposed, lk_conv_transposed_packed_size(&transposed), lk_conv_transposed_pack,
-          lk_conv_transposed_pack_kernel);
+    check(large, transposed, lk_conv_transposed_packed_size(&transposed), lk_conv_transposed_pack);
     lk_depthwise depthwise = {};
     depthwise.shape = small.shape;
     depthwise.is_transposed = i % 2 == 0;
     lk_depthwise_plan(&depthwise, lk_isa_get());
-    check(small, depthwise, lk_depthwise_packed_size(&depthwise), lk_depthwise_pack,
-          lk_depthwise_pack_kernel);
+    check(small, depthwise, lk_depthwise_packed_size(&depthwise), lk_depthwise_pack);
   }
 }
 
