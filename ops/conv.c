@@ -87,8 +87,7 @@ static lk_status infer(lk_inference *self, lk_error *error) {
 
 static double conv_flops(const lk_op_node *node, const lk_tensor *inputs,
                          const lk_tensor_desc *outputs) {
-  (void)node;
-  return lk_conv_flops(&outputs[0], &inputs[1].desc);
+  return lk_conv_flops(&outputs[0], &inputs[inputs_of[node->class_->variant].w].desc);
 }
 
 /* Every element of the input goes through M / groups kernels. */
@@ -237,12 +236,6 @@ const lk_op_class lk_op_nhwc_fused_conv = {
 
 /* ---- of bytes ---- */
 
-static double qlinear_flops(const lk_op_node *node, const lk_tensor *inputs,
-                            const lk_tensor_desc *outputs) {
-  (void)node;
-  return lk_conv_flops(&outputs[0], &inputs[3].desc);
-}
-
 /* Scales and zero points: of one value, or those of the weights of one for each channel. */
 static lk_status check_quantizers(const lk_inference *self, lk_error *error) {
   static const char *const names[] = {"x",       "x_scale",      "x_zero_point", "w",
@@ -321,7 +314,7 @@ const lk_op_class lk_op_conv_integer = {
       LK_OP_ATTRS(CONV_ATTRS, __VA_ARGS__),                                                        \
       .variant = QLINEAR,                                                                          \
       .parse = reader,                                                                             \
-      .flops = qlinear_flops,                                                                      \
+      .flops = conv_flops,                                                                         \
       .plan = plan_bytes}
 QLINEAR_CONV(qlinear_conv, "", 10, parse_conv);
 QLINEAR_CONV(qlinear_conv_microsoft, "com.microsoft", 1, parse_qlinear_last,

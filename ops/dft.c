@@ -3,7 +3,6 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/element/cast.h"
 #include "ops/kernel/signal/dft.h"
 #include "ops/plan/planner.h"
 
@@ -11,19 +10,6 @@ typedef struct dft_params {
   int64_t axis;
   bool is_inverse, is_onesided;
 } dft_params;
-
-/* One value of an input, if it is there. */
-static lk_status read_one(const lk_inference *self, uint32_t index, const char *what, int64_t *out,
-                          bool *out_is_known, lk_error *error) {
-  const lk_tensor *input = &self->inputs[index];
-  if (lk_op_has(self->node, index) && lk_shape_is_known(&input->desc) &&
-      lk_elements(&input->desc) != 1) {
-    return lk_refuse(&input->desc, what, "one value", error);
-  }
-  *out_is_known = lk_infer_knows(self, index);
-  if (*out_is_known) lk_cast_one(input->desc.dtype, input->data, LK_I64, out);
-  return LK_OK;
-}
 
 static lk_status check_length(int64_t length, const char *what, lk_error *error) {
   if (length >= 1 && length <= INT32_MAX) return LK_OK;
@@ -95,8 +81,8 @@ static lk_status infer_dft(lk_inference *self, lk_error *error) {
   const bool is_irfft = params->is_onesided && params->is_inverse;
   int64_t length = 0, axis = params->axis;
   bool has_length = false, has_axis = false;
-  LK_RETURN_NOT_OK(read_one(self, LENGTH, "dft_length", &length, &has_length, error));
-  LK_RETURN_NOT_OK(read_one(self, AXIS, "the axis", &axis, &has_axis, error));
+  LK_RETURN_NOT_OK(lk_infer_one(self, LENGTH, "dft_length", LK_I64, &length, &has_length, error));
+  LK_RETURN_NOT_OK(lk_infer_one(self, AXIS, "the axis", LK_I64, &axis, &has_axis, error));
   if (!lk_rank_is_known(x)) return LK_OK;
   LK_RETURN_NOT_OK(check_parts(x, error));
   lk_shape_open(&self->outputs[0], x->rank);
@@ -181,7 +167,8 @@ static lk_status frame_length(const lk_inference *self, int64_t *out, lk_error *
   const bool has_window = lk_op_has(self->node, WINDOW);
   bool is_known = false;
   int64_t given = LK_DIM_UNKNOWN;
-  LK_RETURN_NOT_OK(read_one(self, FRAME_LENGTH, "frame_length", &given, &is_known, error));
+  LK_RETURN_NOT_OK(
+      lk_infer_one(self, FRAME_LENGTH, "frame_length", LK_I64, &given, &is_known, error));
   if (is_known) LK_RETURN_NOT_OK(check_length(given, "frame_length", error));
   if (has_window && lk_rank_is_known(window) &&
       (window->rank != 1 || lk_dims_differ(window->dims[0], given))) {
@@ -204,7 +191,7 @@ static lk_status infer_stft(lk_inference *self, lk_error *error) {
   if (!lk_rank_is_known(&x)) return LK_OK;
   if (x.rank != 3) return lk_refuse(&x, "the signal", "of rank 3", error);
   LK_RETURN_NOT_OK(check_parts(&x, error));
-  LK_RETURN_NOT_OK(read_one(self, FRAME_STEP, "frame_step", &step, &has_step, error));
+  LK_RETURN_NOT_OK(lk_infer_one(self, FRAME_STEP, "frame_step", LK_I64, &step, &has_step, error));
   if (has_step) LK_RETURN_NOT_OK(check_length(step, "frame_step", error));
   LK_RETURN_NOT_OK(frame_length(self, &length, error));
   to->dims[0] = x.dims[0];

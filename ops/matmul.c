@@ -109,15 +109,8 @@ static lk_status infer_gemm(lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
-/* As many of each element of the output as the sum that it is has terms. */
-static double matmul_flops(const lk_op_node *node, const lk_tensor *inputs,
-                           const lk_tensor_desc *outputs) {
-  (void)node;
-  const lk_tensor_desc *a = &inputs[0].desc;
-  return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
-}
-
-/* The same by the rows of the output, where A may be transposed; too few where A is repeated. */
+/* The same as lk_product_flops by the rows of the output, where A may be transposed; too few where
+ * A is repeated. */
 static double gemm_flops(const lk_op_node *node, const lk_tensor *inputs,
                          const lk_tensor_desc *outputs) {
   (void)node;
@@ -164,7 +157,7 @@ const lk_op_class lk_op_matmul = {
                PRODUCT_TYPES),
     .params_size = sizeof(matmul_params),
     .infer = infer_matmul,
-    .flops = matmul_flops,
+    .flops = lk_product_flops,
     .plan = plan_matmul,
 };
 #define GEMM_ATTRS                                                                                 \

@@ -103,13 +103,6 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   return LK_OK;
 }
 
-static double flops(const lk_op_node *node, const lk_tensor *inputs,
-                    const lk_tensor_desc *outputs) {
-  (void)node;
-  const lk_tensor_desc *a = &inputs[A].desc;
-  return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
-}
-
 static lk_status plan(lk_planner *planner, lk_error *error) {
   const bits_params *params = planner->node->params;
   const lk_tensor *inputs = planner->inputs;
@@ -138,6 +131,6 @@ const lk_op_class lk_op_matmul_n_bits = {
     .parse = parse,
     .own_post_ops = own_post_ops,
     .infer = infer,
-    .flops = flops,
+    .flops = lk_product_flops,
     .plan = plan,
 };

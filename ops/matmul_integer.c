@@ -96,13 +96,6 @@ static lk_status infer(lk_inference *self, lk_error *error) {
   return lk_infer_matmul(self, 0, b, error);
 }
 
-static double flops_of(const lk_op_node *node, const lk_tensor *inputs,
-                       const lk_tensor_desc *outputs) {
-  (void)node;
-  const lk_tensor_desc *a = &inputs[0].desc;
-  return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
-}
-
 /* ---- plans ---- */
 
 static void describe(const lk_planner *planner, lk_task *out) {
@@ -145,7 +138,7 @@ const lk_op_class lk_op_matmul_integer = {
         4, .input_types = "TUTU", .output_types = "V", .types = {BYTES, BYTES, LK_TYPE(LK_I32)}),
     .variant = INTEGER,
     .infer = infer,
-    .flops = flops_of,
+    .flops = lk_product_flops,
     .plan = plan,
 };
 const lk_op_class lk_op_qlinear_matmul = {
@@ -153,7 +146,7 @@ const lk_op_class lk_op_qlinear_matmul = {
         .input_types = "TWTUWUWV", .output_types = "V", .types = {BYTES, BYTES, BYTES, SCALES}),
     .variant = QLINEAR,
     .infer = infer,
-    .flops = flops_of,
+    .flops = lk_product_flops,
     .plan = plan,
 };
 const lk_op_class lk_op_matmul_integer_to_float = {
@@ -164,7 +157,7 @@ const lk_op_class lk_op_matmul_integer_to_float = {
     .variant = TO_FLOAT,
     .own_post_ops = own_post_ops,
     .infer = infer,
-    .flops = flops_of,
+    .flops = lk_product_flops,
     .plan = plan,
 };
 const lk_op_class lk_op_dynamic_quantize_matmul = {
@@ -174,7 +167,7 @@ const lk_op_class lk_op_dynamic_quantize_matmul = {
     .variant = DYNAMIC,
     .own_post_ops = own_post_ops,
     .infer = infer,
-    .flops = flops_of,
+    .flops = lk_product_flops,
     .plan = plan_dynamic,
 };
 

@@ -5,7 +5,6 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
-#include "ops/kernel/element/cast.h"
 #include "ops/kernel/move/range.h"
 #include "ops/kernel/signal/mel.h"
 #include "ops/plan/eltwise_steps.h"
@@ -28,18 +27,6 @@ static void parse(lk_attrs *attrs, void *params) {
   }
 }
 
-/* A value that comes as an input of one element, if it is there. */
-static lk_status read_one(const lk_inference *self, uint32_t index, uint32_t dtype, void *out,
-                          bool *out_is_known, lk_error *error) {
-  const lk_tensor *input = &self->inputs[index];
-  if (lk_shape_is_known(&input->desc) && lk_elements(&input->desc) != 1) {
-    return lk_refuse(&input->desc, "a parameter", "one value", error);
-  }
-  *out_is_known = lk_infer_knows(self, index);
-  if (*out_is_known) lk_cast_one(input->desc.dtype, input->data, dtype, out);
-  return LK_OK;
-}
-
 /* ---- windows: a - b cos(x) + c cos(2x), where x goes around once ---- */
 
 typedef struct window_terms {
@@ -55,7 +42,7 @@ static lk_status infer_window(lk_inference *self, lk_error *error) {
   bool is_known = false;
   self->outputs[0].dtype = params->dtype;
   lk_shape_open(&self->outputs[0], 1);
-  LK_RETURN_NOT_OK(read_one(self, 0, LK_I64, &size, &is_known, error));
+  LK_RETURN_NOT_OK(lk_infer_one(self, 0, "a parameter", LK_I64, &size, &is_known, error));
   if (!is_known) return LK_OK;
   if (size < 0) {
     return lk_fail(error, LK_OUT_OF_RANGE,
@@ -136,10 +123,11 @@ static lk_status infer_mel(lk_inference *self, lk_error *error) {
   to->dtype = params->dtype;
   lk_shape_open(to, 2);
   for (uint32_t i = BANDS; i <= RATE; i++) {
-    LK_RETURN_NOT_OK(read_one(self, i, LK_I64, whole[i], &is_known[i], error));
+    LK_RETURN_NOT_OK(lk_infer_one(self, i, "a parameter", LK_I64, whole[i], &is_known[i], error));
   }
   for (uint32_t i = LOWER; i <= UPPER; i++) {
-    LK_RETURN_NOT_OK(read_one(self, i, LK_F64, edges[i - LOWER], &is_known[i], error));
+    LK_RETURN_NOT_OK(
+        lk_infer_one(self, i, "a parameter", LK_F64, edges[i - LOWER], &is_known[i], error));
   }
   for (uint32_t i = BANDS; i <= UPPER; i++) {
     if (!is_known[i]) return LK_OK;

@@ -77,6 +77,13 @@ bool lk_matmul_takes(uint32_t dtype) {
   return dtype == LK_F32 || lk_matmul_plain_takes(dtype);
 }
 
+double lk_product_flops(const lk_op_node *node, const lk_tensor *inputs,
+                        const lk_tensor_desc *outputs) {
+  (void)node;
+  const lk_tensor_desc *a = &inputs[0].desc;
+  return 2 * (double)lk_elements(&outputs[0]) * (double)a->dims[a->rank - 1];
+}
+
 double lk_matmul_flops(const lk_work *work) {
   const lk_tensor_desc *a = &work->tensors[LK_ROLE_SRC], *to = &work->tensors[LK_ROLE_DST];
   int64_t dims[LK_MAX_RANK] = {1}; /* of A as numpy.matmul has it: the last one is summed over */

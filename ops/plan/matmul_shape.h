@@ -14,7 +14,11 @@ lk_status lk_infer_matmul_ordered(lk_inference *self, const lk_matmul_order orde
                                   lk_error *error);
 /* Whether there are products of this type, as of works (f16 and bf16 by way of f32). */
 bool lk_matmul_takes(uint32_t dtype);
-/* Multiplications and additions of a work of kind LK_WORK_PRODUCT. */
+/* lk_op_class.flops, of rows of input 0: as many of each element of output 0 as its sum has
+ * terms. */
+double lk_product_flops(const lk_op_node *node, const lk_tensor *inputs,
+                        const lk_tensor_desc *outputs);
+/* The same of a work of kind LK_WORK_PRODUCT. */
 double lk_matmul_flops(const lk_work *work);
 /* Matrices whose dimensions, as numpy.matmul has them, are those of `desc` and lie `strides` apart,
  * as a tensor of a work without gaps, whose dimensions and layout come into `desc`. The strides of

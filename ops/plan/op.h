@@ -196,6 +196,9 @@ lk_status lk_read_ints(const lk_tensor *tensor, const char *what, int64_t *out, 
 /* From input `index`, if it is there, else unchanged. */
 lk_status lk_read_list(const lk_inference *self, uint32_t index, const char *what, lk_list *list,
                        lk_error *error);
+/* The value of input `index`, if it is there, as `dtype`: one element is required. */
+lk_status lk_infer_one(const lk_inference *self, uint32_t index, const char *what, uint32_t dtype,
+                       void *out, bool *out_is_known, lk_error *error);
 /* Sets a dimension to a * b; "failed to <what>: ..." where they overflow. */
 lk_status lk_infer_product(const lk_inference *self, int64_t a, int64_t b, const char *what,
                            int64_t *out, lk_error *error);

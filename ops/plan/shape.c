@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "ops/kernel/element/cast.h"
 #include "ops/kernel/sizes.h"
 #include "ops/plan/op.h"
 
@@ -230,4 +231,16 @@ lk_status lk_infer_product(const lk_inference *self, int64_t a, int64_t b, const
   if (lk_dims_multiply(self->dims, a, b, out)) return LK_OK;
   return lk_fail(error, LK_OUT_OF_RANGE,
                  "failed to %s: %" PRId64 " times %" PRId64 " elements exceed 2^63", what, a, b);
+}
+
+lk_status lk_infer_one(const lk_inference *self, uint32_t index, const char *what, uint32_t dtype,
+                       void *out, bool *out_is_known, lk_error *error) {
+  const lk_tensor *input = &self->inputs[index];
+  if (lk_op_has(self->node, index) && lk_shape_is_known(&input->desc) &&
+      lk_elements(&input->desc) != 1) {
+    return lk_refuse(&input->desc, what, "one value", error);
+  }
+  *out_is_known = lk_infer_knows(self, index);
+  if (*out_is_known) lk_cast_one(input->desc.dtype, input->data, dtype, out);
+  return LK_OK;
 }
