@@ -7,7 +7,7 @@
 #include "base/tensor.h"
 #include "ops/plan/planner.h"
 
-enum { GRID = 1, NAMES_OF_ANY_RANK_SINCE = 20 };
+enum { GRID = 1 };
 
 typedef struct grid_sample_params {
   uint32_t mode, padding;

@@ -96,7 +96,7 @@ static lk_status plan_pad(lk_planner *planner, uint32_t value, const uint8_t *by
 
 /* ---- Pad ---- */
 
-enum { PADS_AS_INPUT_SINCE = 11, AXES_SINCE = 18, WRAP_SINCE = 19 };
+enum { PADS_AS_INPUT_SINCE = 11, WRAP_SINCE = 19 };
 
 typedef struct pad_params {
   uint32_t mode;

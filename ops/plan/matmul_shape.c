@@ -198,7 +198,3 @@ lk_matmul lk_matmul_of_ordered(const lk_tensor_desc *a, const lk_tensor_desc *b,
   }
   return matmul;
 }
-
-lk_matmul lk_matmul_of(const lk_tensor_desc *a, const lk_tensor_desc *b, const lk_tensor_desc *to) {
-  return lk_matmul_of_ordered(a, b, as_numpy, to);
-}

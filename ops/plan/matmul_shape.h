@@ -27,6 +27,5 @@ bool lk_matmul_find_order(const int64_t *strides, lk_tensor_desc *inout_desc,
                           lk_matmul_order *out_order);
 /* Sizes and strides of operands, in their layouts, with the plain output `to`. Without a batch in
  * B, all rows of A are those of one matrix, where they lie so. */
-lk_matmul lk_matmul_of(const lk_tensor_desc *a, const lk_tensor_desc *b, const lk_tensor_desc *to);
 lk_matmul lk_matmul_of_ordered(const lk_tensor_desc *a, const lk_tensor_desc *b,
                                const lk_matmul_order orders[2], const lk_tensor_desc *to);
