@@ -1,4 +1,4 @@
-/* latchkey bench: latency, memory and cache of a model over a series of shapes, at one setting of
+/* latchkey bench: latency, memory and cache of models over a series of requests, at one setting of
  * engine, threads, callers and batch or at several. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,22 +25,22 @@ typedef struct bench_run {
   bool interrupted;
   bench_subject *subjects; /* [n_engines], open: the group that was measured last */
   uint32_t n_engines;
-  double load_ms; /* of the only setting */
+  double load_ms; /* of all models of the only setting */
   profile_report profile;
   json_t *report; /* where the numbers come from; NULL when no JSON is written */
 } bench_run;
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Apart from the passes, so that no clock runs between the operators there. */
+/* The only model. Apart from the passes, so that no clock runs between the operators there. */
 static lk_status run_profiled(bench_subject *subject, uint64_t requests, progress *bar,
                               profile_report *out, lk_error *error) {
-  cli_model *model = &subject->model;
-  const uint32_t count = input_series_count(subject->series);
+  cli_model *model = &subject->models[0].session;
   LK_RETURN_NOT_OK(profile_report_create(model, out, error));
   for (uint64_t r = 0; r < requests; r++) {
-    LK_RETURN_NOT_OK(
-        cli_model_run_profiled(model, subject->rows + r * count, count, out->profile, error));
+    uint32_t count = 0;
+    const lk_named_tensor *inputs = bench_subject_inputs(subject, r, &count);
+    LK_RETURN_NOT_OK(cli_model_run_profiled(model, inputs, count, out->profile, error));
     progress_set(bar, BENCH_PASSES * requests + r + 1);
   }
   cli_model_release_outputs(model);
@@ -59,15 +59,19 @@ static lk_status begin(bench_run *run, lk_error *error) {
 
 static lk_status open_group(bench_run *run, uint32_t first, lk_error *error) {
   const bench_args *args = run->args;
-  lk_session_stats stats;
+  const bench_subject *subject = &run->subjects[0];
   for (uint32_t i = 0; i < run->n_engines; i++) bench_subject_close(&run->subjects[i]);
   for (uint32_t i = 0; i < run->n_engines; i++) {
     const bench_setting setting = bench_setting_at(args, first + i);
     lk_status status = bench_subject_open(args, &setting, &run->subjects[i], error);
     LK_RETURN_NOT_OK(bench_setting_prefix(args, &setting, status, error));
   }
-  LK_RETURN_NOT_OK(cli_session_stats(&run->subjects[0].model, &stats, error));
-  run->load_ms = (double)stats.load_ns / 1e6;
+  run->load_ms = 0;
+  for (uint32_t m = 0; m < subject->n_models; m++) {
+    lk_session_stats stats;
+    LK_RETURN_NOT_OK(cli_session_stats(&subject->models[m].session, &stats, error));
+    run->load_ms += (double)stats.load_ns / 1e6;
+  }
   return LK_OK;
 }
 
@@ -124,11 +128,23 @@ static lk_status measure_all(bench_run *run, lk_error *error) {
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
+static json_t *models_json(const bench_models_arg *models) {
+  json_t *list = json_array();
+  for (size_t m = 0; m < models->count; m++) {
+    const bench_model_arg *model = &models->items[m];
+    (void)json_array_append_new(
+        list, json_pack("{s:o, s:o, s:o}", "name", lk_json_text(model->name), "file",
+                        lk_json_text(model->path), "weight", lk_json_number(model->weight)));
+  }
+  return list;
+}
+
 static void add_results(const bench_run *run, json_t *report) {
   const bench_args *args = run->args;
   const bench_result *first = &run->results[0];
   json_t *batch = first->setting.batch > 0 ? json_integer(first->setting.batch) : json_null();
-  (void)json_object_set_new(report, "model", lk_json_text(args->common.path));
+  (void)json_object_set_new(report, "model", lk_json_text(args->models.title));
+  (void)json_object_set_new(report, "models", models_json(&args->models));
   (void)json_object_set_new(report, "cache", lk_json_text(first->cache_mode));
   (void)json_object_set_new(report, "requests", lk_json_number(args->common.inputs.requests));
   (void)json_object_set_new(report, "seed", lk_json_number(args->common.inputs.seed));
@@ -161,7 +177,10 @@ static void print_outputs(const bench_run *run) {
     report_line("outputs differ: %s: %s", bench_setting_text(&result->setting, text),
                 result->difference.message);
   }
-  if (n_differing == 0 && run->n_measured > 1) report_line("outputs of the first request agree");
+  if (n_differing == 0 && run->n_measured > 1) {
+    report_line("outputs of the first request%s agree",
+                run->args->models.count > 1 ? " of each model" : "");
+  }
 }
 
 static lk_status report_as_text(const bench_run *run, lk_error *error) {
@@ -171,16 +190,16 @@ static lk_status report_as_text(const bench_run *run, lk_error *error) {
   char text[BENCH_SETTING_CAPACITY];
   if (run->n_settings > 1) {
     report_line("%s: %" PRIu64 " request%s, seed %" PRIu64 ", cache %s, %u settings",
-                args->common.path, inputs->requests, report_s(inputs->requests), inputs->seed,
+                args->models.title, inputs->requests, report_s(inputs->requests), inputs->seed,
                 first->cache_mode, run->n_settings);
     LK_RETURN_NOT_OK(bench_sweep_print(args, run->results, run->n_measured, error));
     if (run->n_engines > 1) print_outputs(run);
   } else {
     report_line("%s: %" PRIu64 " request%s, %" PRIu64 " shape%s, seed %" PRIu64
-                ", %s, cache %s, opened in %.1f ms",
-                args->common.path, inputs->requests, report_s(inputs->requests), first->distinct,
+                ", %s%s, cache %s, opened in %.1f ms",
+                args->models.title, inputs->requests, report_s(inputs->requests), first->distinct,
                 report_s(first->distinct), inputs->seed, bench_setting_text(&first->setting, text),
-                first->cache_mode, run->load_ms);
+                args->clones ? ", cloned for each caller" : "", first->cache_mode, run->load_ms);
     LK_RETURN_NOT_OK(bench_passes_print(first, error));
     if (run->profile.entries != NULL) {
       LK_RETURN_NOT_OK(profile_report_print(&run->profile, error));
@@ -236,7 +255,7 @@ static lk_status bench(void *arguments, lk_error *error) {
     goto cleanup;
   }
   LK_TRY(write_latencies(&run, error));
-  LK_TRY(cli_trace_save(&args->common.model, &run.subjects[0].model, error));
+  LK_TRY(cli_trace_save(&args->common.model, &run.subjects[0].root, error));
   if (args->common.model.json) {
     status = report_json(run.report, error);
     run.report = NULL;
@@ -248,7 +267,7 @@ static lk_status bench(void *arguments, lk_error *error) {
 
 cleanup:
   json_decref(run.report);
-  if (run.subjects != NULL) profile_report_destroy(&run.subjects[0].model, &run.profile);
+  if (run.subjects != NULL) profile_report_destroy(&run.subjects[0].root, &run.profile);
   for (uint32_t i = 0; run.subjects != NULL && i < run.n_engines; i++) {
     bench_subject_close(&run.subjects[i]);
   }

@@ -18,10 +18,14 @@ enum {
   KEY_WARMUP,
   KEY_DURATION,
   KEY_LATENCIES,
+  KEY_MIX,
+  KEY_CLONES,
   MOST_REQUESTS = 1000000000
 };
 
 static const struct argp_option options[] = {
+    {"mix", KEY_MIX, "A:3,B:1", 0,
+     "Weigh models by name: so many of the requests are for each; 0 is none (default: 1)", 2},
     {"warmup", KEY_WARMUP, "N|Ss", 0,
      "Run N requests, or for S seconds as in 2s or 0.5s, before anything is measured (default: 0)",
      3},
@@ -42,9 +46,11 @@ static const struct argp_option options[] = {
     {"atol", KEY_ATOL, "X", 0,
      "Allow floats that another engine gives an absolute difference of X (default: 1e-5)", 4},
     {"callers", KEY_CALLERS, "N,...", 0,
-     "Send requests from N threads at once, which share the session; several numbers are measured "
-     "one after the other, and shown in a table (default: 1)",
+     "Send requests from N threads at once, each its next when the last is answered; several numbers "
+     "are measured one after the other, and shown in a table (default: 1)",
      4},
+    {"clones", KEY_CLONES, NULL, 0,
+     "Clone the sessions for each caller (default: all callers share them)", 4},
     {"batch", KEY_BATCH, "N,...", 0,
      "Set the first dimension of the first input to N, and that of each input where it has the "
      "same name; several as with --callers",
@@ -161,8 +167,20 @@ static lk_status parse_latencies(const char *path, bench_args *args) {
   return LK_OK;
 }
 
+/* What is of one model alone. */
+static lk_status check_models(bench_args *args) {
+  const bool batched = args->batches.values[0] > 0;
+  if (args->models.count == 1 || (!batched && !args->profile)) return LK_OK;
+  return lk_fail(&args->common.error, LK_INVALID_ARGUMENT,
+                 "failed to read %s: %zu models are given, one is needed",
+                 batched ? "--batch" : "--profile", args->models.count);
+}
+
 static lk_status check_all(bench_args *args) {
   const bool traces = args->common.model.trace != NULL;
+  if (args->models.count == 0) return LK_OK; /* which is told by cli_parse_model */
+  LK_RETURN_NOT_OK(bench_models_end(&args->models, &args->common.error));
+  LK_RETURN_NOT_OK(check_models(args));
   if ((!args->profile && !traces) || bench_args_settings(args) == 1) return LK_OK;
   return lk_fail(&args->common.error, LK_INVALID_ARGUMENT,
                  "failed to read %s: %u settings are to be measured, one value for "
@@ -192,9 +210,17 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return cli_parsed(parse_seconds(arg, "--duration", 0.001, &args->duration_ns, error));
   case KEY_LATENCIES:
     return cli_parsed(parse_latencies(arg, args));
+  case KEY_MIX:
+    args->models.mix = arg;
+    return 0;
+  case KEY_CLONES:
+    args->clones = true;
+    return 0;
   case KEY_PROFILE:
     args->profile = true;
     return 0;
+  case ARGP_KEY_ARG:
+    return cli_parsed(bench_models_add(&args->models, arg, error));
   case ARGP_KEY_END:
     return cli_parsed(check_all(args));
   default:
@@ -205,12 +231,15 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 static const struct argp_child children[] = {
     {&traced_library_argp, 0, "Library:", 10}, {&series_argp, 0, "Inputs:", 1}, {0}};
 static const char doc[] =
-    "Runs one seeded sequence of shapes twice, or for some time. Shows latency with its 95 % "
+    "Runs one seeded sequence of requests twice, or for some time. Shows latency with its 95 % "
     "intervals, throughput, memory and what the cache did; several engines, numbers of threads, "
     "callers or batches in one table.\v"
-    "Without a range in --shape all requests have one shape. Only the run is timed: inputs are "
-    "made before. A request whose shapes no request before it had counts as new, also in its time. "
-    "SIGINT ends early, with the report of what was measured.\n\n"
+    "Without a range in --shape all requests of a model have one shape. Only the run is timed: "
+    "inputs are made before. A request whose shapes no request before it had counts as new, also "
+    "in its time. SIGINT ends early, with the report of what was measured.\n\n"
+    "Several models are open in one context, and each request is for one of them, drawn by the "
+    "seed. A model is called NAME, or as its file without folder and .onnx. --shape NAME=... and "
+    "--input NAME=... are for every model with such an input, MODEL/NAME=... for one.\n\n"
     "Several engines are open at once, and get the requests in turns of eight or more, so that "
     "what the machine does meanwhile slows all of them. The ratio is that of p50 to the first "
     "one's. Outputs of the first request are compared with the first one's: the exit code is 1 "
@@ -218,12 +247,14 @@ static const char doc[] =
     "Example:\n"
     "  latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400\n"
     "  latchkey bench rec.onnx --shape x=1x3x48x320 --threads 1,2 --batch 1,4,8\n"
-    "  latchkey bench rec.onnx --shape x=1x3x48x320 --engine native,onednn";
+    "  latchkey bench rec.onnx --shape x=1x3x48x320 --engine native,onednn\n"
+    "  latchkey bench det.onnx rec.onnx --mix det:1,rec:8 --callers 4 \\\n"
+    "    --shape det/x=1x3x640x640 --shape 'rec/x=1x3x48x{32..320..32}'";
 
 const struct argp bench_argp = {
     .options = options,
     .parser = parse,
-    .args_doc = "MODEL",
+    .args_doc = "[NAME=]MODEL...",
     .doc = doc,
     .children = children,
 };
@@ -237,6 +268,7 @@ void bench_args_create(bench_args *args) {
 }
 
 void bench_args_destroy(bench_args *args) {
+  bench_models_clear(&args->models);
   lk_free(lk_allocator_default(), args->engines.text);
   args->engines = (bench_engines){0};
 }

@@ -1,6 +1,7 @@
 /* The command line of `latchkey bench`. */
 #pragma once
 
+#include "executor_glue/cli/bench/models_arg.h"
 #include "executor_glue/cli/common/cli.h"
 #include "executor_glue/cli/common/compare.h"
 
@@ -21,7 +22,9 @@ typedef struct bench_engines {
 
 typedef struct bench_args {
   cli_args common;
+  bench_models_arg models;
   bool profile;
+  bool clones; /* each caller has sessions of its own */
   bench_engines engines;
   tolerance within;                    /* of the outputs of engines */
   bench_list threads, callers;         /* threads 0: not given */

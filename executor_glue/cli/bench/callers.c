@@ -17,16 +17,17 @@ typedef struct caller {
   uint32_t index;
   bool started;
   pthread_t thread;
-  cli_model lane; /* the shared session, with outputs of its own */
+  cli_model *lanes; /* [models]: sessions that all share, or clones, with outputs of its own */
   bench_samples samples;
   lk_error error;
   lk_status status;
 } caller;
 
 struct bench_callers {
-  const bench_work *work;
+  const bench_subject *subject;
   uint32_t count;
   caller *items;     /* [count] */
+  cli_model *lanes;  /* [count][models] */
   bench_phase phase; /* constant while callers work */
   progress *bar;     /* of the phases that keep */
   alignas(LINE) _Atomic uint64_t next;
@@ -45,19 +46,23 @@ static bool is_over(const bench_callers *all) {
 }
 
 static lk_status send(caller *self, uint64_t number) {
-  const bench_work *work = self->all->work;
+  const bench_subject *subject = self->all->subject;
   const bench_phase *phase = &self->all->phase;
-  const uint64_t request = number % work->requests;
-  const uint32_t count = input_series_count(work->series);
+  const uint64_t request = number % subject->n_requests;
+  cli_model *lane = &self->lanes[subject->requests[request].model];
+  uint32_t count = 0;
+  const lk_named_tensor *inputs = bench_subject_inputs(subject, request, &count);
   bench_sample sample = {.request = (uint32_t)request,
-                         .pass = (uint32_t)(number / work->requests),
+                         .pass = (uint32_t)(number / subject->n_requests),
                          .caller = (uint16_t)self->index};
   sample.is_new =
-      sample.pass == 0 && request >= phase->warmed && input_series_is_new(work->series, request);
+      sample.pass == 0 && request >= phase->warmed && bench_subject_is_new(subject, request);
   sample.begin_ns = lk_now_ns();
-  lk_status status = cli_model_run(&self->lane, work->rows + request * count, count, &self->error);
+  lk_status status = cli_model_run(lane, inputs, count, &self->error);
   sample.ns = lk_now_ns() - sample.begin_ns;
   sample.ok = status == LK_OK;
+  status = bench_model_prefix(subject, subject->requests[request].model, status, &self->error);
+  cli_model_release_outputs(lane);
   if (phase->keeps) {
     lk_error lost;
     lk_status kept = bench_samples_add(&self->samples, &sample, &lost);
@@ -82,7 +87,6 @@ static void work_through(caller *self) {
     }
     if (all->phase.keeps) progress_set(all->bar, number + 1);
   }
-  cli_model_release_outputs(&self->lane);
 }
 
 static void *caller_main(void *argument) {
@@ -137,12 +141,23 @@ lk_status bench_callers_run(bench_callers *callers, const bench_phase *phase, pr
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static lk_status start(bench_callers *all, lk_error *error) {
+/* The first caller has the sessions of the subject, with --clones too. */
+static lk_status open_lanes(bench_callers *all, caller *one, bool clones, lk_error *error) {
+  for (uint32_t m = 0; m < all->subject->n_models; m++) {
+    const cli_model *session = &all->subject->models[m].session;
+    LK_RETURN_NOT_OK(
+        cli_session_share(session, clones && one->index > 0, &one->lanes[m], error));
+  }
+  return LK_OK;
+}
+
+static lk_status start(bench_callers *all, bool clones, lk_error *error) {
   for (uint32_t i = 0; i < all->count; i++) {
     caller *one = &all->items[i];
     one->all = all;
     one->index = i;
-    LK_RETURN_NOT_OK(cli_session_share(all->work->model, false, &one->lane, error));
+    one->lanes = all->lanes + (size_t)i * all->subject->n_models;
+    LK_RETURN_NOT_OK(open_lanes(all, one, clones, error));
     if (i == 0) continue;
     const int failed = pthread_create(&one->thread, NULL, caller_main, one);
     if (failed != 0) {
@@ -154,25 +169,27 @@ static lk_status start(bench_callers *all, lk_error *error) {
   return LK_OK;
 }
 
-lk_status bench_callers_create(const bench_work *work, uint32_t count, bench_callers **out,
+lk_status bench_callers_create(const bench_subject *subject, bool clones, bench_callers **out,
                                lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();
+  const uint32_t count = subject->setting.callers;
   *out = NULL;
   bench_callers *all = lk_alloc_aligned(allocator, sizeof *all, LINE);
   if (all == NULL) return lk_fail_memory(error, "callers", sizeof *all);
   memset(all, 0, sizeof *all);
-  all->work = work;
+  all->subject = subject;
   (void)pthread_mutex_init(&all->mutex, NULL);
   (void)pthread_cond_init(&all->changed, NULL);
   lk_status status = LK_OK;
   const size_t bytes = count * sizeof *all->items;
   all->items = lk_alloc_aligned(allocator, bytes, LINE);
-  if (all->items == NULL) {
+  all->lanes = lk_calloc(allocator, (size_t)count * subject->n_models, sizeof *all->lanes);
+  if (all->items == NULL || all->lanes == NULL) {
     status = lk_fail_memory(error, "callers", bytes);
   } else {
     memset(all->items, 0, bytes);
     all->count = count;
-    status = start(all, error);
+    status = start(all, clones, error);
   }
   if (status == LK_OK) {
     *out = all;
@@ -180,6 +197,20 @@ lk_status bench_callers_create(const bench_work *work, uint32_t count, bench_cal
     bench_callers_destroy(all);
   }
   return status;
+}
+
+lk_status bench_callers_plans(const bench_callers *callers, uint32_t model, bench_plans *out,
+                              lk_error *error) {
+  *out = (bench_plans){0};
+  for (uint32_t i = 0; i < callers->count; i++) {
+    const cli_model *lane = &callers->items[i].lanes[model];
+    lk_session_stats stats;
+    if (i > 0 && lane->borrowed) continue;
+    LK_RETURN_NOT_OK(cli_session_stats(lane, &stats, error));
+    out->hits += stats.run_plan_hits;
+    out->builds += stats.run_plan_builds;
+  }
+  return LK_OK;
 }
 
 void bench_callers_destroy(bench_callers *callers) {
@@ -191,10 +222,13 @@ void bench_callers_destroy(bench_callers *callers) {
   for (uint32_t i = 0; i < callers->count; i++) {
     caller *one = &callers->items[i];
     if (one->started) (void)pthread_join(one->thread, NULL);
-    cli_session_close(&one->lane);
     bench_samples_clear(&one->samples);
   }
+  for (size_t i = 0; i < (size_t)callers->count * callers->subject->n_models; i++) {
+    cli_session_close(&callers->lanes[i]);
+  }
   lk_free(lk_allocator_default(), callers->items);
+  lk_free(lk_allocator_default(), callers->lanes);
   (void)pthread_cond_destroy(&callers->changed);
   (void)pthread_mutex_destroy(&callers->mutex);
   lk_free(lk_allocator_default(), callers);

@@ -7,17 +7,9 @@
 #pragma once
 
 #include "executor_glue/cli/bench/samples.h"
-#include "executor_glue/cli/common/inputs.h"
-#include "executor_glue/cli/common/model.h"
+#include "executor_glue/cli/bench/subject.h"
+#include "executor_glue/cli/bench/summary.h"
 #include "executor_glue/cli/common/progress.h"
-
-/* What all phases have in common. Borrowed while there are callers. */
-typedef struct bench_work {
-  cli_model *model; /* the session, which all callers share */
-  const input_series *series;
-  const lk_named_tensor *rows; /* input_series_rows */
-  uint64_t requests;           /* in the series */
-} bench_work;
 
 /* Request `number` of a phase is request `number` % requests of the series, in pass `number` /
  * requests. */
@@ -30,12 +22,16 @@ typedef struct bench_phase {
 
 typedef struct bench_callers bench_callers;
 
-/* Starts `count` - 1 threads. LK_OUT_OF_MEMORY. */
-lk_status bench_callers_create(const bench_work *work, uint32_t count, bench_callers **out,
+/* Starts all callers of the setting but the first. The subject is borrowed while there are callers.
+ * `clones`: each but the first has clones of the sessions. LK_OUT_OF_MEMORY. */
+lk_status bench_callers_create(const bench_subject *subject, bool clones, bench_callers **out,
                                lk_error *error);
 /* Runs a phase and adds its samples to `samples`, by when they began. SIGINT (interrupt.h) ends it.
  * `*sent`: how many requests were sent. The first request that fails ends the phase and is the
  * status; its sample is there, as are those before. */
 lk_status bench_callers_run(bench_callers *callers, const bench_phase *phase, progress *bar,
                             bench_samples *samples, uint64_t *sent, lk_error *error);
+/* What all sessions of a model did until now. */
+lk_status bench_callers_plans(const bench_callers *callers, uint32_t model, bench_plans *out,
+                              lk_error *error);
 void bench_callers_destroy(bench_callers *callers); /* NULL is allowed */

@@ -1,12 +1,13 @@
 /* Settings, measured: one by itself, or several by turns. */
 #include "executor_glue/cli/bench/measure.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "executor_glue/cli/bench/callers.h"
 #include "executor_glue/cli/common/interrupt.h"
 #include "executor_glue/cli/common/rss.h"
@@ -16,35 +17,12 @@
  * another one's code and data in the processor's caches, so a turn has some more. */
 enum { TURNS = 8, FEWEST_OF_A_TURN = 8 };
 
-/* ---- a model --------------------------------------------------------------------------------- */
-
-lk_status bench_subject_open(const bench_args *args, const bench_setting *setting,
-                             bench_subject *out, lk_error *error) {
-  model_args model = args->common.model;
-  input_args inputs = args->common.inputs;
-  if (setting->engine != NULL) model.context.engine = setting->engine;
-  if (setting->threads > 0) model.context.threads = setting->threads;
-  inputs.batch = setting->batch;
-  *out = (bench_subject){.setting = *setting};
-  LK_RETURN_NOT_OK(cli_model_open(&model, args->common.path, &out->model, error));
-  LK_RETURN_NOT_OK(input_series_create(&out->model, &inputs, &out->series, error));
-  return input_series_rows(out->series, &out->rows, error);
-}
-
-void bench_subject_close(bench_subject *subject) {
-  lk_free(lk_allocator_default(), subject->rows);
-  input_series_destroy(subject->series);
-  cli_model_close(&subject->model);
-  *subject = (bench_subject){0};
-}
-
 /* ---- a run of the passes --------------------------------------------------------------------- */
 
 /* How far a subject has got. */
 typedef struct bench_course {
   bench_subject *subject;
   bench_result *result;
-  bench_work work;
   bench_callers *callers;
   uint64_t next;     /* request, as phases number them */
   uint32_t n_begun;  /* passes */
@@ -72,26 +50,46 @@ static uint64_t rss_without_samples(const bench_group *group) {
   return rss > noted ? rss - noted : 0;
 }
 
+/* What the sessions of each model did until now is taken away at the begin of a pass, and added at
+ * its end. */
+static lk_status add_plans(const bench_course *one, bench_pass *pass, bool ends, lk_error *error) {
+  for (uint32_t m = 0; m < one->subject->n_models; m++) {
+    bench_plans *sum = &pass->models[m].plans, now;
+    LK_RETURN_NOT_OK(bench_callers_plans(one->callers, m, &now, error));
+    sum->hits += ends ? now.hits : 0 - now.hits;
+    sum->builds += ends ? now.builds : 0 - now.builds;
+  }
+  return LK_OK;
+}
+
 static lk_status begin_pass(const bench_group *group, bench_course *one, lk_error *error) {
-  const cli_model *model = &one->subject->model;
+  const bench_subject *subject = one->subject;
   bench_pass *pass = &one->result->passes[one->n_begun++];
   one->before = one->result->samples.count;
-  LK_RETURN_NOT_OK(cli_stats(model, &pass->before, error));
-  LK_RETURN_NOT_OK(cli_session_stats(model, &pass->session_before, error));
+  pass->models = lk_calloc(lk_allocator_default(), subject->n_models, sizeof *pass->models);
+  if (pass->models == NULL) {
+    return lk_fail_memory(error, "counters", subject->n_models * sizeof *pass->models);
+  }
+  pass->n_models = subject->n_models;
+  for (uint32_t m = 0; m < subject->n_models; m++) {
+    pass->models[m].name = subject->models[m].arg->name;
+    pass->models[m].distinct = bench_model_distinct(&subject->models[m]);
+  }
+  LK_RETURN_NOT_OK(cli_stats(&subject->root, &pass->before, error));
+  LK_RETURN_NOT_OK(add_plans(one, pass, false, error));
   pass->rss_before = rss_without_samples(group);
   return LK_OK;
 }
 
 static lk_status end_pass(const bench_group *group, bench_course *one, lk_error *error) {
-  const cli_model *model = &one->subject->model;
   const bench_samples *samples = &one->result->samples;
   bench_pass *pass = &one->result->passes[one->n_begun - 1];
   pass->rss_after = rss_without_samples(group);
-  LK_RETURN_NOT_OK(cli_stats(model, &pass->after, error));
-  LK_RETURN_NOT_OK(cli_session_stats(model, &pass->session_after, error));
+  LK_RETURN_NOT_OK(cli_stats(&one->subject->root, &pass->after, error));
+  LK_RETURN_NOT_OK(add_plans(one, pass, true, error));
   if (samples->count == one->before) return LK_OK;
-  return bench_summarize(samples->items + one->before, samples->count - one->before,
-                         one->subject->setting.callers, pass, error);
+  return bench_summarize(one->subject, samples->items + one->before, samples->count - one->before,
+                         pass, error);
 }
 
 /* The number behind the last request of the pass that was begun last. */
@@ -184,19 +182,31 @@ static lk_status warm_up(const bench_group *group, bench_course *one, lk_error *
   return bench_callers_run(one->callers, &phase, group->bar, &none, &one->result->warmed, error);
 }
 
-static lk_status note_shapes(const bench_subject *subject, uint64_t requests, char ***out,
-                             lk_error *error) {
-  const uint32_t count = input_series_count(subject->series);
-  *out = lk_calloc(lk_allocator_default(), requests, sizeof **out);
-  if (*out == NULL) return lk_fail_memory(error, "shapes", requests * sizeof **out);
-  for (uint64_t r = 0; r < requests; r++) {
-    size_t size = 0;
-    FILE *stream = open_memstream(&(*out)[r], &size);
-    if (stream == NULL) return lk_fail_memory(error, "shapes", requests * sizeof **out);
-    lk_status status = shape_text_write(subject->rows + r * count, count, stream, error);
-    const bool lost = ferror(stream) != 0;
-    if (fclose(stream) != 0 || lost) return lk_fail_memory(error, "shapes", size);
-    LK_RETURN_NOT_OK(status);
+/* Of several models, with the name of the one that gets the request: "rec: x=1x3x48x320". */
+static lk_status note_shape(const bench_subject *subject, uint64_t request, char **out,
+                            lk_error *error) {
+  uint32_t count = 0;
+  const lk_named_tensor *inputs = bench_subject_inputs(subject, request, &count);
+  char *text = NULL, name[81];
+  LK_RETURN_NOT_OK(shape_text_create(inputs, count, &text, error));
+  if (subject->n_models == 1) {
+    *out = text;
+    return LK_OK;
+  }
+  (void)lk_text_escape(subject->models[subject->requests[request].model].arg->name, name,
+                       sizeof name);
+  const int length = asprintf(out, "%s: %s", name, text);
+  free(text);
+  if (length >= 0) return LK_OK;
+  *out = NULL;
+  return lk_fail_memory(error, "a shape", 0);
+}
+
+static lk_status note_shapes(const bench_subject *subject, char ***out, lk_error *error) {
+  *out = lk_calloc(lk_allocator_default(), subject->n_requests, sizeof **out);
+  if (*out == NULL) return lk_fail_memory(error, "shapes", subject->n_requests * sizeof **out);
+  for (uint64_t r = 0; r < subject->n_requests; r++) {
+    LK_RETURN_NOT_OK(note_shape(subject, r, &(*out)[r], error));
   }
   return LK_OK;
 }
@@ -204,22 +214,18 @@ static lk_status note_shapes(const bench_subject *subject, uint64_t requests, ch
 /* With its callers, and warmed up. */
 static lk_status begin_course(const bench_group *group, bench_subject *subject,
                               bench_result *result, bench_course *out, lk_error *error) {
-  const cli_model *model = &subject->model;
-  const uint64_t requests = group->args->common.inputs.requests;
+  const cli_model *root = &subject->root;
   *result = (bench_result){.setting = subject->setting,
-                           .cache_mode = cli_cache_mode_text(model),
-                           .distinct = input_series_distinct(subject->series)};
-  result->setting.threads = model->api->context_threads(model->context);
+                           .cache_mode = cli_cache_mode_text(root),
+                           .distinct = bench_subject_distinct(subject)};
+  result->setting.threads = root->api->context_threads(root->context);
   (void)snprintf(result->engine, sizeof result->engine, "%s",
-                 model->api->engine_chosen(model->context));
-  *out = (bench_course){.subject = subject,
-                        .result = result,
-                        .work = {&subject->model, subject->series, subject->rows, requests}};
+                 root->api->engine_chosen(root->context));
+  *out = (bench_course){.subject = subject, .result = result};
   if (group->args->latencies != NULL) {
-    LK_RETURN_NOT_OK(note_shapes(subject, requests, &result->shapes, error));
+    LK_RETURN_NOT_OK(note_shapes(subject, &result->shapes, error));
   }
-  LK_RETURN_NOT_OK(
-      bench_callers_create(&out->work, subject->setting.callers, &out->callers, error));
+  LK_RETURN_NOT_OK(bench_callers_create(subject, group->args->clones, &out->callers, error));
   return warm_up(group, out, error);
 }
 
@@ -263,6 +269,9 @@ cleanup:
 void bench_result_destroy(bench_result *result, uint64_t requests) {
   for (uint64_t r = 0; result->shapes != NULL && r < requests; r++) free(result->shapes[r]);
   lk_free(lk_allocator_default(), result->shapes);
+  for (uint32_t p = 0; p < BENCH_PASSES; p++) {
+    lk_free(lk_allocator_default(), result->passes[p].models);
+  }
   bench_samples_clear(&result->samples);
   *result = (bench_result){0};
 }

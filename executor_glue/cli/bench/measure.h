@@ -2,28 +2,19 @@
 #pragma once
 
 #include "executor_glue/cli/bench/samples.h"
-#include "executor_glue/cli/bench/setting.h"
+#include "executor_glue/cli/bench/subject.h"
 #include "executor_glue/cli/bench/summary.h"
-#include "executor_glue/cli/common/inputs.h"
 #include "executor_glue/cli/common/progress.h"
 
 /* The first time through the requests, and all that comes after: known shapes. */
 enum { BENCH_PASSES = 2 };
-
-/* A setting that is open: what is measured. */
-typedef struct bench_subject {
-  bench_setting setting;
-  cli_model model;
-  input_series *series;
-  lk_named_tensor *rows; /* input_series_rows */
-} bench_subject;
 
 /* What was measured. */
 typedef struct bench_result {
   bench_setting setting; /* with the threads that there were */
   char engine[64];       /* that computed */
   const char *cache_mode;
-  uint64_t distinct; /* shapes among the requests */
+  uint64_t distinct; /* shapes among the requests, of all models */
   uint64_t warmed;   /* requests before anything was measured */
   bench_pass passes[BENCH_PASSES];
   bench_samples samples; /* of all requests, by when they began */
@@ -32,11 +23,6 @@ typedef struct bench_result {
   /* LK_OK: the outputs of the first request are those of the first engine, or nobody looked. */
   lk_error difference;
 } bench_result;
-
-/* Opens the model. bench_subject_close is needed after a failure too. */
-lk_status bench_subject_open(const bench_args *args, const bench_setting *setting,
-                             bench_subject *out, lk_error *error);
-void bench_subject_close(bench_subject *subject);
 
 /* Measures `count` subjects, which get the requests, or the time, by turns, each as much as the
  * others; between interrupt_begin and interrupt_end. Each is warmed up before the first turn. When

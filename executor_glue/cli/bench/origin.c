@@ -67,24 +67,32 @@ static lk_status read_into(XXH3_state_t *state, FILE *file, const char *path, lk
   return lk_fail(error, LK_IO, "failed to read '%s': %s", path, strerror(errno));
 }
 
-static lk_status digest(const char *path, char out[DIGEST_CAPACITY], lk_error *error) {
+static lk_status read_file(XXH3_state_t *state, const char *path, lk_error *error) {
   FILE *file = fopen(path, "rbe");
   if (file == NULL) {
     return lk_fail(error, LK_IO, "failed to read '%s': %s", path, strerror(errno));
   }
-  XXH3_state_t *state = XXH3_createState();
-  lk_status status = LK_OK;
-  if (state == NULL) {
-    status = lk_fail_memory(error, "a digest", 0);
-  } else {
-    (void)XXH3_128bits_reset(state);
-    status = read_into(state, file, path, error);
-    const XXH128_hash_t hash = XXH3_128bits_digest(state);
-    (void)snprintf(out, DIGEST_CAPACITY, "xxh3:%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
-                   (uint64_t)hash.low64);
-  }
-  (void)XXH3_freeState(state);
+  lk_status status = read_into(state, file, path, error);
   (void)fclose(file);
+  return status;
+}
+
+/* Of the files of all models, one behind the other. */
+static lk_status digest(const bench_models_arg *models, char out[DIGEST_CAPACITY],
+                        lk_error *error) {
+  lk_status status = LK_OK;
+  XXH3_state_t *state = XXH3_createState();
+  if (state == NULL) LK_TRY(lk_fail_memory(error, "a digest", 0));
+  (void)XXH3_128bits_reset(state);
+  for (size_t m = 0; m < models->count; m++) {
+    LK_TRY(read_file(state, models->items[m].path, error));
+  }
+  const XXH128_hash_t hash = XXH3_128bits_digest(state);
+  (void)snprintf(out, DIGEST_CAPACITY, "xxh3:%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
+                 (uint64_t)hash.low64);
+
+cleanup:
+  (void)XXH3_freeState(state);
   return status;
 }
 
@@ -108,7 +116,8 @@ static json_t *options_json(const bench_args *args) {
     report_json_set(fixed, session->fixed_dims[i].name,
                     lk_json_number((uint64_t)session->fixed_dims[i].size));
   }
-  return json_pack("{s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:b, s:o, s:o, s:o, s:f, s:f}", "tuning",
+  return json_pack("{s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:b, s:o, s:o, s:o, s:f, s:f, s:o, s:b}",
+                   "tuning",
                    context->tuning != NULL ? lk_json_text(context->tuning) : json_null(),
                    "cache_entries", given(context->cache_entries), "cache_bytes",
                    given(context->cache_bytes), "memory_bytes", given(context->memory_bytes),
@@ -117,7 +126,9 @@ static json_t *options_json(const bench_args *args) {
                    lk_json_number(session->max_folded_bytes), "run_plans", session->run_plans >= 0,
                    "disabled_passes", passes, "fixed_dims", fixed, "warmup_requests",
                    lk_json_number(args->warmup_requests), "warmup_s", (double)args->warmup_ns / 1e9,
-                   "duration_s", (double)args->duration_ns / 1e9);
+                   "duration_s", (double)args->duration_ns / 1e9, "mix",
+                   args->models.mix != NULL ? lk_json_text(args->models.mix) : json_null(),
+                   "clones", (int)args->clones);
 }
 
 static json_t *environment_json(void) {
@@ -137,7 +148,7 @@ lk_status bench_origin_add(const bench_args *args, json_t *report, lk_error *err
   char hash[DIGEST_CAPACITY], version[64], isa[64], date[32];
   struct tm utc;
   const time_t now = time(NULL);
-  LK_RETURN_NOT_OK(digest(args->common.path, hash, error));
+  LK_RETURN_NOT_OK(digest(&args->models, hash, error));
   split_version(version, isa, sizeof version);
   (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   (void)json_object_set_new(report, "schema", json_string("latchkey-bench-1"));

@@ -6,6 +6,6 @@
 #include "executor_glue/cli/common/report.h"
 
 /* Adds to the report: "schema", "date" (UTC), "latchkey" (the version), "machine" (processor, isa,
- * cores that the process may use), "model_digest" (of the file, not of data beside it), "options"
- * and "environment" (the LATCHKEY_ variables). LK_IO when the model cannot be read. */
+ * cores that the process may use), "model_digest" (of the files, not of data beside them),
+ * "options" and "environment" (the LATCHKEY_ variables). LK_IO when a model cannot be read. */
 lk_status bench_origin_add(const bench_args *args, json_t *report, lk_error *error);

@@ -26,6 +26,8 @@ static bench_times summarize(uint64_t *times, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) total += times[i];
   qsort(times, count, sizeof *times, compare_ns);
   out.mean = (double)total / (double)count / 1e6;
+  out.min = (double)times[0] / 1e6;
+  out.max = (double)times[count - 1] / 1e6;
   for (uint32_t q = 0; q < BENCH_QUANTILES; q++) {
     const uint32_t permille = bench_quantiles[q].permille;
     order_interval ranks;
@@ -57,12 +59,26 @@ static lk_status throughput(const bench_sample *samples, size_t count, uint32_t 
   return LK_OK;
 }
 
-lk_status bench_summarize(const bench_sample *samples, size_t count, uint32_t callers,
+/* `times`: room for [count]. */
+static bench_times summarize_model(const bench_subject *subject, uint32_t model,
+                                   const bench_sample *samples, size_t count, uint64_t *times) {
+  uint64_t n_times = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (subject->requests[samples[i].request].model == model) times[n_times++] = samples[i].ns;
+  }
+  return summarize(times, n_times);
+}
+
+lk_status bench_summarize(const bench_subject *subject, const bench_sample *samples, size_t count,
                           bench_pass *out, lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();
-  LK_RETURN_NOT_OK(throughput(samples, count, callers, &out->requests_per_s, error));
+  LK_RETURN_NOT_OK(
+      throughput(samples, count, subject->setting.callers, &out->requests_per_s, error));
   uint64_t *times = lk_calloc(allocator, count, sizeof *times);
   if (times == NULL) return lk_fail_memory(error, "times", count * sizeof *times);
+  for (uint32_t m = 0; m < out->n_models; m++) {
+    out->models[m].times = summarize_model(subject, m, samples, count, times);
+  }
   /* New shapes from the front, known ones from the back. */
   uint64_t n_new = 0, n_known = 0;
   for (size_t i = 0; i < count; i++) {

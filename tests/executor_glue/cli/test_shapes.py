@@ -27,7 +27,7 @@ def test_bench_counts(classifier):
         for what in ("hits", "misses", "builds"):
             assert one[what] == sum(kind[what] for kind in one["kinds"].values())
     assert first["new_shapes"]["requests"] == 6 and first["known_shapes"]["requests"] == 34
-    times = ["mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms"]
+    times = ["mean_ms", "min_ms", "max_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms"]
     assert second["new_shapes"] == {
         "requests": 0, **dict.fromkeys(times),
         "intervals_ms": dict.fromkeys(["p50", "p90", "p95", "p99", "p99_9"])}
@@ -189,7 +189,7 @@ def test_usage_errors():
     assert latchkey().code == 2
     latchkey("frobnicate").fails(2, "'frobnicate'")
     latchkey("bench").fails(2, "MODEL is missing")
-    latchkey("bench", "a.onnx", "b.onnx").fails(2, "'b.onnx'")
+    latchkey("cache", "a.onnx", "b.onnx").fails(2, "'b.onnx'")
     latchkey("bench", "a.onnx", "--shape", "x=1x32", "x=1x33").fails(2, "braces")
     latchkey("bench", "a.onnx", "--shape", "x=1xy").fails(2, "'x=1xy'")
     latchkey("bench", "a.onnx", "--shape", "x=1x{n}").fails(2, "{n:8..128}")
