@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/cli/bench/alone.h"
+#include "executor_glue/cli/bench/failure_report.h"
 #include "executor_glue/cli/bench/measure.h"
 #include "executor_glue/cli/bench/origin.h"
 #include "executor_glue/cli/bench/outputs.h"
@@ -64,6 +66,7 @@ static lk_status open_group(bench_run *run, uint32_t first, lk_error *error) {
   for (uint32_t i = 0; i < run->n_engines; i++) {
     const bench_setting setting = bench_setting_at(args, first + i);
     lk_status status = bench_subject_open(args, &setting, &run->subjects[i], error);
+    if (status == LK_OK && args->check) status = bench_alone_run(args, &run->subjects[i], error);
     LK_RETURN_NOT_OK(bench_setting_prefix(args, &setting, status, error));
   }
   run->load_ms = 0;
@@ -161,6 +164,7 @@ static void add_results(const bench_run *run, json_t *report) {
   (void)json_object_set_new(report, "batch", batch);
   (void)json_object_set_new(report, "shapes", lk_json_number(first->distinct));
   (void)json_object_set_new(report, "load_ms", json_real(run->load_ms));
+  bench_failures_json(args, first, report);
   (void)json_object_set_new(report, "passes", bench_passes_json(first));
   if (run->profile.entries != NULL) {
     (void)json_object_set_new(report, "profile", profile_report_json(&run->profile));
@@ -205,6 +209,7 @@ static lk_status report_as_text(const bench_run *run, lk_error *error) {
       LK_RETURN_NOT_OK(profile_report_print(&run->profile, error));
     }
   }
+  for (uint32_t i = 0; i < run->n_measured; i++) bench_failures_print(args, &run->results[i]);
   if (run->interrupted) report_line("interrupted: only a part was measured");
   if (args->latencies != NULL) report_line("latencies: %s", args->latencies);
   return LK_OK;
@@ -263,6 +268,7 @@ static lk_status bench(void *arguments, lk_error *error) {
   } else {
     LK_TRY(report_as_text(&run, error));
   }
+  LK_TRY(bench_failures_check(args, run.results, run.n_measured, error));
   LK_TRY(check_outputs(&run, error));
 
 cleanup:

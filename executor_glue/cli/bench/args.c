@@ -20,6 +20,7 @@ enum {
   KEY_LATENCIES,
   KEY_MIX,
   KEY_CLONES,
+  KEY_CHECK,
   MOST_REQUESTS = 1000000000
 };
 
@@ -41,12 +42,16 @@ static const struct argp_option options[] = {
      3},
     {"engine", KEY_ENGINE, "NAME,...", 0,
      CLI_ENGINE_HELP ". Several are measured by turns, and shown beside the first one", 4},
+    {"check", KEY_CHECK, NULL, 0,
+     "Run every request alone first, in a context of its own, and compare all outputs with those",
+     4},
     {"rtol", KEY_RTOL, "X", 0,
-     "Allow floats that another engine gives a relative difference of X (default: 1e-3)", 4},
+     "Allow floats that are compared a relative difference of X (default: 1e-3)", 4},
     {"atol", KEY_ATOL, "X", 0,
-     "Allow floats that another engine gives an absolute difference of X (default: 1e-5)", 4},
+     "Allow floats that are compared an absolute difference of X (default: 1e-5)", 4},
     {"callers", KEY_CALLERS, "N,...", 0,
-     "Send requests from N threads at once, each its next when the last is answered; several numbers "
+     "Send requests from N threads at once, each its next when the last is answered; several "
+     "numbers "
      "are measured one after the other, and shown in a table (default: 1)",
      4},
     {"clones", KEY_CLONES, NULL, 0,
@@ -216,6 +221,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_CLONES:
     args->clones = true;
     return 0;
+  case KEY_CHECK:
+    args->check = true;
+    return 0;
   case KEY_PROFILE:
     args->profile = true;
     return 0;
@@ -236,14 +244,15 @@ static const char doc[] =
     "callers or batches in one table.\v"
     "Without a range in --shape all requests of a model have one shape. Only the run is timed: "
     "inputs are made before. A request whose shapes no request before it had counts as new, also "
-    "in its time. SIGINT ends early, with the report of what was measured.\n\n"
+    "in its time. SIGINT ends early, with the report of what was measured. The exit code is 1 when "
+    "a request failed, which ends it only where none of its model has worked, or an output "
+    "differed.\n\n"
     "Several models are open in one context, and each request is for one of them, drawn by the "
     "seed. A model is called NAME, or as its file without folder and .onnx. --shape NAME=... and "
     "--input NAME=... are for every model with such an input, MODEL/NAME=... for one.\n\n"
     "Several engines are open at once, and get the requests in turns of eight or more, so that "
     "what the machine does meanwhile slows all of them. The ratio is that of p50 to the first "
-    "one's. Outputs of the first request are compared with the first one's: the exit code is 1 "
-    "when they differ.\n\n"
+    "one's. Outputs of the first request are compared with the first one's.\n\n"
     "Example:\n"
     "  latchkey bench rec.onnx --shape 'x=1x3x48x{32..320}' --requests 400\n"
     "  latchkey bench rec.onnx --shape x=1x3x48x320 --threads 1,2 --batch 1,4,8\n"

@@ -25,8 +25,9 @@ typedef struct bench_args {
   bench_models_arg models;
   bool profile;
   bool clones; /* each caller has sessions of its own */
+  bool check;  /* outputs are compared with those of each request alone */
   bench_engines engines;
-  tolerance within;                    /* of the outputs of engines */
+  tolerance within;                    /* of outputs that are compared */
   bench_list threads, callers;         /* threads 0: not given */
   bench_list batches;                  /* 0: not given */
   uint64_t warmup_requests, warmup_ns; /* one is 0, or both */

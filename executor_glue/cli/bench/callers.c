@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "executor_glue/cli/bench/alone.h"
 #include "executor_glue/cli/common/interrupt.h"
 
 enum { LINE = 128 /* two cache lines: processors fetch them in pairs */ };
@@ -19,19 +20,22 @@ typedef struct caller {
   pthread_t thread;
   cli_model *lanes; /* [models]: sessions that all share, or clones, with outputs of its own */
   bench_samples samples;
+  bench_failures failed, mismatched; /* of all phases */
   lk_error error;
   lk_status status;
 } caller;
 
 struct bench_callers {
+  const bench_args *args;
   const bench_subject *subject;
   uint32_t count;
-  caller *items;     /* [count] */
-  cli_model *lanes;  /* [count][models] */
-  bench_phase phase; /* constant while callers work */
-  progress *bar;     /* of the phases that keep */
+  caller *items;       /* [count] */
+  cli_model *lanes;    /* [count][models] */
+  atomic_bool *worked; /* [models]: a request of it has succeeded */
+  bench_phase phase;   /* constant while callers work */
+  progress *bar;       /* of the phases that keep */
   alignas(LINE) _Atomic uint64_t next;
-  alignas(LINE) atomic_bool stop; /* a request has failed */
+  alignas(LINE) atomic_bool stop; /* a request has failed, none of whose model has worked */
   alignas(LINE) pthread_mutex_t mutex;
   pthread_cond_t changed;
   uint64_t opened;   /* phases; guarded by mutex, as are the next two */
@@ -45,11 +49,32 @@ static bool is_over(const bench_callers *all) {
   return atomic_load_explicit(&all->stop, memory_order_relaxed) || interrupt_seen();
 }
 
+/* The others go on, unless the model has never worked. Returns what ends the phase. */
+static lk_status note_failure(caller *self, uint32_t model, lk_status status) {
+  const bench_callers *all = self->all;
+  (void)bench_model_prefix(all->subject, model, status, &self->error);
+  if (!atomic_load_explicit(&all->worked[model], memory_order_relaxed)) return status;
+  bench_failures_note(&self->failed, self->error.message);
+  return LK_OK;
+}
+
+static void note_success(caller *self, uint64_t request, const cli_model *lane) {
+  const bench_callers *all = self->all;
+  atomic_bool *worked = &all->worked[all->subject->requests[request].model];
+  if (!atomic_load_explicit(worked, memory_order_relaxed)) {
+    atomic_store_explicit(worked, true, memory_order_relaxed);
+  }
+  lk_error error;
+  if (bench_alone_check(all->subject, request, lane, all->args->within, &error) == LK_OK) return;
+  bench_failures_note(&self->mismatched, error.message);
+}
+
 static lk_status send(caller *self, uint64_t number) {
   const bench_subject *subject = self->all->subject;
   const bench_phase *phase = &self->all->phase;
   const uint64_t request = number % subject->n_requests;
-  cli_model *lane = &self->lanes[subject->requests[request].model];
+  const uint32_t model = subject->requests[request].model;
+  cli_model *lane = &self->lanes[model];
   uint32_t count = 0;
   const lk_named_tensor *inputs = bench_subject_inputs(subject, request, &count);
   bench_sample sample = {.request = (uint32_t)request,
@@ -61,7 +86,11 @@ static lk_status send(caller *self, uint64_t number) {
   lk_status status = cli_model_run(lane, inputs, count, &self->error);
   sample.ns = lk_now_ns() - sample.begin_ns;
   sample.ok = status == LK_OK;
-  status = bench_model_prefix(subject, subject->requests[request].model, status, &self->error);
+  if (sample.ok) {
+    note_success(self, request, lane);
+  } else {
+    status = note_failure(self, model, status);
+  }
   cli_model_release_outputs(lane);
   if (phase->keeps) {
     lk_error lost;
@@ -142,22 +171,22 @@ lk_status bench_callers_run(bench_callers *callers, const bench_phase *phase, pr
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* The first caller has the sessions of the subject, with --clones too. */
-static lk_status open_lanes(bench_callers *all, caller *one, bool clones, lk_error *error) {
+static lk_status open_lanes(const bench_callers *all, const caller *one, lk_error *error) {
+  const bool clones = all->args->clones && one->index > 0;
   for (uint32_t m = 0; m < all->subject->n_models; m++) {
     const cli_model *session = &all->subject->models[m].session;
-    LK_RETURN_NOT_OK(
-        cli_session_share(session, clones && one->index > 0, &one->lanes[m], error));
+    LK_RETURN_NOT_OK(cli_session_share(session, clones, &one->lanes[m], error));
   }
   return LK_OK;
 }
 
-static lk_status start(bench_callers *all, bool clones, lk_error *error) {
+static lk_status start(bench_callers *all, lk_error *error) {
   for (uint32_t i = 0; i < all->count; i++) {
     caller *one = &all->items[i];
     one->all = all;
     one->index = i;
     one->lanes = all->lanes + (size_t)i * all->subject->n_models;
-    LK_RETURN_NOT_OK(open_lanes(all, one, clones, error));
+    LK_RETURN_NOT_OK(open_lanes(all, one, error));
     if (i == 0) continue;
     const int failed = pthread_create(&one->thread, NULL, caller_main, one);
     if (failed != 0) {
@@ -169,14 +198,15 @@ static lk_status start(bench_callers *all, bool clones, lk_error *error) {
   return LK_OK;
 }
 
-lk_status bench_callers_create(const bench_subject *subject, bool clones, bench_callers **out,
-                               lk_error *error) {
+lk_status bench_callers_create(const bench_args *args, const bench_subject *subject,
+                               bench_callers **out, lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();
   const uint32_t count = subject->setting.callers;
   *out = NULL;
   bench_callers *all = lk_alloc_aligned(allocator, sizeof *all, LINE);
   if (all == NULL) return lk_fail_memory(error, "callers", sizeof *all);
   memset(all, 0, sizeof *all);
+  all->args = args;
   all->subject = subject;
   (void)pthread_mutex_init(&all->mutex, NULL);
   (void)pthread_cond_init(&all->changed, NULL);
@@ -184,12 +214,13 @@ lk_status bench_callers_create(const bench_subject *subject, bool clones, bench_
   const size_t bytes = count * sizeof *all->items;
   all->items = lk_alloc_aligned(allocator, bytes, LINE);
   all->lanes = lk_calloc(allocator, (size_t)count * subject->n_models, sizeof *all->lanes);
-  if (all->items == NULL || all->lanes == NULL) {
+  all->worked = lk_calloc(allocator, subject->n_models, sizeof *all->worked);
+  if (all->items == NULL || all->lanes == NULL || all->worked == NULL) {
     status = lk_fail_memory(error, "callers", bytes);
   } else {
     memset(all->items, 0, bytes);
     all->count = count;
-    status = start(all, clones, error);
+    status = start(all, error);
   }
   if (status == LK_OK) {
     *out = all;
@@ -213,6 +244,14 @@ lk_status bench_callers_plans(const bench_callers *callers, uint32_t model, benc
   return LK_OK;
 }
 
+void bench_callers_failures(const bench_callers *callers, bench_failures *failed,
+                            bench_failures *mismatched) {
+  for (uint32_t i = 0; i < callers->count; i++) {
+    bench_failures_merge(failed, &callers->items[i].failed);
+    bench_failures_merge(mismatched, &callers->items[i].mismatched);
+  }
+}
+
 void bench_callers_destroy(bench_callers *callers) {
   if (callers == NULL) return;
   (void)pthread_mutex_lock(&callers->mutex);
@@ -229,6 +268,7 @@ void bench_callers_destroy(bench_callers *callers) {
   }
   lk_free(lk_allocator_default(), callers->items);
   lk_free(lk_allocator_default(), callers->lanes);
+  lk_free(lk_allocator_default(), callers->worked);
   (void)pthread_cond_destroy(&callers->changed);
   (void)pthread_mutex_destroy(&callers->mutex);
   lk_free(lk_allocator_default(), callers);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "executor_glue/cli/bench/failures.h"
 #include "executor_glue/cli/bench/samples.h"
 #include "executor_glue/cli/bench/subject.h"
 #include "executor_glue/cli/bench/summary.h"
@@ -22,16 +23,19 @@ typedef struct bench_phase {
 
 typedef struct bench_callers bench_callers;
 
-/* Starts all callers of the setting but the first. The subject is borrowed while there are callers.
- * `clones`: each but the first has clones of the sessions. LK_OUT_OF_MEMORY. */
-lk_status bench_callers_create(const bench_subject *subject, bool clones, bench_callers **out,
-                               lk_error *error);
+/* Starts all callers of the setting but the first. Both are borrowed while there are callers.
+ * LK_OUT_OF_MEMORY. */
+lk_status bench_callers_create(const bench_args *args, const bench_subject *subject,
+                               bench_callers **out, lk_error *error);
 /* Runs a phase and adds its samples to `samples`, by when they began. SIGINT (interrupt.h) ends it.
- * `*sent`: how many requests were sent. The first request that fails ends the phase and is the
- * status; its sample is there, as are those before. */
+ * `*sent`: how many requests were sent. One that fails is noted. Where none of its model has worked
+ * it ends the phase and is the status; its sample is there, as are those before. */
 lk_status bench_callers_run(bench_callers *callers, const bench_phase *phase, progress *bar,
                             bench_samples *samples, uint64_t *sent, lk_error *error);
 /* What all sessions of a model did until now. */
 lk_status bench_callers_plans(const bench_callers *callers, uint32_t model, bench_plans *out,
                               lk_error *error);
+/* Requests of all phases that failed, and those that had another output than alone. */
+void bench_callers_failures(const bench_callers *callers, bench_failures *failed,
+                            bench_failures *mismatched);
 void bench_callers_destroy(bench_callers *callers); /* NULL is allowed */

@@ -225,7 +225,7 @@ static lk_status begin_course(const bench_group *group, bench_subject *subject,
   if (group->args->latencies != NULL) {
     LK_RETURN_NOT_OK(note_shapes(subject, &result->shapes, error));
   }
-  LK_RETURN_NOT_OK(bench_callers_create(subject, group->args->clones, &out->callers, error));
+  LK_RETURN_NOT_OK(bench_callers_create(group->args, subject, &out->callers, error));
   return warm_up(group, out, error);
 }
 
@@ -236,6 +236,7 @@ static lk_status end_course(const bench_group *group, bench_course *one, lk_erro
     LK_RETURN_NOT_OK(begin_pass(group, one, error));
     LK_RETURN_NOT_OK(end_pass(group, one, error));
   }
+  bench_callers_failures(one->callers, &one->result->failed, &one->result->mismatched);
   one->result->interrupted = interrupt_seen();
   return LK_OK;
 }

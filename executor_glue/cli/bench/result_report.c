@@ -49,11 +49,11 @@ static json_t *models_json(const bench_pass *pass) {
   json_t *list = json_array();
   for (uint32_t m = 0; m < pass->n_models; m++) {
     const bench_model_pass *model = &pass->models[m];
-    json_t *object = json_pack(
-        "{s:o, s:o, s:f, s:o, s:o}", "name", lk_json_text(model->name), "shapes",
-        lk_json_number(model->distinct), "requests_per_s", model_requests_per_s(pass, m),
-        "run_plan_hits", lk_json_number(model->plans.hits), "run_plan_builds",
-        lk_json_number(model->plans.builds));
+    json_t *object =
+        json_pack("{s:o, s:o, s:f, s:o, s:o}", "name", lk_json_text(model->name), "shapes",
+                  lk_json_number(model->distinct), "requests_per_s", model_requests_per_s(pass, m),
+                  "run_plan_hits", lk_json_number(model->plans.hits), "run_plan_builds",
+                  lk_json_number(model->plans.builds));
     (void)json_array_append_new(list, add_times(object, &model->times));
   }
   return list;

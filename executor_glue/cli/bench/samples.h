@@ -18,7 +18,7 @@ typedef struct bench_sample {
   uint32_t pass;     /* how often the series had been through before */
   uint16_t caller;
   bool is_new; /* no request before it had its shapes */
-  bool ok;     /* false: it failed, and was the last of its caller */
+  bool ok;     /* false: it failed */
 } bench_sample;
 
 typedef struct bench_samples {

@@ -20,6 +20,13 @@ bench_setting bench_setting_at(const bench_args *args, uint32_t index) {
                          .batch = (int64_t)args->batches.values[batch]};
 }
 
+model_args bench_setting_options(const bench_args *args, const bench_setting *setting) {
+  model_args options = args->common.model;
+  if (setting->engine != NULL) options.context.engine = setting->engine;
+  if (setting->threads > 0) options.context.threads = setting->threads;
+  return options;
+}
+
 const char *bench_setting_text(const bench_setting *setting, char buffer[BENCH_SETTING_CAPACITY]) {
   char engine[72] = "", threads[32] = "", batch[32] = "";
   if (setting->engine != NULL) (void)snprintf(engine, sizeof engine, "%.64s, ", setting->engine);

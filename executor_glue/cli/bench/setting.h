@@ -14,6 +14,9 @@ typedef struct bench_setting {
  * the threads. So settings that differ in nothing but the engine follow each other. */
 bench_setting bench_setting_at(const bench_args *args, uint32_t index);
 
+/* The options of the library at a setting. */
+model_args bench_setting_options(const bench_args *args, const bench_setting *setting);
+
 /* "onednn, 2 threads, 1 caller, batch 4" */
 #define BENCH_SETTING_CAPACITY 160
 const char *bench_setting_text(const bench_setting *setting, char buffer[BENCH_SETTING_CAPACITY]);

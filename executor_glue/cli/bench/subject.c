@@ -6,16 +6,15 @@
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* The options for one model. Of several, each is drawn by a seed of its own. */
+/* The options for one model. Of several, each is drawn by a seed of its own. Where outputs are
+ * compared no two requests have the same values, so that none can have another one's output. */
 static input_args inputs_of(const bench_args *args, const bench_setting *setting, uint32_t model,
                             uint64_t requests) {
   input_args inputs = args->common.inputs;
   inputs.batch = setting->batch;
   inputs.requests = requests;
-  if (args->models.count > 1) {
-    inputs.scope = args->models.items[model].name;
-    inputs.own_values = true;
-  }
+  if (args->models.count > 1) inputs.scope = args->models.items[model].name;
+  inputs.own_values = args->models.count > 1 || args->check;
   if (model > 0) inputs.seed = splitmix(inputs.seed + model * SPLITMIX_STEP);
   return inputs;
 }
@@ -82,16 +81,14 @@ static lk_status draw_requests(const bench_args *args, bench_subject *subject, l
 
 lk_status bench_subject_open(const bench_args *args, const bench_setting *setting,
                              bench_subject *out, lk_error *error) {
-  model_args how = args->common.model;
-  if (setting->engine != NULL) how.context.engine = setting->engine;
-  if (setting->threads > 0) how.context.threads = setting->threads;
+  const model_args options = bench_setting_options(args, setting);
   *out = (bench_subject){.setting = *setting};
-  LK_RETURN_NOT_OK(cli_context_open(&how, &out->root, error));
+  LK_RETURN_NOT_OK(cli_context_open(&options, &out->root, error));
   LK_RETURN_NOT_OK(draw_requests(args, out, error));
   for (uint32_t m = 0; m < out->n_models; m++) {
     bench_model *model = &out->models[m];
     model->session = out->root;
-    lk_status status = cli_session_open(&how, model->arg->path, &model->session, error);
+    lk_status status = cli_session_open(&options, model->arg->path, &model->session, error);
     LK_RETURN_NOT_OK(bench_model_prefix(out, m, status, error));
   }
   LK_RETURN_NOT_OK(check_all_fit(args, out, error));
@@ -102,10 +99,18 @@ lk_status bench_subject_open(const bench_args *args, const bench_setting *settin
   return LK_OK;
 }
 
+static void forget_expected(bench_model *model) {
+  const lk_allocator *allocator = lk_allocator_default();
+  const size_t count = model->expected != NULL ? model->requests * model->session.n_outputs : 0;
+  for (size_t i = 0; i < count; i++) lk_free(allocator, model->expected[i].data);
+  lk_free(allocator, model->expected);
+}
+
 void bench_subject_close(bench_subject *subject) {
   const lk_allocator *allocator = lk_allocator_default();
   for (uint32_t m = 0; m < subject->n_models; m++) {
     bench_model *model = &subject->models[m];
+    forget_expected(model);
     lk_free(allocator, model->rows);
     input_series_destroy(model->series);
     cli_session_close(&model->session);

@@ -12,6 +12,7 @@ typedef struct bench_model {
   uint64_t requests;     /* that it gets in a pass */
   input_series *series;  /* NULL: its weight is 0 */
   lk_named_tensor *rows; /* input_series_rows */
+  lk_tensor *expected;   /* [requests][outputs], of bench_alone_run; NULL: nothing is checked */
 } bench_model;
 
 typedef struct bench_subject {

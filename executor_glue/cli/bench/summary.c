@@ -2,6 +2,7 @@
 #include "executor_glue/cli/bench/summary.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -48,6 +49,7 @@ static lk_status throughput(const bench_sample *samples, size_t count, uint32_t 
   } *shares = lk_calloc(allocator, callers, sizeof *shares);
   if (shares == NULL) return lk_fail_memory(error, "counters", callers * sizeof *shares);
   for (size_t i = 0; i < count; i++) {
+    if (!samples[i].ok) continue;
     shares[samples[i].caller].requests++;
     shares[samples[i].caller].ns += samples[i].ns;
   }
@@ -64,7 +66,8 @@ static bench_times summarize_model(const bench_subject *subject, uint32_t model,
                                    const bench_sample *samples, size_t count, uint64_t *times) {
   uint64_t n_times = 0;
   for (size_t i = 0; i < count; i++) {
-    if (subject->requests[samples[i].request].model == model) times[n_times++] = samples[i].ns;
+    const bench_sample *one = &samples[i];
+    if (one->ok && subject->requests[one->request].model == model) times[n_times++] = one->ns;
   }
   return summarize(times, n_times);
 }
@@ -82,11 +85,13 @@ lk_status bench_summarize(const bench_subject *subject, const bench_sample *samp
   /* New shapes from the front, known ones from the back. */
   uint64_t n_new = 0, n_known = 0;
   for (size_t i = 0; i < count; i++) {
+    if (!samples[i].ok) continue;
     times[samples[i].is_new ? n_new++ : count - ++n_known] = samples[i].ns;
   }
+  memmove(times + n_new, times + count - n_known, n_known * sizeof *times);
   out->by_shapes[BENCH_NEW] = summarize(times, n_new);
   out->by_shapes[BENCH_KNOWN] = summarize(times + n_new, n_known);
-  out->all = summarize(times, count);
+  out->all = summarize(times, n_new + n_known);
   lk_free(allocator, times);
   return LK_OK;
 }

@@ -49,7 +49,7 @@ typedef struct bench_pass {
   lk_stats before, after;
 } bench_pass;
 
-/* Fills in the times and the throughput of `out` by the samples [count] of a pass.
- * LK_OUT_OF_MEMORY. */
+/* Fills in the times and the throughput of `out` by the samples [count] of a pass,
+ * without those that failed. LK_OUT_OF_MEMORY. */
 lk_status bench_summarize(const bench_subject *subject, const bench_sample *samples, size_t count,
                           bench_pass *out, lk_error *error);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "executor_glue/cli/bench/failure_report.h"
 #include "executor_glue/cli/bench/result_report.h"
 
 /* Of a batch, the items that it has. */
@@ -130,6 +131,7 @@ json_t *bench_sweep_json(const bench_args *args, const bench_result *results, ui
     if (args->engines.count > 1) {
       add_comparison(object, ratio_of(args, results, i), &result->difference);
     }
+    bench_failures_json(args, result, object);
     (void)json_object_set_new(object, "passes", bench_passes_json(result));
     (void)json_array_append_new(list, object);
   }

@@ -136,11 +136,19 @@ def test_engines_take_turns_in_time(classifier, tmp_path):
 def test_a_request_that_fails_is_told_with_its_engine(classifier, tmp_path, faulty):
     """The twelfth run is the fourth of the second engine."""
     file = tmp_path / "a.csv"
-    bench(classifier, *SHAPE, "-n", 5, "--engine", "native,alike", "--latencies", file,
-          environment=faulty(fail=12)).fails(
-              1, "latchkey bench: alike, 1 thread, 1 caller: failed to run: this is the turn")
+    words = [classifier, *SHAPE, "-n", 5, "--engine", "native,alike", "--latencies", file]
+    done = bench(*words, environment=faulty(fail=12))
+    setting, sentence = "alike, 1 thread, 1 caller", "failed to run: this is the turn to fail"
+    assert done.code == 1 and f"\n{setting}: 1 request failed:\n  1 x {sentence}\n" in done.out
+    assert done.err == (f"latchkey bench: {setting}: failed to serve 1 request, the first: "
+                        f"{sentence}\n")
     rows = [(row["engine"], row["ok"]) for row in csv.DictReader(file.open())]
-    assert rows == [("native", "1")] * 8 + [("alike", "1")] * 3 + [("alike", "0")]
+    assert rows == [("native", "1")] * 10 + [("alike", "1")] * 3 + [("alike", "0")] + [
+        ("alike", "1")] * 6
+    bench(*words, environment=faulty(fail=1)).fails(
+        1, f"latchkey bench: native, 1 thread, 1 caller: {sentence}")
+    rows = [(row["engine"], row["ok"]) for row in csv.DictReader(file.open())]
+    assert rows == [("native", "0")]
 
 
 def test_sigint_leaves_the_later_engines_empty(classifier, interrupt):
