@@ -165,7 +165,7 @@ static void add_results(const bench_run *run, json_t *report) {
   (void)json_object_set_new(report, "shapes", lk_json_number(first->distinct));
   (void)json_object_set_new(report, "load_ms", json_real(run->load_ms));
   bench_failures_json(args, first, report);
-  (void)json_object_set_new(report, "passes", bench_passes_json(first));
+  (void)json_object_set_new(report, "passes", bench_passes_json(args, first));
   if (run->profile.entries != NULL) {
     (void)json_object_set_new(report, "profile", profile_report_json(&run->profile));
   }
@@ -187,15 +187,24 @@ static void print_outputs(const bench_run *run) {
   }
 }
 
+/* How requests are sent, where it is not as by default. */
+static const char *manner_text(const bench_args *args, char *buffer, size_t capacity) {
+  char rate[64] = "";
+  if (args->rate > 0) (void)snprintf(rate, sizeof rate, ", asked for %g requests/s", args->rate);
+  (void)snprintf(buffer, capacity, "%s%s", args->clones ? ", cloned for each caller" : "", rate);
+  return buffer;
+}
+
 static lk_status report_as_text(const bench_run *run, lk_error *error) {
   const bench_args *args = run->args;
   const bench_result *first = &run->results[0];
   const input_args *inputs = &args->common.inputs;
-  char text[BENCH_SETTING_CAPACITY];
+  char text[BENCH_SETTING_CAPACITY], manner[96];
+  (void)manner_text(args, manner, sizeof manner);
   if (run->n_settings > 1) {
-    report_line("%s: %" PRIu64 " request%s, seed %" PRIu64 ", cache %s, %u settings",
+    report_line("%s: %" PRIu64 " request%s, seed %" PRIu64 ", cache %s%s, %u settings",
                 args->models.title, inputs->requests, report_s(inputs->requests), inputs->seed,
-                first->cache_mode, run->n_settings);
+                first->cache_mode, manner, run->n_settings);
     LK_RETURN_NOT_OK(bench_sweep_print(args, run->results, run->n_measured, error));
     if (run->n_engines > 1) print_outputs(run);
   } else {
@@ -203,8 +212,8 @@ static lk_status report_as_text(const bench_run *run, lk_error *error) {
                 ", %s%s, cache %s, opened in %.1f ms",
                 args->models.title, inputs->requests, report_s(inputs->requests), first->distinct,
                 report_s(first->distinct), inputs->seed, bench_setting_text(&first->setting, text),
-                args->clones ? ", cloned for each caller" : "", first->cache_mode, run->load_ms);
-    LK_RETURN_NOT_OK(bench_passes_print(first, error));
+                manner, first->cache_mode, run->load_ms);
+    LK_RETURN_NOT_OK(bench_passes_print(args, first, error));
     if (run->profile.entries != NULL) {
       LK_RETURN_NOT_OK(profile_report_print(&run->profile, error));
     }

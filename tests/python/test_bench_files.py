@@ -19,7 +19,7 @@ REPORT = {"schema": "latchkey-bench-1", "model": "m.onnx", "model_digest": "xxh3
           "latchkey": "0.1.0", "date": "2026-01-02T03:04:05Z", "cache": "shared", "seed": 1,
           "machine": {"processor": "P", "isa": "AVX2", "cores": 2}, "interrupted": False,
           "options": {"executor": "naive"}, "environment": {}}
-COLUMNS = ["pass", "request", "caller", "begin_ns", "ns", "new", "ok"]
+COLUMNS = ["pass", "request", "caller", "begin_ns", "ns", "late_ns", "new", "ok"]
 
 
 def latencies(seed, count, factor=1.0):
@@ -29,12 +29,12 @@ def latencies(seed, count, factor=1.0):
     return numpy.exp(numpy.convolve(noise, numpy.full(5, 0.5), "valid")) * 1e6 * factor
 
 
-def setting(ns, threads=1, callers=1, batch=None, new=0, ok=None, shapes=None, **engine):
+def setting(ns, threads=1, callers=1, batch=None, new=0, ok=None, shapes=None, late=0, **engine):
     """Two passes over the requests, of which the first `new` are of new shapes. `engine`: where the
-    file has several."""
+    file has several; `late`: with a rate."""
     half = len(ns) // 2
     shapes = shapes or [f"x={i % 7 + 1}x10" for i in range(half)]
-    rows = [[1 + (i >= half), i % half, i % callers, i * 1000, int(one), int(i < new),
+    rows = [[1 + (i >= half), i % half, i % callers, i * 1000, int(one), late, int(i < new),
              1 if ok is None else ok[i]] for i, one in enumerate(ns)]
     return {"setting": {"threads": threads, "callers": callers, "batch": batch, "shapes": shapes,
                         **engine},
@@ -46,7 +46,7 @@ def save(tmp_path):
     def write(name, *settings, **report):
         path = tmp_path / name
         path.write_text(json.dumps({
-            "schema": "latchkey-bench-latencies-1", "report": {**REPORT, **report},
+            "schema": "latchkey-bench-latencies-2", "report": {**REPORT, **report},
             "columns": COLUMNS, "latencies": list(settings)}))
         return str(path)
     return write
@@ -342,8 +342,9 @@ def test_versions_and_options_are_told(save):
 @pytest.mark.parametrize("content, sentence", [
     ("{", "it is not JSON"), ("[]", "it is not what"), ("{}", "it is not what"),
     ('{"schema": "latchkey-bench-1"}', "it has no latencies of requests"),
-    ('{"schema": "latchkey-bench-latencies-1"}', "a part of it is missing"),
-    ('{"schema": "latchkey-bench-latencies-1", "columns": ["ns"]}', "its columns are"),
+    ('{"schema": ["latchkey-bench-latencies-2"]}', "it is not what"),
+    ('{"schema": "latchkey-bench-latencies-2"}', "a part of it is missing"),
+    ('{"schema": "latchkey-bench-latencies-2", "columns": ["ns"]}', "its columns are"),
 ])
 def test_a_file_of_something_else_is_a_sentence(tmp_path, content, sentence):
     path = tmp_path / "a.json"

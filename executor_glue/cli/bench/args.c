@@ -21,8 +21,10 @@ enum {
   KEY_MIX,
   KEY_CLONES,
   KEY_CHECK,
+  KEY_RATE,
   MOST_REQUESTS = 1000000000
 };
+#define MOST_RATE 1e9
 
 static const struct argp_option options[] = {
     {"mix", KEY_MIX, "A:3,B:1", 0,
@@ -32,6 +34,11 @@ static const struct argp_option options[] = {
      3},
     {"duration", KEY_DURATION, "S", 0,
      "Measure for S seconds, pass after pass over the requests, instead of two passes", 3},
+    {"rate", KEY_RATE, "R", 0,
+     "Send R requests per second in all, at equal distances. Latency then counts from when a "
+     "request was due, so it includes the wait for a free caller (default: each caller sends as "
+     "fast as it can)",
+     3},
     {"latencies", KEY_LATENCIES, "FILE", 0,
      "Write what was measured of each request into FILE.csv, or into FILE.json with all of the "
      "report, for bench-compare and bench-plot",
@@ -221,6 +228,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_CLONES:
     args->clones = true;
     return 0;
+  case KEY_RATE:
+    return cli_parsed(parse_decimal(arg, "--rate", 0.001, MOST_RATE, &args->rate, error));
   case KEY_CHECK:
     args->check = true;
     return 0;

@@ -32,6 +32,7 @@ typedef struct bench_args {
   bench_list batches;                  /* 0: not given */
   uint64_t warmup_requests, warmup_ns; /* one is 0, or both */
   uint64_t duration_ns;                /* 0: two passes */
+  double rate;                         /* requests per second; 0: as fast as they are answered */
   const char *latencies;               /* file, or NULL; borrowed from argv */
 } bench_args;
 

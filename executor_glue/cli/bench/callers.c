@@ -1,15 +1,18 @@
-/* The threads that send requests, each its next when the last one is answered. */
+/* The threads that send requests. */
 #include "executor_glue/cli/bench/callers.h"
 
 #include <pthread.h>
 #include <stdalign.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "executor_glue/cli/bench/alone.h"
 #include "executor_glue/cli/common/interrupt.h"
+#include "executor_glue/cli/common/rss.h"
 
 enum { LINE = 128 /* two cache lines: processors fetch them in pairs */ };
 
@@ -20,6 +23,7 @@ typedef struct caller {
   pthread_t thread;
   cli_model *lanes; /* [models]: sessions that all share, or clones, with outputs of its own */
   bench_samples samples;
+  uint64_t sent;                     /* requests of the phase */
   bench_failures failed, mismatched; /* of all phases */
   lk_error error;
   lk_status status;
@@ -85,6 +89,10 @@ static lk_status send(caller *self, uint64_t number) {
   sample.begin_ns = lk_now_ns();
   lk_status status = cli_model_run(lane, inputs, count, &self->error);
   sample.ns = lk_now_ns() - sample.begin_ns;
+  if (phase->pace.interval_ns > 0) {
+    sample.late_ns = sample.begin_ns - bench_pace_due(&phase->pace, number);
+    sample.ns += sample.late_ns;
+  }
   sample.ok = status == LK_OK;
   if (sample.ok) {
     note_success(self, request, lane);
@@ -103,19 +111,45 @@ static lk_status send(caller *self, uint64_t number) {
   return status;
 }
 
+/* A sleeping caller looks this often whether the phase is over. */
+#define NAP_NS UINT64_C(50000000)
+
+static void sleep_until(const bench_callers *all, uint64_t when) {
+  for (uint64_t now = lk_now_ns(); now < when && !is_over(all); now = lk_now_ns()) {
+    const struct timespec time = lk_timespec(when - now > NAP_NS ? now + NAP_NS : when);
+    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+  }
+}
+
+/* Hands out the next request, with a rate once it is due. False: there are no more. Without one the
+ * clock is asked first, so that each number that is handed out is sent. */
+static bool next_request(bench_callers *all, uint64_t *number) {
+  const bench_pace *pace = &all->phase.pace;
+  const bool has_rate = pace->interval_ns > 0;
+  if (is_over(all) || (!has_rate && !bench_pace_allows(pace, 0))) return false;
+  *number = atomic_fetch_add_explicit(&all->next, 1, memory_order_relaxed);
+  if (*number >= all->phase.end) return false;
+  if (!has_rate) return true;
+  const uint64_t due_ns = bench_pace_due(pace, *number);
+  if (due_ns < pace->until_ns) sleep_until(all, due_ns);
+  return !is_over(all) && bench_pace_allows(pace, *number);
+}
+
 static void work_through(caller *self) {
   bench_callers *all = self->all;
+  const bool has_rate = all->phase.pace.interval_ns > 0;
+  uint64_t number = 0;
   self->status = LK_OK;
-  while (!is_over(all) && lk_now_ns() < all->phase.until_ns) {
-    const uint64_t number = atomic_fetch_add_explicit(&all->next, 1, memory_order_relaxed);
-    if (number >= all->phase.end) break;
+  self->sent = 0;
+  /* By default the kernel wakes sleepers up to 50 us late, which would count as latency. */
+  if (has_rate) (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  while (self->status == LK_OK && next_request(all, &number)) {
+    self->sent++;
     self->status = send(self, number);
-    if (self->status != LK_OK) {
-      atomic_store_explicit(&all->stop, true, memory_order_relaxed);
-      break;
-    }
     if (all->phase.keeps) progress_set(all->bar, number + 1);
   }
+  if (has_rate) (void)prctl(PR_SET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL); /* as it was */
+  if (self->status != LK_OK) atomic_store_explicit(&all->stop, true, memory_order_relaxed);
 }
 
 static void *caller_main(void *argument) {
@@ -135,10 +169,15 @@ static void *caller_main(void *argument) {
   return NULL;
 }
 
-lk_status bench_callers_run(bench_callers *callers, const bench_phase *phase, progress *bar,
-                            bench_samples *samples, uint64_t *sent, lk_error *error) {
+static uint64_t cpu_now_ns(void) {
+  struct timespec time = {0};
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return (uint64_t)time.tv_sec * LK_SECOND_NS + (uint64_t)time.tv_nsec;
+}
+
+/* All callers, until the last one is through. */
+static void run_phase(bench_callers *callers, const bench_phase *phase) {
   callers->phase = *phase;
-  callers->bar = bar;
   atomic_store_explicit(&callers->next, phase->first, memory_order_relaxed);
   (void)pthread_mutex_lock(&callers->mutex);
   callers->n_closed = 1; /* this one */
@@ -151,12 +190,21 @@ lk_status bench_callers_run(bench_callers *callers, const bench_phase *phase, pr
     (void)pthread_cond_wait(&callers->changed, &callers->mutex);
   }
   (void)pthread_mutex_unlock(&callers->mutex);
+}
 
-  const uint64_t next = atomic_load_explicit(&callers->next, memory_order_relaxed);
-  *sent = (next < phase->end ? next : phase->end) - phase->first;
+lk_status bench_callers_run(bench_callers *callers, const bench_phase *phase, progress *bar,
+                            bench_samples *samples, bench_phase_end *out, lk_error *error) {
+  callers->bar = bar;
+  rss_forget_peak();
+  const uint64_t begin_ns = lk_now_ns(), cpu_before_ns = cpu_now_ns();
+  run_phase(callers, phase);
+  *out = (bench_phase_end){.elapsed_ns = lk_now_ns() - begin_ns,
+                           .cpu_ns = cpu_now_ns() - cpu_before_ns,
+                           .rss_peak = rss_peak()};
   lk_status status = LK_OK;
   for (uint32_t i = 0; i < callers->count; i++) {
     caller *one = &callers->items[i];
+    out->sent += one->sent;
     if (status == LK_OK) status = bench_samples_append(samples, &one->samples, error);
     bench_samples_clear(&one->samples);
   }

@@ -1,4 +1,5 @@
-/* The threads that send requests, each its next when the last one is answered.
+/* The threads that send requests: each its next when the last one is answered, and with a rate not
+ * before that is due.
  *
  * They live from the first phase to the last, since a cache of the thread's own ends with it. The
  * first caller is the thread that calls bench_callers_run. Between the requests of a phase a caller
@@ -7,6 +8,7 @@
 #pragma once
 
 #include "executor_glue/cli/bench/failures.h"
+#include "executor_glue/cli/bench/pace.h"
 #include "executor_glue/cli/bench/samples.h"
 #include "executor_glue/cli/bench/subject.h"
 #include "executor_glue/cli/bench/summary.h"
@@ -16,10 +18,18 @@
  * requests. */
 typedef struct bench_phase {
   uint64_t first, end; /* numbers: from `first`, less than `end` */
-  uint64_t until_ns;   /* CLOCK_MONOTONIC: none begins at or after it; UINT64_MAX: none waits */
+  bench_pace pace;     /* when they begin */
   uint64_t warmed;     /* so many of the series, from the first, have run before pass 0 */
   bool keeps;          /* samples are kept */
 } bench_phase;
+
+/* What a phase was. */
+typedef struct bench_phase_end {
+  uint64_t sent;       /* requests */
+  uint64_t elapsed_ns; /* until the last one was answered */
+  uint64_t cpu_ns;     /* processor time of the process meanwhile */
+  uint64_t rss_peak;   /* the most memory of the process meanwhile */
+} bench_phase_end;
 
 typedef struct bench_callers bench_callers;
 
@@ -28,10 +38,10 @@ typedef struct bench_callers bench_callers;
 lk_status bench_callers_create(const bench_args *args, const bench_subject *subject,
                                bench_callers **out, lk_error *error);
 /* Runs a phase and adds its samples to `samples`, by when they began. SIGINT (interrupt.h) ends it.
- * `*sent`: how many requests were sent. One that fails is noted. Where none of its model has worked
- * it ends the phase and is the status; its sample is there, as are those before. */
+ * A request that fails is noted. Where none of its model has worked it ends the phase and is the
+ * status; its sample is there, as are those before. */
 lk_status bench_callers_run(bench_callers *callers, const bench_phase *phase, progress *bar,
-                            bench_samples *samples, uint64_t *sent, lk_error *error);
+                            bench_samples *samples, bench_phase_end *out, lk_error *error);
 /* What all sessions of a model did until now. */
 lk_status bench_callers_plans(const bench_callers *callers, uint32_t model, bench_plans *out,
                               lk_error *error);

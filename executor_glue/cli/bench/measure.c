@@ -40,8 +40,7 @@ typedef struct bench_group {
 
 /* Memory of the process without what is noted of the requests: a long measurement looks no larger
  * than a short one. */
-static uint64_t rss_without_samples(const bench_group *group) {
-  const uint64_t rss = rss_now();
+static uint64_t without_samples(const bench_group *group, uint64_t rss) {
   uint64_t noted = 0;
   for (uint32_t i = 0; i < group->count; i++) {
     const bench_samples *samples = &group->items[i].result->samples;
@@ -77,19 +76,21 @@ static lk_status begin_pass(const bench_group *group, bench_course *one, lk_erro
   }
   LK_RETURN_NOT_OK(cli_stats(&subject->root, &pass->before, error));
   LK_RETURN_NOT_OK(add_plans(one, pass, false, error));
-  pass->rss_before = rss_without_samples(group);
+  pass->rss_before = without_samples(group, rss_now());
+  pass->rss_peak = pass->rss_before;
   return LK_OK;
 }
 
 static lk_status end_pass(const bench_group *group, bench_course *one, lk_error *error) {
   const bench_samples *samples = &one->result->samples;
   bench_pass *pass = &one->result->passes[one->n_begun - 1];
-  pass->rss_after = rss_without_samples(group);
+  pass->rss_after = without_samples(group, rss_now());
+  if (pass->rss_peak < pass->rss_after) pass->rss_peak = pass->rss_after;
   LK_RETURN_NOT_OK(cli_stats(&one->subject->root, &pass->after, error));
   LK_RETURN_NOT_OK(add_plans(one, pass, true, error));
   if (samples->count == one->before) return LK_OK;
-  return bench_summarize(one->subject, samples->items + one->before, samples->count - one->before,
-                         pass, error);
+  return bench_summarize(one->subject, group->args->rate, samples->items + one->before,
+                         samples->count - one->before, pass, error);
 }
 
 /* The number behind the last request of the pass that was begun last. */
@@ -99,11 +100,26 @@ static uint64_t end_of_pass(const bench_group *group, const bench_course *one) {
   return group->args->duration_ns > 0 ? requests * UINT32_MAX : requests * BENCH_PASSES;
 }
 
-/* Requests up to number `end`, while it is not `until_ns`, with the passes that they begin. */
+static lk_status run_phase(const bench_group *group, bench_course *one, const bench_phase *phase,
+                           lk_error *error) {
+  bench_pass *pass = &one->result->passes[one->n_begun - 1];
+  bench_phase_end end;
+  LK_RETURN_NOT_OK(
+      bench_callers_run(one->callers, phase, group->bar, &one->result->samples, &end, error));
+  one->next += end.sent;
+  pass->elapsed_ns += end.elapsed_ns;
+  pass->cpu_ns += end.cpu_ns;
+  const uint64_t peak = without_samples(group, end.rss_peak);
+  if (peak > pass->rss_peak) pass->rss_peak = peak;
+  return LK_OK;
+}
+
+/* Requests up to number `end`, while it is not `until_ns`, with the passes that they begin. The
+ * rate goes on through these, so that one that stalls delays the next. */
 static lk_status run_part(const bench_group *group, bench_course *one, uint64_t end,
                           uint64_t until_ns, lk_error *error) {
-  uint64_t sent = 0;
-  while (one->next < end && lk_now_ns() < until_ns && !interrupt_seen()) {
+  const bench_pace pace = bench_pace_begin(group->args->rate, one->next, until_ns);
+  while (one->next < end && bench_pace_allows(&pace, one->next) && !interrupt_seen()) {
     if (one->next == end_of_pass(group, one)) {
       LK_RETURN_NOT_OK(end_pass(group, one, error));
       LK_RETURN_NOT_OK(begin_pass(group, one, error));
@@ -111,13 +127,13 @@ static lk_status run_part(const bench_group *group, bench_course *one, uint64_t 
     const uint64_t last = end_of_pass(group, one);
     const bench_phase phase = {.first = one->next,
                                .end = last < end ? last : end,
-                               .until_ns = until_ns,
+                               .pace = pace,
                                .warmed = one->result->warmed,
                                .keeps = true};
-    LK_RETURN_NOT_OK(
-        bench_callers_run(one->callers, &phase, group->bar, &one->result->samples, &sent, error));
-    one->next += sent;
+    LK_RETURN_NOT_OK(run_phase(group, one, &phase, error));
   }
+  const uint64_t due = bench_pace_count_due(&pace, end), sent = one->next - pace.first;
+  if (due > sent) one->result->passes[one->n_begun - 1].unserved += due - sent;
   return LK_OK;
 }
 
@@ -147,10 +163,12 @@ static lk_status take_turn(const bench_group *group, bench_course *one, lk_error
     return run_part(group, one, one->next + some, UINT64_MAX, error);
   }
   const uint64_t begin = lk_now_ns(), left = duration - one->spent_ns;
-  const uint64_t some = divide_up(duration, turns);
-  lk_status status =
-      run_part(group, one, requests * UINT32_MAX, begin + (some < left ? some : left), error);
-  one->spent_ns += lk_now_ns() - begin;
+  uint64_t some = divide_up(duration, turns);
+  if (some > left) some = left;
+  lk_status status = run_part(group, one, requests * UINT32_MAX, begin + some, error);
+  /* With a rate it may end before: nothing more is due. */
+  const uint64_t spent = lk_now_ns() - begin;
+  one->spent_ns += spent > some ? spent : some;
   return status;
 }
 
@@ -175,11 +193,15 @@ static lk_status run_turns(const bench_group *group, lk_error *error) {
 
 static lk_status warm_up(const bench_group *group, bench_course *one, lk_error *error) {
   const bench_args *args = group->args;
+  const bool timed = args->warmup_ns > 0;
+  const uint64_t until_ns = timed ? lk_now_ns() + args->warmup_ns : UINT64_MAX;
   bench_samples none = {0};
-  const bench_phase phase = {.end = args->warmup_ns > 0 ? UINT64_MAX : args->warmup_requests,
-                             .until_ns =
-                                 args->warmup_ns > 0 ? lk_now_ns() + args->warmup_ns : UINT64_MAX};
-  return bench_callers_run(one->callers, &phase, group->bar, &none, &one->result->warmed, error);
+  bench_phase_end end;
+  const bench_phase phase = {.end = timed ? UINT64_MAX : args->warmup_requests,
+                             .pace = bench_pace_begin(args->rate, 0, until_ns)};
+  LK_RETURN_NOT_OK(bench_callers_run(one->callers, &phase, group->bar, &none, &end, error));
+  one->result->warmed = end.sent;
+  return LK_OK;
 }
 
 /* Of several models, with the name of the one that gets the request: "rec: x=1x3x48x320". */

@@ -117,15 +117,16 @@ static json_t *options_json(const bench_args *args) {
                     lk_json_number((uint64_t)session->fixed_dims[i].size));
   }
   return json_pack(
-      "{s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:b, s:o, s:o, s:o, s:f, s:f, s:o, s:b, s:b}", "tuning",
-      context->tuning != NULL ? lk_json_text(context->tuning) : json_null(), "cache_entries",
-      given(context->cache_entries), "cache_bytes", given(context->cache_bytes), "memory_bytes",
-      given(context->memory_bytes), "executor",
+      "{s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:b, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:b, s:b}",
+      "tuning", context->tuning != NULL ? lk_json_text(context->tuning) : json_null(),
+      "cache_entries", given(context->cache_entries), "cache_bytes", given(context->cache_bytes),
+      "memory_bytes", given(context->memory_bytes), "executor",
       session->executor == LK_EXECUTOR_PARALLEL ? "parallel" : "naive", "inter",
       (int)session->inter, "max_folded_bytes", lk_json_number(session->max_folded_bytes),
       "run_plans", session->run_plans >= 0, "disabled_passes", passes, "fixed_dims", fixed,
       "warmup_requests", lk_json_number(args->warmup_requests), "warmup_s",
-      (double)args->warmup_ns / 1e9, "duration_s", (double)args->duration_ns / 1e9, "mix",
+      (double)args->warmup_ns / 1e9, "duration_s", (double)args->duration_ns / 1e9, "rate",
+      args->rate > 0 ? json_real(args->rate) : json_null(), "mix",
       args->models.mix != NULL ? lk_json_text(args->models.mix) : json_null(), "clones",
       (int)args->clones, "check", (int)args->check);
 }

@@ -29,7 +29,8 @@ static uint64_t since_first(const bench_result *result, const bench_sample *samp
 /* The engine is told where several are compared: else files of one engine each are compared. */
 static void write_csv(const bench_result *results, uint32_t count, FILE *stream) {
   if (results[0].setting.engine != NULL) (void)fputs("engine,", stream);
-  (void)fputs("threads,callers,batch,number,pass,shape,caller,begin_ns,ns,new,ok\n", stream);
+  (void)fputs("threads,callers,batch,number,pass,shape,caller,begin_ns,ns,late_ns,new,ok\n",
+              stream);
   for (uint32_t i = 0; i < count; i++) {
     const bench_result *result = &results[i];
     const bench_setting *setting = &result->setting;
@@ -41,8 +42,9 @@ static void write_csv(const bench_result *results, uint32_t count, FILE *stream)
       (void)fprintf(stream, "%d,%" PRIu32 ",%s,%zu,%" PRIu32 ",", setting->threads,
                     setting->callers, batch, s, sample->pass + 1);
       write_quoted(result->shapes[sample->request], stream);
-      (void)fprintf(stream, ",%u,%" PRIu64 ",%" PRIu64 ",%d,%d\n", sample->caller,
-                    since_first(result, sample), sample->ns, sample->is_new, sample->ok);
+      (void)fprintf(stream, ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d,%d\n", sample->caller,
+                    since_first(result, sample), sample->ns, sample->late_ns, sample->is_new,
+                    sample->ok);
     }
   }
 }
@@ -77,9 +79,10 @@ static lk_status write_setting(const bench_result *result, uint64_t requests, FI
   (void)fputs(",\"rows\":[", stream);
   for (size_t s = 0; s < result->samples.count; s++) {
     const bench_sample *sample = &result->samples.items[s];
-    (void)fprintf(stream, "%s\n[%" PRIu32 ",%" PRIu32 ",%u,%" PRIu64 ",%" PRIu64 ",%d,%d]",
-                  s > 0 ? "," : "", sample->pass + 1, sample->request, sample->caller,
-                  since_first(result, sample), sample->ns, sample->is_new, sample->ok);
+    (void)fprintf(
+        stream, "%s\n[%" PRIu32 ",%" PRIu32 ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d,%d]",
+        s > 0 ? "," : "", sample->pass + 1, sample->request, sample->caller,
+        since_first(result, sample), sample->ns, sample->late_ns, sample->is_new, sample->ok);
   }
   (void)fputs("]}", stream);
   return status;
@@ -87,9 +90,10 @@ static lk_status write_setting(const bench_result *result, uint64_t requests, FI
 
 static lk_status write_json(const bench_result *results, uint32_t count, uint64_t requests,
                             const json_t *report, FILE *stream, lk_error *error) {
-  (void)fputs("{\"schema\":\"latchkey-bench-latencies-1\",\n\"report\":", stream);
+  (void)fputs("{\"schema\":\"latchkey-bench-latencies-2\",\n\"report\":", stream);
   LK_RETURN_NOT_OK(write_value(report, stream, error));
-  (void)fputs(",\n\"columns\":[\"pass\",\"request\",\"caller\",\"begin_ns\",\"ns\",\"new\",\"ok\"]"
+  (void)fputs(",\n\"columns\":[\"pass\",\"request\",\"caller\",\"begin_ns\",\"ns\",\"late_ns\","
+              "\"new\",\"ok\"]"
               ",\n\"latencies\":[",
               stream);
   for (uint32_t i = 0; i < count; i++) {

@@ -68,7 +68,11 @@ static bench_plans sum_of_plans(const bench_pass *pass) {
   return sum;
 }
 
-static json_t *pass_json(const bench_pass *pass) {
+static double processors(const bench_pass *pass) {
+  return pass->elapsed_ns > 0 ? (double)pass->cpu_ns / (double)pass->elapsed_ns : 0;
+}
+
+static json_t *pass_json(const bench_pass *pass, bool has_rate) {
   const lk_kind_stats sum = cache_counts_sum(&pass->before, &pass->after);
   const bench_plans plans = sum_of_plans(pass);
   json_t *object = json_pack(
@@ -81,14 +85,22 @@ static json_t *pass_json(const bench_pass *pass) {
       lk_json_number(sum.evictions), "build_ms", (double)sum.build_ns / 1e6, "run_plan_hits",
       lk_json_number(plans.hits), "run_plan_builds", lk_json_number(plans.builds), "kinds",
       cache_counts_kinds_json(&pass->before, &pass->after));
+  (void)json_object_set_new(object, "rss_peak", lk_json_number(pass->rss_peak));
+  (void)json_object_set_new(object, "seconds", json_real((double)pass->elapsed_ns / 1e9));
+  (void)json_object_set_new(object, "cpu_s", json_real((double)pass->cpu_ns / 1e9));
+  (void)json_object_set_new(object, "processors", json_real(processors(pass)));
+  json_t *late = has_rate ? json_pack("{s:f, s:f}", "mean", pass->late_mean, "max", pass->late_max)
+                          : json_null();
+  (void)json_object_set_new(object, "late_ms", late);
+  (void)json_object_set_new(object, "unserved", lk_json_number(pass->unserved));
   if (pass->n_models > 1) (void)json_object_set_new(object, "models", models_json(pass));
   return add_times(object, &pass->all);
 }
 
-json_t *bench_passes_json(const bench_result *result) {
+json_t *bench_passes_json(const bench_args *args, const bench_result *result) {
   json_t *list = json_array();
   for (size_t p = 0; p < BENCH_PASSES; p++) {
-    (void)json_array_append_new(list, pass_json(&result->passes[p]));
+    (void)json_array_append_new(list, pass_json(&result->passes[p], args->rate > 0));
   }
   return list;
 }
@@ -139,7 +151,7 @@ static lk_status print_models(const bench_pass *pass, lk_error *error) {
   return report_table_print(table, 0, error);
 }
 
-static lk_status print_passes(const bench_pass *passes, lk_error *error) {
+static lk_status print_passes(const bench_pass *passes, bool has_rate, lk_error *error) {
   char text[REPORT_TEXT_CAPACITY];
   report_table *table = report_table_create("95 % intervals in ()|first pass|later passes");
 #define ROW(title, format, ...)                                                                    \
@@ -158,6 +170,10 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
   report_cell(table, "max ms");
   for (size_t p = 0; p < BENCH_PASSES; p++) ms_cell(table, &passes[p].all, passes[p].all.max);
   ROW("requests/s", "%.1f", passes[p].requests_per_s);
+  if (has_rate) {
+    ROW("late: mean/max ms", "%.3f/%.3f", passes[p].late_mean, passes[p].late_max);
+    ROW("unserved", "%" PRIu64, passes[p].unserved);
+  }
   for (size_t s = 0; s < BENCH_SHAPES; s++) {
     ROW(s == BENCH_NEW ? "requests of new shapes" : "requests of known shapes", "%" PRIu64,
         passes[p].by_shapes[s].requests);
@@ -166,6 +182,8 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
   }
   ROW("RSS before", "%s", report_bytes(passes[p].rss_before, text));
   ROW("RSS after", "%s", report_bytes(passes[p].rss_after, text));
+  ROW("RSS at most", "%s", report_bytes(passes[p].rss_peak, text));
+  ROW("processors busy", "%.2f", processors(&passes[p]));
   ROW("hits", "%" PRIu64, COUNTS(p).hits);
   ROW("misses", "%" PRIu64, COUNTS(p).misses);
   ROW("waits", "%" PRIu64, COUNTS(p).waits);
@@ -187,8 +205,8 @@ static lk_status print_passes(const bench_pass *passes, lk_error *error) {
   return report_table_print(table, 0, error);
 }
 
-lk_status bench_passes_print(const bench_result *result, lk_error *error) {
-  LK_RETURN_NOT_OK(print_passes(result->passes, error));
+lk_status bench_passes_print(const bench_args *args, const bench_result *result, lk_error *error) {
+  LK_RETURN_NOT_OK(print_passes(result->passes, args->rate > 0, error));
   const bench_pass *last = bench_last_pass(result);
   return last->n_models > 1 ? print_models(last, error) : LK_OK;
 }

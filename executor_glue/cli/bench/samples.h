@@ -13,7 +13,8 @@ extern "C" {
 
 typedef struct bench_sample {
   uint64_t begin_ns; /* CLOCK_MONOTONIC */
-  uint64_t ns;       /* of the run */
+  uint64_t ns;       /* of the run; with a rate, since the request was due */
+  uint64_t late_ns;  /* with a rate: it began so much later than it was due */
   uint32_t request;  /* in the series */
   uint32_t pass;     /* how often the series had been through before */
   uint16_t caller;

@@ -61,6 +61,23 @@ static lk_status throughput(const bench_sample *samples, size_t count, uint32_t 
   return LK_OK;
 }
 
+/* What was due at a rate and served: the time that passed counts, and the last interval too. */
+static void summarize_rate(double rate, const bench_sample *samples, size_t count,
+                           bench_pass *out) {
+  uint64_t served = 0, sum = 0, most = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (!samples[i].ok) continue;
+    served++;
+    sum += samples[i].late_ns;
+    if (samples[i].late_ns > most) most = samples[i].late_ns;
+  }
+  if (served == 0) return;
+  const double asked = (double)served / rate, elapsed = (double)out->elapsed_ns / 1e9;
+  out->requests_per_s = (double)served / (elapsed > asked ? elapsed : asked);
+  out->late_mean = (double)sum / (double)served / 1e6;
+  out->late_max = (double)most / 1e6;
+}
+
 /* `times`: room for [count]. */
 static bench_times summarize_model(const bench_subject *subject, uint32_t model,
                                    const bench_sample *samples, size_t count, uint64_t *times) {
@@ -72,11 +89,12 @@ static bench_times summarize_model(const bench_subject *subject, uint32_t model,
   return summarize(times, n_times);
 }
 
-lk_status bench_summarize(const bench_subject *subject, const bench_sample *samples, size_t count,
-                          bench_pass *out, lk_error *error) {
+lk_status bench_summarize(const bench_subject *subject, double rate, const bench_sample *samples,
+                          size_t count, bench_pass *out, lk_error *error) {
   const lk_allocator *allocator = lk_allocator_default();
   LK_RETURN_NOT_OK(
       throughput(samples, count, subject->setting.callers, &out->requests_per_s, error));
+  if (rate > 0) summarize_rate(rate, samples, count, out);
   uint64_t *times = lk_calloc(allocator, count, sizeof *times);
   if (times == NULL) return lk_fail_memory(error, "times", count * sizeof *times);
   for (uint32_t m = 0; m < out->n_models; m++) {

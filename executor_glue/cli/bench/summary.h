@@ -44,12 +44,17 @@ typedef struct bench_pass {
   bench_times all, by_shapes[BENCH_SHAPES];
   bench_model_pass *models; /* [n_models] */
   uint32_t n_models;
-  double requests_per_s; /* the sum over callers: a caller's requests by the time of their runs */
-  uint64_t rss_before, rss_after;
+  /* The sum over callers: a caller's requests by the time of their runs. With a rate, all requests
+   * by the time that passed. */
+  double requests_per_s;
+  double late_mean, late_max;  /* with a rate: from due to begun, in ms */
+  uint64_t unserved;           /* with a rate: due, and never begun */
+  uint64_t elapsed_ns, cpu_ns; /* while requests were sent, and processor time meanwhile */
+  uint64_t rss_before, rss_after, rss_peak;
   lk_stats before, after;
 } bench_pass;
 
 /* Fills in the times and the throughput of `out` by the samples [count] of a pass,
- * without those that failed. LK_OUT_OF_MEMORY. */
-lk_status bench_summarize(const bench_subject *subject, const bench_sample *samples, size_t count,
-                          bench_pass *out, lk_error *error);
+ * without those that failed. `rate`: that of --rate, or 0. LK_OUT_OF_MEMORY. */
+lk_status bench_summarize(const bench_subject *subject, double rate, const bench_sample *samples,
+                          size_t count, bench_pass *out, lk_error *error);

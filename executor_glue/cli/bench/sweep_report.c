@@ -132,7 +132,7 @@ json_t *bench_sweep_json(const bench_args *args, const bench_result *results, ui
       add_comparison(object, ratio_of(args, results, i), &result->difference);
     }
     bench_failures_json(args, result, object);
-    (void)json_object_set_new(object, "passes", bench_passes_json(result));
+    (void)json_object_set_new(object, "passes", bench_passes_json(args, result));
     (void)json_array_append_new(list, object);
   }
   return list;

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-_SCHEMA = "latchkey-bench-latencies-1"
-_COLUMNS = ["pass", "request", "caller", "begin_ns", "ns", "new", "ok"]
+_COLUMNS = {
+    "latchkey-bench-latencies-1": ["pass", "request", "caller", "begin_ns", "ns", "new", "ok"],
+    "latchkey-bench-latencies-2": ["pass", "request", "caller", "begin_ns", "ns", "late_ns", "new",
+                                   "ok"],
+}
+"""Of each schema."""
 
 
 class BadFile(Exception):
@@ -32,6 +36,7 @@ class Measured:
     request: NDArray[numpy.int64]  # in the series
     ns: NDArray[numpy.int64]
     new: NDArray[numpy.bool_]  # no request before it had its shapes
+    has_rate: bool  # requests came at a rate, and ns counts from when one was due
 
     @property
     def setting(self) -> tuple[str | None, int, int, int | None]:
@@ -75,13 +80,14 @@ def read(path: str) -> Result:
     if schema == "latchkey-bench-1":
         raise BadFile(f"failed to read '{path}': it has no latencies of requests, which "
                       "'latchkey bench --latencies FILE.json' writes")
-    if schema != _SCHEMA:
+    columns = _COLUMNS.get(str(schema))
+    if columns is None:
         raise BadFile(f"failed to read '{path}': it is not what 'latchkey bench --latencies "
                       "FILE.json' writes")
     try:
-        if found["columns"] != _COLUMNS:
+        if found["columns"] != columns:
             raise ValueError(f"its columns are {found['columns']}")
-        settings = [_read_setting(one) for one in found["latencies"]]
+        settings = [_read_setting(one, columns) for one in found["latencies"]]
         if not isinstance(found["report"], dict):
             raise TypeError("its report is not an object")
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
@@ -90,14 +96,16 @@ def read(path: str) -> Result:
     return Result(path, found["report"], settings)
 
 
-def _read_setting(one: Mapping[str, Any]) -> Measured:
+def _read_setting(one: Mapping[str, Any], columns: Sequence[str]) -> Measured:
     setting = one["setting"]
     shapes = [str(shape) for shape in setting["shapes"]]
-    rows = numpy.array(one["rows"], numpy.int64).reshape(-1, len(_COLUMNS))
-    turn, request, _, _, ns, new, ok = rows[rows[:, -1] != 0].T
+    rows = numpy.array(one["rows"], numpy.int64).reshape(-1, len(columns))
+    by_name = dict(zip(columns, rows[rows[:, -1] != 0].T))
+    turn, request, ns, new = (by_name[name] for name in ("pass", "request", "ns", "new"))
     if len(ns) > 0 and not (0 <= request.min() and request.max() < len(shapes) and ns.min() >= 0):
         raise ValueError("a request has no shape, or a time below 0")
     engine = None if setting.get("engine") is None else str(setting["engine"])
     batch = None if setting["batch"] is None else int(setting["batch"])
+    has_rate = "late_ns" in by_name and bool(by_name["late_ns"].any())
     return Measured(engine, int(setting["threads"]), int(setting["callers"]), batch, shapes, turn,
-                    request, ns, new != 0)
+                    request, ns, new != 0, has_rate)

@@ -109,7 +109,8 @@ def _judge(shapes: str, a: Sequence[Measured], mine: Sequence[NDArray[numpy.bool
         verdict = SLOWER if one.low > 1 else FASTER if one.high < 1 else SAME
         yield Verdict(setting, shapes, name, verdict, requests, needs(quantile), one.a / 1e6,
                       one.b / 1e6, one.ratio, interval)
-        if name == "mean" and shapes == "known":  # all callers are busy all the time
+        if name == "mean" and shapes == "known" and not (a[0].has_rate or b[0].has_rate):
+            # all callers are busy all the time
             yield Verdict(setting, shapes, "requests/s", verdict, requests, needs(quantile),
                           a[0].callers * 1e9 / one.a, b[0].callers * 1e9 / one.b, one.a / one.b,
                           (1 / one.high, 1 / one.low))

@@ -28,7 +28,7 @@ def bench(model, *args, **options):
 def read_json(path):
     """What was measured of each request, as a dictionary for each, of the first setting."""
     whole = json.loads(path.read_text())
-    assert whole["schema"] == "latchkey-bench-latencies-1"
+    assert whole["schema"] == "latchkey-bench-latencies-2"
     rows = [dict(zip(whole["columns"], row)) for row in whole["latencies"][0]["rows"]]
     return whole, rows
 
@@ -217,7 +217,7 @@ def test_latencies_as_csv(classifier, tmp_path):
     assert text.endswith(f"latencies: {file}\n")
     rows = list(csv.DictReader(file.open()))
     assert list(rows[0]) == ["threads", "callers", "batch", "number", "pass", "shape", "caller",
-                             "begin_ns", "ns", "new", "ok"]
+                             "begin_ns", "ns", "late_ns", "new", "ok"]
     assert [int(row["number"]) for row in rows] == list(range(60))
     assert [row["pass"] for row in rows] == ["1"] * 30 + ["2"] * 30
     drawn = latchkey("shapes", classifier, *SHAPE, "-n", 30).ok().out.splitlines()
@@ -227,7 +227,7 @@ def test_latencies_as_csv(classifier, tmp_path):
         assert (row["threads"], row["callers"], row["batch"], row["ok"]) == ("1", "1", "", "1")
         assert (row["new"] == "1") == (row["shape"] not in seen)
         seen.add(row["shape"])
-        assert int(row["ns"]) > 0
+        assert int(row["ns"]) > 0 and row["late_ns"] == "0"
     begins = [int(row["begin_ns"]) for row in rows]
     assert begins[0] == 0 and begins == sorted(begins)
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "classifier.onnx"]
@@ -296,6 +296,7 @@ def test_a_request_that_fails_is_in_the_file(tmp_path):
 @pytest.mark.parametrize("option, value, sentence", [
     ("--warmup", "many", "'many'"), ("--warmup", "-1", "'-1'"), ("--warmup", "s", "'s'"),
     ("--warmup", "xs", "'x'"), ("--warmup", "nans", "'nan'"),
+    ("--rate", "0", "'0'"), ("--rate", "1e10", "'1e10'"), ("--rate", "x", "'x'"),
     ("--duration", "0", "'0'"), ("--duration", "x", "'x'"), ("--duration", "inf", "'inf'"),
     ("--threads", "1,,2", "''"), ("--threads", "0", "'0'"), ("--threads", "1,1", "given twice"),
     ("--threads", "1,2,", "''"), ("--callers", "1025", "'1025'"), ("--callers", "a", "'a'"),

@@ -114,8 +114,8 @@ def test_shapes_and_files_of_one_model_and_of_all(tmp_path, classifier, adder):
             1, f"no model has an input '{name}'")
     latchkey("bench", *models, *SHAPE, "--shape", "bias=4", "-i", f"z={tmp_path}/bias.npy").fails(
         1, "--input", "'z'")
-    latchkey("bench", *models, *SHAPE, "--shape", "bias=7", "-i", f"bias={tmp_path}/bias.npy").fails(
-        1, "'bias'", "from a file")
+    latchkey("bench", *models, *SHAPE, "--shape", "bias=7", "-i",
+             f"bias={tmp_path}/bias.npy").fails(1, "'bias'", "from a file")
 
 
 @pytest.mark.parametrize("cache", ["off", "thread", "shared"])
