@@ -5,7 +5,6 @@
 int cli_cmd_run(int argc, char **argv);
 int cli_cmd_test(int argc, char **argv);
 int cli_cmd_bench(int argc, char **argv);
-int cli_cmd_load(int argc, char **argv);
 int cli_cmd_tune(int argc, char **argv);
 int cli_cmd_inspect(int argc, char **argv);
 int cli_cmd_ops(int argc, char **argv);

@@ -24,8 +24,7 @@ typedef struct command {
 static const command commands[] = {
     {"run", "run a model on .npy files", cli_cmd_run, NULL},
     {"test", "run ONNX test cases", cli_cmd_test, NULL},
-    {"bench", "measure a model over shapes: latency, throughput and cache", cli_cmd_bench, NULL},
-    {"load", "measure several models under load from several threads", cli_cmd_load, NULL},
+    {"bench", "measure models over shapes and under load", cli_cmd_bench, NULL},
     {"tune", "measure for the engine auto which one takes less time", cli_cmd_tune, NULL},
     {"inspect", "show what is in a model, and what runs on what", cli_cmd_inspect, NULL},
     {"ops", "list the operators that exist", cli_cmd_ops, NULL},
@@ -47,6 +46,16 @@ static const command commands[] = {
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+/* What there was before, and what does its work now. */
+static const struct {
+  const char *name, *now;
+} old_names[] = {
+    {"load", "it is bench now, with --callers for --threads, --threads for --op-threads and "
+             "--duration for --seconds"},
+};
+
+enum { N_OLD_NAMES = sizeof old_names / sizeof old_names[0] };
 
 /* The input is an int: where argv has the name of the subcommand. */
 static error_t parse_main(int key, char *arg, struct argp_state *state) {
@@ -141,8 +150,12 @@ static int run_command(int argc, char **argv) {
     argv[0] = argv0;
     return one->run(argc, argv);
   }
+  const char *hint = "see latchkey --help";
+  for (size_t i = 0; i < N_OLD_NAMES; i++) {
+    if (strcmp(old_names[i].name, argv[0]) == 0) hint = old_names[i].now;
+  }
   lk_error error;
-  (void)lk_fail(&error, LK_NOT_FOUND, "failed to find command '%s': see latchkey --help", argv[0]);
+  (void)lk_fail(&error, LK_NOT_FOUND, "failed to find command '%s': %s", argv[0], hint);
   (void)cli_complain("latchkey", &error);
   return CLI_USAGE;
 }

@@ -830,8 +830,8 @@ def test_help_is_complete_from_both_fronts():
         assert alone.returncode == 2 and "Python package" in alone.stderr
 
 
-@pytest.mark.parametrize("name", ["run", "test", "bench", "load", "inspect", "cache", "shapes",
-                                  "tune", "compare", "doctor", "explain", "record"])
+@pytest.mark.parametrize("name", ["run", "test", "bench", "inspect", "cache", "shapes", "tune",
+                                  "compare", "doctor", "explain", "record"])
 def test_every_command_that_opens_a_model_takes_an_engine(name):
     done = subprocess.run([sys.executable, "-m", "latchkey", name, "--help"], capture_output=True,
                           text=True, timeout=60, env={**os.environ, "COLUMNS": "80"}, check=True)

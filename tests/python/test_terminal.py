@@ -102,9 +102,9 @@ def words_of(where, text):
                 ["-i", data + "x", "-o", where / "o", model]],
         "test": [[make_case(where, text)]],
         "bench": [*asked, [model, *given, "-n", "2", "--latencies", latencies],
-                  [model, *given, "-n", "2", "--profile"]],
-        "load": [[os.fsdecode(text) + f"={path}", *given, "-n", "2", "--warmup", "0"]
-                 for path in (model, other)],
+                  [model, *given, "-n", "2", "--profile"],
+                  *([os.fsdecode(text) + f"={path}", model, *given, "-n", "2"]
+                    for path in (model, other))],
         "inspect": [[model, "--nodes"], [other, "--nodes"], [model, "--json"],
                     [model, "--fix", os.fsdecode(text) + "=2"]],
         "tune": [[*words, "--seconds", "0.001", "-o", where / "tuning"] for words in asked],

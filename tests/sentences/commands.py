@@ -52,6 +52,13 @@ bench m.onnx --shape x=2x3 --threads 0
 bench m.onnx --shape x=2x3 --threads many
 bench m.onnx --shape x=2x3 --duration -1
 bench m.onnx --shape x=2x4
+bench
+bench m.onnx m.onnx
+bench m.onnx a=m.onnx --batch 2
+bench m.onnx --shape x=2x3 x=4x3
+bench m.onnx --shape x=2x3 --mix other:1
+bench m.onnx a=m.onnx --shape x=2x3 --shape z=2x3
+bench m.onnx --shape x=2x3 --rate 0
 bench m.onnx --shape x=2by3
 bench m.onnx --shape z=2x3
 bench m.onnx --shape x={n}x3
@@ -71,10 +78,7 @@ tune m.onnx --shape x=2x3
 tune m.onnx --shape x=2x3 -o tuning --engine onednn
 tune m.onnx --shape x=2x3 -o tuning --seconds 0
 cache m.onnx --shape x=2x3 --engine auto --tuning nowhere
-load
-load m.onnx m.onnx
-load m.onnx --shape x=2x3 --mix other:1
-load m.onnx --shape x=2x3 --seconds 1 --requests 1
+load m.onnx --threads 4
 cache m.onnx --shape x=2x3 --sort colour
 ops m.onnx
 completion

@@ -30,8 +30,7 @@ enum {
   KEY_NO_RUN_PLANS,
   KEY_FOLDED,
   KEY_EXECUTOR,
-  KEY_INTER,
-  KEY_OP_THREADS
+  KEY_INTER
 };
 
 static const struct argp_option library_options[] = {
@@ -189,13 +188,6 @@ static const struct argp_option threads_options[] = {
      10},
     {0}};
 
-static const struct argp_option op_threads_options[] = {
-    {"op-threads", KEY_OP_THREADS, "N", 0,
-     "Let an operator use at most N threads, as --threads of the other commands (default: the CPUs "
-     "allowed)",
-     10},
-    {0}};
-
 static error_t parse_threads_option(int key, char *arg, struct argp_state *state) {
   model_args *args = state->input;
   switch (key) {
@@ -205,8 +197,6 @@ static error_t parse_threads_option(int key, char *arg, struct argp_state *state
     return 0;
   case 't':
     return cli_parsed(parse_threads(arg, "--threads", &args->context.threads, args->error));
-  case KEY_OP_THREADS:
-    return cli_parsed(parse_threads(arg, "--op-threads", &args->context.threads, args->error));
   default:
     return ARGP_ERR_UNKNOWN;
   }
@@ -216,8 +206,6 @@ static const struct argp_child model_children[] = {
     {&library_argp, 0, NULL, 0}, {&engine_argp, 0, NULL, 0}, {0}};
 const struct argp model_argp = {
     .options = threads_options, .parser = parse_threads_option, .children = model_children};
-const struct argp op_threads_argp = {
-    .options = op_threads_options, .parser = parse_threads_option, .children = model_children};
 
 /* ---- traces ---------------------------------------------------------------------------------- */
 
@@ -255,13 +243,10 @@ static error_t parse_trace_option(int key, char *arg, struct argp_state *state) 
 
 static const struct argp_child traced_library[] = {{&library_argp, 0, NULL, 0}, {0}};
 static const struct argp_child traced_model[] = {{&model_argp, 0, NULL, 0}, {0}};
-static const struct argp_child traced_op_threads[] = {{&op_threads_argp, 0, NULL, 0}, {0}};
 const struct argp traced_library_argp = {
     .options = trace_options, .parser = parse_trace_option, .children = traced_library};
 const struct argp traced_model_argp = {
     .options = trace_options, .parser = parse_trace_option, .children = traced_model};
-const struct argp traced_op_threads_argp = {
-    .options = trace_options, .parser = parse_trace_option, .children = traced_op_threads};
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 

@@ -25,12 +25,10 @@ typedef struct model_args {
   lk_error *error;
 } model_args;
 
-extern const struct argp model_argp;      /* all of these, but --trace */
-extern const struct argp op_threads_argp; /* the same with --op-threads for --threads */
+extern const struct argp model_argp; /* all of these, but --trace */
 
 /* Each with --trace and --trace-events. */
 extern const struct argp traced_model_argp;
-extern const struct argp traced_op_threads_argp;
 extern const struct argp traced_library_argp; /* without --threads and --engine */
 
 /* A file given for an input: NAME=FILE.npy. */

@@ -1,5 +1,5 @@
 /* Stands between the command and the library (LD_PRELOAD), and makes runs slow, wrong or failing by
- * number, so that tests know what a load must report. Runs are counted from 1, over all sessions.
+ * number, so that tests know what bench must report. Runs are counted from 1, over all sessions.
  *
  *   FAULTY_SLEEP_MS=M   every run takes M milliseconds more
  *   FAULTY_STALL=N:M    run N does

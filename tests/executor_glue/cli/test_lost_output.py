@@ -30,8 +30,8 @@ def words(tmp_path_factory):
         "test": ["test", folder / "cases"],
         "bench": ["bench", model, *shape, "-n", "2"],
         "bench profile": ["bench", model, *shape, "-n", "2", "--profile"],
-        "load": ["load", model, *shape, "-n", "4", "--warmup", "0", "-t", "2"],
-        "load check": ["load", model, *shape, "-n", "4", "--warmup", "0", "--check"],
+        "bench of two": ["bench", model, f"other={model}", *shape, "-n", "4", "--callers", "2"],
+        "bench check": ["bench", model, *shape, "-n", "4", "--check"],
         "inspect": ["inspect", model],
         "inspect nodes": ["inspect", model, *shape, "--nodes"],
         "ops": ["ops"],
@@ -41,7 +41,7 @@ def words(tmp_path_factory):
     }
 
 
-COMMANDS = ["run", "test", "bench", "bench profile", "load", "load check", "inspect",
+COMMANDS = ["run", "test", "bench", "bench profile", "bench of two", "bench check", "inspect",
             "inspect nodes", "ops", "ops missing", "cache", "shapes"]
 OTHERS = {"help": ["--help"], "help of run": ["run", "--help"], "version": ["--version"],
           "usage": ["--usage"]}

@@ -65,8 +65,9 @@ def test_tables_and_lines(odd):
     shape = b"x" + name + b"=2x4"
     assert f"{model}: 1 request, " in output_of("bench", model, "--shape", shape, "--requests", "1")
     assert "bytes  hits" in output_of("cache", model, "--shape", shape)
-    assert "total" in output_of("load", b"m" + name + b"=" + bytes(model), "--shape", shape,
-                                "--requests", "2", "--warmup", "0")
+    named = b"m" + name + b"=" + bytes(model)
+    text = output_of("bench", named, model, "--shape", shape, "--requests", "2")
+    assert text.startswith(f"m{shown}, {model.stem}: 2 requests, ") and f"\nm{shown} " in text
 
 
 def test_json_holds_the_names_as_they_are(odd):

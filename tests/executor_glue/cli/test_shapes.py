@@ -140,8 +140,7 @@ def test_sizes(classifier, text, size):
     assert report["capacity_bytes"] == size
 
 
-@pytest.mark.parametrize("command", ["run", "test", "bench", "load", "inspect", "ops", "cache",
-                                     "shapes"])
+@pytest.mark.parametrize("command", ["run", "test", "bench", "inspect", "ops", "cache", "shapes"])
 def test_help_of_each(command):
     result = latchkey(command, "--help").ok()
     assert result.out.startswith(f"Usage: latchkey {command} ")

@@ -1,4 +1,4 @@
-"""--trace of run, bench and load: what the runs did and when, in a file."""
+"""--trace of run and bench: what the runs did and when, in a file."""
 
 import json
 
@@ -37,13 +37,12 @@ def test_run_traces_its_run(classifier, tmp_path):
 
 
 @pytest.mark.parametrize("options", [[], ["--clones"], ["--check"]], ids=" ".join)
-def test_load_traces_all_models_and_threads(classifier, tmp_path, options):
+def test_bench_traces_all_models_and_callers(classifier, tmp_path, options):
     path = tmp_path / "trace.json"
-    report = latchkey("load", f"a={classifier}", f"b={classifier}", *SHAPE, "-n", "200", "--rate",
-                      "400", "-t", "2", "--warmup", "0", "--trace", path, "--json",
-                      *options).json()
+    report = latchkey("bench", f"a={classifier}", f"b={classifier}", *SHAPE, "-n", "100", "--rate",
+                      "400", "--callers", "2", "--trace", path, "--json", *options).json()
     runs = named(events_of(path), "run")
-    assert report["total"]["requests"] == 200 and len(runs) >= 200
+    assert [one["requests"] for one in report["passes"]] == [100, 100] and len(runs) == 200
     assert len({run["tid"] for run in runs}) >= 2
 
 
