@@ -33,7 +33,7 @@ def environment(engine, tuning):
 
 def tune(model, shape, threads, seconds, file):
     subprocess.run([common.BUILD / "latchkey", "tune", model, "--threads", str(threads),
-                    "--shape", f"{first_input(model)}={shape}", "--seconds", str(seconds),
+                    "--shape", f"{first_input(model)}={shape}", "--duration", str(seconds),
                     "-o", file],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     file.touch()  # there is none where oneDNN takes nothing

@@ -23,11 +23,11 @@ typedef struct tune_args {
   const char *file;
 } tune_args;
 
-enum { KEY_SECONDS = 0x700 };
+enum { KEY_DURATION = 0x700 };
 
 static const struct argp_option options[] = {
-    {"seconds", KEY_SECONDS, "S", 0, "Measure for about S seconds, all sizes together (default: 5)",
-     3},
+    {"duration", KEY_DURATION, "S", 0,
+     "Measure for about S seconds, all sizes together (default: 5)", 3},
     {"output", 'o', "FILE", 0,
      "Append to FILE what was measured, or make it; --tuning FILE of the other commands reads it",
      3},
@@ -53,8 +53,8 @@ static lk_status check_all(tune_args *args) {
 static error_t parse(int key, char *arg, struct argp_state *state) {
   tune_args *args = state->input;
   switch (key) {
-  case KEY_SECONDS:
-    return cli_parsed(parse_seconds(arg, "--seconds", 0.001, &args->tune_ns, &args->common.error));
+  case KEY_DURATION:
+    return cli_parsed(parse_seconds(arg, "--duration", 0.001, &args->tune_ns, &args->common.error));
   case 'o':
     args->file = arg;
     return 0;

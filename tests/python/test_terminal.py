@@ -107,7 +107,7 @@ def words_of(where, text):
                     for path in (model, other))],
         "inspect": [[model, "--nodes"], [other, "--nodes"], [model, "--json"],
                     [model, "--fix", os.fsdecode(text) + "=2"]],
-        "tune": [[*words, "--seconds", "0.001", "-o", where / "tuning"] for words in asked],
+        "tune": [[*words, "--duration", "0.001", "-o", where / "tuning"] for words in asked],
         "ops": [["--missing", model], ["--missing", model, other], [os.fsdecode(text)]],
         "cache": asked,
         "shapes": asked,

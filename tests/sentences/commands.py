@@ -76,7 +76,7 @@ bench m.onnx --shape x=2x3 --engine a,b,c,d,e,f,g,h,i,j,k,l,m
 bench m.onnx --shape x=2x3 --engine native,other --profile
 tune m.onnx --shape x=2x3
 tune m.onnx --shape x=2x3 -o tuning --engine onednn
-tune m.onnx --shape x=2x3 -o tuning --seconds 0
+tune m.onnx --shape x=2x3 -o tuning --duration 0
 cache m.onnx --shape x=2x3 --engine auto --tuning nowhere
 load m.onnx --threads 4
 cache m.onnx --shape x=2x3 --sort colour

@@ -216,7 +216,7 @@ def test_an_engine_by_option_computes_what_it_takes(classifier):
 @needs_module
 def test_what_was_measured_is_told_beside_the_estimate(classifier, tmp_path):
     file = tmp_path / "tuning"
-    latchkey("tune", classifier, "--shape", "x=3x4", "--threads", "1", "--seconds", "0.02", "-o",
+    latchkey("tune", classifier, "--shape", "x=3x4", "--threads", "1", "--duration", "0.02", "-o",
              file).ok()
     words = ["--shape", "x=3x4", "--tuning", file]
     estimated = offers(classifier, "--shape", "x=3x4")["works"]
@@ -234,7 +234,7 @@ def test_what_was_measured_is_told_beside_the_estimate(classifier, tmp_path):
 def test_what_was_measured_of_the_size_class_is_told(classifier, tmp_path):
     """Three rows and four are of one class, five are not."""
     file = tmp_path / "tuning"
-    latchkey("tune", classifier, "--shape", "x=3x4", "--threads", "1", "--seconds", "0.02", "-o",
+    latchkey("tune", classifier, "--shape", "x=3x4", "--threads", "1", "--duration", "0.02", "-o",
              file).ok()
     exact = offers(classifier, "--shape", "x=3x4", "--tuning", file)["works"]
     words = ["--shape", "x=4x4", "--tuning", file]
@@ -255,7 +255,7 @@ def test_what_was_measured_of_the_size_class_is_told(classifier, tmp_path):
 @needs_module
 def test_times_that_do_not_fit_are_told(classifier, tmp_path):
     file = tmp_path / "tuning"
-    latchkey("tune", classifier, "--shape", "x=3x4", "--threads", "2", "--seconds", "0.02", "-o",
+    latchkey("tune", classifier, "--shape", "x=3x4", "--threads", "2", "--duration", "0.02", "-o",
              file, environment={"LATCHKEY_PROCESSORS": "2"}).ok()
     words = ["--shape", "x=3x4", "--tuning", file]
     found = offers(classifier, *words)

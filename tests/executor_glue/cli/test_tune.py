@@ -14,7 +14,7 @@ SHAPE = ["--shape", "x=3x4"]
 
 
 def tune(model, *args, **options):
-    return latchkey("tune", model, "--threads", "1", "--seconds", "0.02", *args, **options)
+    return latchkey("tune", model, "--threads", "1", "--duration", "0.02", *args, **options)
 
 
 def measured(report):
@@ -154,7 +154,7 @@ def test_the_environment_chooses_no_engine(classifier, tmp_path):
 @needs_module
 def test_sigint_leaves_the_file_as_it_is(classifier, interrupt, tmp_path):
     file = tmp_path / "tuning"
-    words = ["tune", classifier, *SHAPE, "--threads", "1", "--seconds", "10000", "-o", file]
+    words = ["tune", classifier, *SHAPE, "--threads", "1", "--duration", "10000", "-o", file]
     code, out, err = interrupt(words, 1)
     assert (code, out) == (1, "")
     assert err == f"latchkey tune: failed to tune: it was interrupted, '{file}' is as it was\n"
@@ -191,8 +191,8 @@ def test_without_the_module_it_says_how_to_get_it(classifier, tmp_path):
 @pytest.mark.parametrize("words, sentence", [
     ([], "failed to read the command line: -o FILE is missing"),
     (["-o", "t", "--engine", "native"], "failed to read --engine: 'native', auto is needed"),
-    (["-o", "t", "--seconds", "0"], "failed to read --seconds: '0'"),
-    (["-o", "t", "--seconds", "soon"], "failed to read --seconds: 'soon'"),
+    (["-o", "t", "--duration", "0"], "failed to read --duration: '0'"),
+    (["-o", "t", "--duration", "soon"], "failed to read --duration: 'soon'"),
 ])
 def test_bad_options_are_sentences(words, sentence):
     latchkey("tune", "a.onnx", *words).fails(2, sentence)
