@@ -251,6 +251,12 @@ def test_auto_asks_for_a_size_that_is_fixed(convnet):
         assert session.stats()["session"]["run_plan_builds"] == 1
 
 
+def exact(choice):
+    """Without the bytes of what was built, which are those of the heap's blocks: some more or less
+    from build to build."""
+    return choice._replace(built_bytes=0)
+
+
 @needs_onednn
 def test_what_was_measured_decides(convnet, tmp_path):
     file = tmp_path / "tuning"
@@ -263,7 +269,8 @@ def test_what_was_measured_decides(convnet, tmp_path):
         assert engine_of(session)["tuning_works"] > 0
         for _ in range(10):
             session.run(PICTURE)
-        assert [one for one in session.context.choices() if one.measured] == measured
+        assert [exact(one) for one in session.context.choices() if one.measured] == [
+            exact(one) for one in measured]
         engine = engine_of(session)
         assert engine["choices_measured"] == len(measured) and engine["tuning_skipped"] == 0
         [finding] = (one for one in session.explain() if one.cause == "choices")
