@@ -1,6 +1,6 @@
-/* Who is called when something happens, in a list for the process. They enter and leave at any time,
- * on any thread. One that is being called cannot leave before it has returned; the others can. Nothing
- * is allocated, and no lock is held during a call. */
+/* A list of callees, for the process: all are called when something happens. They enter and leave
+ * at any time, on any thread. A callee that is being called leaves when that call has returned; the
+ * others leave at once. Nothing is allocated, and no lock is held during a call. */
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-# What makes bash and zsh complete the command, as `latchkey completion` prints it, where both shells
-# look. Builds that count or check what runs do without: the command would run in them.
+# The scripts of `latchkey completion`, installed where bash and zsh look for them. Not for builds
+# that count or check what runs do: the command would run in them.
 if(LATCHKEY_COVERAGE OR LATCHKEY_SANITIZE)
   return()
 endif()

@@ -1,5 +1,5 @@
-/* The functions that table/api.c puts into the table, by the file that has them. latchkey.h has their types
- * and contracts. */
+/* The functions that table/api.c puts into the table, by the file that has them. latchkey.h has
+ * their types and contracts. */
 #pragma once
 
 #include <latchkey/latchkey.h>

@@ -16,8 +16,8 @@ typedef struct one_model one_model;
 one_model *one_model_open(const char *path, char *message, size_t size);
 
 /* Runs the model on x, [rows][columns], and copies its output to y, which has room for `room`
- * numbers. Returns how many numbers the output has, or -1: `message` says why. Any number of threads
- * may run one model at once. */
+ * numbers. Returns how many numbers the output has, or -1: `message` says why. Any number of
+ * threads may run one model at once. */
 int64_t one_model_run(one_model *model, const float *x, int64_t rows, int64_t columns, float *y,
                       int64_t room, char *message, size_t size);
 

@@ -13,8 +13,8 @@ LINK = f"-L{BUILD} -Wl,-rpath,{BUILD}"
 
 
 def build_rust(folder):
-    subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-c", FOLDER / "one_model.c", "-I",
-                    ROOT / "include", "-o", folder / "one_model.o"], check=True)
+    subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-c", FOLDER / "one_model.c",
+                    "-I", ROOT / "include", "-o", folder / "one_model.o"], check=True)
     subprocess.run(["rustc", "--edition", "2021", "-D", "warnings", FOLDER / "main.rs", "-C",
                     f"link-arg={folder}/one_model.o", "-L", BUILD, "-l", "latchkey", "-C",
                     f"link-arg=-Wl,-rpath,{BUILD}", "-o", folder / "example"], check=True)
@@ -44,8 +44,8 @@ def test_runs_a_model_on_two_threads(tmp_path, relu, compiler, build, expected):
     assert (done.returncode, done.stdout.splitlines(), done.stderr) == (0, expected, "")
 
     # What the file of C refuses by itself, and what the library does.
-    two = make_model([helper.make_node("Identity", ["x"], ["y"]), helper.make_node("Relu", ["x"], ["z"])],
-                     [("x", TensorProto.FLOAT, ["rows", 3])],
+    nodes = [helper.make_node("Identity", ["x"], ["y"]), helper.make_node("Relu", ["x"], ["z"])]
+    two = make_model(nodes, [("x", TensorProto.FLOAT, ["rows", 3])],
                      [(name, TensorProto.FLOAT, ["rows", 3]) for name in "yz"])
     (tmp_path / "model.onnx").write_bytes(two)
     assert "the model has not one input and one output" in start(tmp_path).stderr

@@ -1,4 +1,4 @@
-"""What tools/release has made, as somebody has it who has nothing else: `tools/release --check` says
+"""What tools/release has made, as somebody has it who has nothing else. tools/release --check says
 where it is, and runs this."""
 
 import os
@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DIST = Path(os.environ.get("LK_TEST_RELEASE", ""))
 README = (ROOT / "README.md").read_text()
-MODEL = re.search(r"```python\n(import onnx\n.*?)```", (ROOT / "docs/start.md").read_text(), re.DOTALL)[1]
+START = (ROOT / "docs/start.md").read_text()
+MODEL = re.search(r"```python\n(import onnx\n.*?)```", START, re.DOTALL)[1]
 
 pytestmark = pytest.mark.skipif(DIST == Path(), reason="tools/release --check runs this")
 
@@ -23,8 +24,8 @@ def sample(language):
 
 
 def run(*words, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=600,
-                          **options)
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                          timeout=600, **options)
     assert done.returncode == 0, f"{words}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

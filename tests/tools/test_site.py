@@ -343,7 +343,8 @@ def small(tmp_path):
 def test_a_block_is_written_anew(small):
     """Between its marks alone, and the second time it is the same."""
     page = small / "docs/page.md"
-    page.write_text("before\n\n<!-- table: summary -->\n\nold | table\n\n<!-- end -->\n\nbetween\n\n"
+    page.write_text("before\n\n<!-- table: summary -->\n\nold | table\n\n<!-- end -->\n\n"
+                    "between\n\n"
                     "<!-- plot: hits -->\n\nafter\n")
     made = numbers.files(small)
     text = made["docs/page.md"]

@@ -1,7 +1,8 @@
 """Plots and tables of what benchmarks have measured: docs/operator_times.json, which
 `benchmarks/run --json operators` makes, and docs/measured.json, which measured.py makes.
 
-They stand in blocks of pages, which write_numbers.py writes in the repository and figures.py in the site.
+They stand in blocks of pages, which write_numbers.py writes in the repository and figures.py in the
+site.
 Plots take the colours of the page that they stand in. What is slower than its peer has another
 colour and another mark than what is faster.
 """
@@ -164,6 +165,7 @@ def summary(root: Path) -> list[str]:
     about = measured["about"]
     fixed, new = (measured["plots"][name]["rows"] for name in ("models", "sizes"))
     growth_of = {row["model"]: row for row in measured["growth"]}
+    days = {measured["plots"][name].get("day", about["day"]) for name in ("models", "sizes")}
     lines = ["| model | one size: one thread | two threads | new sizes: beside ONNX Runtime "
              "| beside OpenVINO | memory: Latchkey | ONNX Runtime | OpenVINO |",
              "|---" * 8 + "|"]
@@ -181,7 +183,7 @@ def summary(root: Path) -> list[str]:
             f"{about['openvino']}. New sizes: requests of 400 sizes that were never seen before, "
             "one thread. Memory: by how much resident memory grew over these. "
             f"{about['machine']}, {about['processors']} processors; `benchmarks/run models sizes`; "
-            f"{' and '.join(sorted({measured['plots'][name].get('day', about['day']) for name in ('models', 'sizes')}))}."]
+            f"{' and '.join(sorted(days))}."]
 
 
 def growth(root: Path) -> list[str]:

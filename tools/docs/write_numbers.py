@@ -4,9 +4,9 @@
     .venv/bin/python tools/docs/write_numbers.py [--check]
 
 Where README.md or a page of docs/ has a line `<!-- plot: NAME -->` or `<!-- table: NAME -->`, the
-lines from there to `<!-- end -->` are made of docs/measured.json and docs/operator_times.json. A plot
-is a picture in docs/pictures/, once for light pages and once for dark ones. --check writes nothing,
-and fails where a file is not what would be written.
+lines from there to `<!-- end -->` are made of docs/measured.json and docs/operator_times.json. A
+plot is a picture in docs/pictures/, once for light pages and once for dark ones. --check writes
+nothing, and fails where a file is not what would be written.
 """
 
 from __future__ import annotations
