@@ -45,7 +45,7 @@ def folder(tmp_path):
 
 def unpacked(name, folder):
     with tarfile.open(DIST / name) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder)
     return folder / name.removesuffix(".tar.gz")
 
 
