@@ -4,7 +4,7 @@
 #pragma once
 
 #include <pthread.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/fork.h"
@@ -16,6 +16,9 @@ typedef struct lk_callee {
   uint32_t n_calls;               /* that are on */
   uint32_t number;                /* in the order in which they have entered, from 1 */
 } lk_callee;
+
+/* The host's struct of `type` that has the callee in its `opaque`. */
+#define LK_CALLEE_HOST(callee, type) ((type *)(void *)((char *)(callee)-offsetof(type, opaque)))
 
 typedef struct lk_callees {
   pthread_mutex_t mutex; /* guards what follows */

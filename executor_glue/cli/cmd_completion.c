@@ -11,6 +11,10 @@
 #include "executor_glue/cli/common/help.h"
 #include "executor_glue/cli/common/options.h"
 
+/* The options of a --help. */
+#define FIND_OPTIONS                                                                               \
+  "grep -oE '^ {1,8}(-[a-zA-Z?]( [A-Z]+)?, )?--[a-z][a-z-]*' | grep -oE -e '--[a-z-]+'"
+
 static const char for_bash[] =
     "# latchkey completion bash\n"
     "_latchkey() {\n"
@@ -22,7 +26,7 @@ static const char for_bash[] =
     "    ((COMP_CWORD == 1)) && words+=' help --help --version'\n"
     "  elif [[ $word == -* ]]; then\n"
     "    words=$(\"$program\" \"${COMP_WORDS[1]}\" --help 2>/dev/null |\n"
-    "      grep -oE '^ {1,8}(-[a-zA-Z?]( [A-Z]+)?, )?--[a-z][a-z-]*' | grep -oE -e '--[a-z-]+')\n"
+    "      " FIND_OPTIONS ")\n"
     "  else\n"
     "    return 0\n" /* a file, by -o default */
     "  fi\n"
@@ -44,8 +48,7 @@ static const char for_zsh[] =
     "    _describe command found\n"
     "  elif [[ ${words[CURRENT]} == -* ]]; then\n"
     "    found=(${(f)\"$($program ${words[2]} --help 2>/dev/null |\n"
-    "      grep -oE '^ {1,8}(-[a-zA-Z?]( [A-Z]+)?, )?--[a-z][a-z-]*' | grep -oE -e "
-    "'--[a-z-]+')\"})\n"
+    "      " FIND_OPTIONS ")\"})\n"
     "    compadd -- $found\n"
     "  else\n"
     "    _files\n"

@@ -1,7 +1,5 @@
 #include "keys/cache/listeners.h"
 
-#include <stddef.h>
-
 #include "base/callees.h"
 #include "keys/cache/state.h"
 
@@ -20,9 +18,7 @@ void lk_listener_leave(lk_listener *listener) {
 }
 
 static void tell(lk_callee *callee, void *info) {
-  const char *opaque = (const char *)callee;
-  const lk_listener *listener =
-      (const lk_listener *)(const void *)(opaque - offsetof(lk_listener, opaque));
+  const lk_listener *listener = LK_CALLEE_HOST(callee, lk_listener);
   listener->event(listener->user, info);
 }
 

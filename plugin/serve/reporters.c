@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/callees.h"
 #include "plugin/internal.h"
@@ -27,10 +26,8 @@ void lk_reporter_leave(lk_reporter *reporter) {
 }
 
 /* False: it has no memory to answer. */
-static bool write_one(reports *to, const lk_callee *callee) {
-  const char *opaque = (const char *)callee;
-  const lk_reporter *reporter =
-      (const lk_reporter *)(const void *)(opaque - offsetof(lk_reporter, opaque));
+static bool write_one(reports *to, lk_callee *callee) {
+  const lk_reporter *reporter = LK_CALLEE_HOST(callee, lk_reporter);
   const uint64_t context = reporter->context->serial; /* which may end while it is asked */
   char *text = reporter->make(reporter->object);
   if (text == NULL) return false;

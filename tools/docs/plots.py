@@ -170,9 +170,8 @@ def summary(root: Path) -> list[str]:
              "| beside OpenVINO | memory: Latchkey | ONNX Runtime | OpenVINO |",
              "|---" * 8 + "|"]
     for model in dict.fromkeys([*fixed, *new]):
-        times = [f"{value:.2f}" for of in (fixed, new) for value in of.get(model, ())]
-        cells = (times if len(times) == 4 else times + ["", ""] if model in fixed
-                 else ["", "", *times])
+        cells = [f"{value:.2f}" if value else ""
+                 for of in (fixed, new) for value in of.get(model, (None, None))]
         grown = growth_of.get(model)
         cells += [f"{grown[engine]:+.0f} MiB" if grown else ""
                   for engine in ("latchkey", "onnxruntime", "openvino")]

@@ -70,24 +70,30 @@ def files(root: Path) -> dict[str, str]:
     return made
 
 
+def outdated(root: Path, made: dict[str, str]) -> list[str]:
+    """The files that are not as they must be, and pictures that nothing shows any more."""
+    there = {str(path.relative_to(root)) for path in (root / PICTURES).glob("*")}
+    return [name for name, text in made.items()
+            if not (root / name).is_file() or (root / name).read_text() != text] + sorted(
+                there - made.keys())
+
+
 def main() -> None:
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
     made = files(ROOT)
-    there = {str(path.relative_to(ROOT)) for path in (ROOT / PICTURES).glob("*.svg")}
-    old = sorted(there - made.keys())
-    new = [name for name, text in made.items()
-           if not (ROOT / name).is_file() or (ROOT / name).read_text() != text]
+    names = outdated(ROOT, made)
     if "--check" in sys.argv:
-        if old or new:
-            sys.exit(f"failed to check figures: {', '.join(new + old)} would change: run "
+        if names:
+            sys.exit(f"failed to check figures: {', '.join(names)} would change: run "
                      "tools/docs/write_numbers.py")
         return
     (ROOT / PICTURES).mkdir(exist_ok=True)
-    for name in new:
-        (ROOT / name).write_text(made[name])
-    for name in old:
-        (ROOT / name).unlink()
+    for name in names:
+        if name in made:
+            (ROOT / name).write_text(made[name])
+        else:
+            (ROOT / name).unlink()
 
 
 if __name__ == "__main__":
