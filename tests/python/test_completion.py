@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,18 +53,25 @@ def test_bash_offers_commands_and_their_options(program):
 
 
 def test_zsh_knows_the_script(tmp_path):
-    if shutil.which("zsh") is None:
-        pytest.skip("zsh is not installed")
     (tmp_path / "_latchkey").write_text(
         subprocess.run([PROGRAM, "completion", "zsh"], capture_output=True, text=True,
                        check=True).stdout)
-    program = ("compadd() { print -l -- ${@:#-*}; }; _describe() { print -l -- ${(P)2}; }\n"
-               f"autoload -Uz _latchkey; words=({PROGRAM} $@); CURRENT=$#words\n_latchkey\n")
+    program = ('compadd() { shift; print -rl -- "$@"; }; _describe() { print -rl -- ${(P)2}; }\n'
+               f'autoload -Uz _latchkey; words=("{PROGRAM}" "$@"); CURRENT=$#words\n_latchkey\n')
+
     def asked(*words):
         return subprocess.run(["zsh", "-f", "-c", program, "zsh", *words], capture_output=True,
                               text=True, check=True,
                               env={**os.environ, "FPATH": str(tmp_path)}).stdout.split("\n")
-    assert "run:run a model on .npy files" in asked("") and "--warmup" in asked("bench", "--")
+    assert "run:run a model on .npy files" in asked("")
+    assert "help:explain a command" in asked("") and "help:explain a command" not in asked(
+        "help", "")
+    assert {"--help", "--warmup"} <= set(asked("bench", "--"))
+    sourced = subprocess.run(
+        ["zsh", "-f", "-c", f"autoload -Uz compinit; compinit -u -d {tmp_path}/dump\n"
+         f"source <({PROGRAM} completion zsh); print $_comps[latchkey]"],
+        capture_output=True, text=True, check=True)
+    assert sourced.stdout == "_latchkey\n"
 
 
 @pytest.mark.parametrize("words, complaint", [
